@@ -2,9 +2,8 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-
-pub(crate) mod crash;
 
 /// A failed file operation.
 #[derive(Debug, thiserror::Error)]
@@ -89,7 +88,8 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8], mode: u32) -> Result<(
 ///
 /// # Errors
 /// As [`write_atomically`], and when the file cannot be read.
-pub(crate) fn write_over(path: &Path, before: &[u8], bytes: &[u8], mode: u32) -> Result<bool, FsError> {
+pub(crate) fn write_over(path: &Path, before: &[u8], bytes: &[u8]) -> Result<bool, FsError> {
+    let mode = path.metadata().map_or(0o600, |meta| meta.permissions().mode() & 0o777);
     let same = || if fs::read(path)? == before { Ok(()) } else { Err(io::ErrorKind::ResourceBusy.into()) };
     match write_unless(path, bytes, mode, same) {
         Err(FsError { source, .. }) if source.kind() == io::ErrorKind::ResourceBusy => Ok(false),
@@ -100,10 +100,11 @@ pub(crate) fn write_over(path: &Path, before: &[u8], bytes: &[u8], mode: u32) ->
 fn write_unless(path: &Path, bytes: &[u8], mode: u32, check: impl Fn() -> io::Result<()>) -> Result<(), FsError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let write = || -> io::Result<()> {
-        let mut file = unfinished(mode).tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        crash::point("file-written");
-        file.as_file().sync_all()?;
+        let file = whole_file(folder, mode, false, |file| {
+            file.write_all(bytes)?;
+            crash::point("file-written");
+            Ok(())
+        })?;
         check()?;
         file.persist(path)?;
         crash::point("file-renamed");
@@ -123,39 +124,33 @@ pub(crate) fn replace_with(
 ) -> Result<(), FsError> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let replace = || -> io::Result<()> {
-        let mut file = unfinished(0o600).tempfile_in(folder)?;
-        write(file.as_file_mut())?;
-        let exactly = std::os::unix::fs::PermissionsExt::from_mode(mode & 0o777);
-        file.as_file().set_permissions(exactly)?;
-        file.as_file().sync_all()?;
-        file.persist(path)?;
+        whole_file(folder, mode, true, write)?.persist(path)?;
         fs::File::open(folder)?.sync_all()
     };
     replace().on("write", path)
 }
 
-fn unfinished(mode: u32) -> tempfile::Builder<'static, 'static> {
+/// A file of a name of its own in a folder, whole and safe on disk, which is gone again unless it gets its place. It has exactly these permission
+/// bits, or what the umask leaves of them.
+fn whole_file(
+    folder: &Path,
+    mode: u32,
+    is_exact: bool,
+    write: impl FnOnce(&mut fs::File) -> io::Result<()>,
+) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(UNFINISHED);
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    builder
-}
-
-/// Removes what [`write_atomically`] left in a folder when it was killed. Nobody may be writing there.
-///
-/// # Errors
-/// When the folder cannot be listed or the system refuses.
-pub(crate) fn remove_unfinished(folder: &Path) -> Result<(), FsError> {
-    for entry in fs::read_dir(folder).on("list", folder)?.flatten() {
-        if entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
-            fs::remove_file(entry.path()).on("remove", &entry.path())?;
-        }
+    builder.prefix(UNFINISHED).permissions(fs::Permissions::from_mode(if is_exact { 0o600 } else { mode }));
+    let mut file = builder.tempfile_in(folder)?;
+    write(file.as_file_mut())?;
+    if is_exact {
+        file.as_file().set_permissions(fs::Permissions::from_mode(mode & 0o777))?;
     }
-    Ok(())
+    file.as_file().sync_all()?;
+    Ok(file)
 }
 
-/// Removes what [`write_atomically`] left in a folder when it was killed at least so long ago. Others may be writing there.
-pub(crate) fn remove_unfinished_since(folder: &Path, age: std::time::Duration) {
+/// Removes what [`write_atomically`] left in a folder when it was killed, and nobody has touched for so long; others may be writing there.
+pub(crate) fn remove_unfinished(folder: &Path, age: std::time::Duration) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let changed = entry.metadata().ok().filter(fs::Metadata::is_file).and_then(|meta| meta.modified().ok());
         let old = changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|elapsed| elapsed >= age);
@@ -171,14 +166,9 @@ pub(crate) fn remove_unfinished_since(folder: &Path, age: std::time::Duration) {
 /// # Errors
 /// When the folder cannot be written to or the disk is full; no part of it is then left.
 pub(crate) fn write_beside(folder: &Path, bytes: &[u8], mode: Option<u32>) -> Result<PathBuf, FsError> {
+    let (mode, is_exact) = mode.map_or((0o666, false), |mode| (mode, true));
     let write = || -> io::Result<PathBuf> {
-        let mut file = unfinished(if mode.is_some() { 0o600 } else { 0o666 }).tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        if let Some(mode) = mode {
-            let exactly = std::os::unix::fs::PermissionsExt::from_mode(mode & 0o777);
-            file.as_file().set_permissions(exactly)?;
-        }
-        file.as_file().sync_all()?;
+        let file = whole_file(folder, mode, is_exact, |file| file.write_all(bytes))?;
         Ok(file.into_temp_path().keep()?)
     };
     write().on("write in", folder)
@@ -317,6 +307,40 @@ pub(crate) fn is_open_for_writing(_path: &Path) -> Option<bool> {
     None
 }
 
+/// Named points of the write path at which the program can be told to die as by `kill -9`, so that tests see what the
+/// next start makes of what was left.
+///
+/// `VAULT_CRASH_AT=words-committed:3` ends it at the third passing of that point. Builds without debug assertions have
+/// none of it.
+pub(crate) mod crash {
+    use std::sync::LazyLock;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    static ARMED: LazyLock<Option<Armed>> = LazyLock::new(|| {
+        let text = std::env::var("VAULT_CRASH_AT").ok()?;
+        let (point, passing) = text.split_once(':')?;
+        Some(Armed { point: point.to_owned(), left: AtomicUsize::new(passing.parse().ok()?) })
+    });
+
+    struct Armed {
+        point: String,
+        /// Passings before the process ends, that one included.
+        left: AtomicUsize,
+    }
+
+    /// Passes a point. In a released program this does nothing.
+    #[inline]
+    pub(crate) fn point(name: &str) {
+        if cfg!(debug_assertions)
+            && let Some(armed) = ARMED.as_ref().filter(|armed| armed.point == name)
+            && armed.left.fetch_sub(1, Ordering::Relaxed) == 1
+        {
+            let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+            std::process::abort();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -330,7 +354,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
         fs::write(folder.path().join(".vault-tmp-1a2b3c"), "half").unwrap();
-        remove_unfinished(folder.path()).unwrap();
+        remove_unfinished(folder.path(), std::time::Duration::ZERO);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -350,9 +374,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("memory.toml");
         fs::write(&path, "theirs").unwrap();
-        assert!(!write_over(&path, b"before", b"ours", 0o644).unwrap());
+        assert!(!write_over(&path, b"before", b"ours").unwrap());
         assert_eq!(fs::read(&path).unwrap(), b"theirs");
-        assert!(write_over(&path, b"theirs", b"ours", 0o644).unwrap());
+        assert!(write_over(&path, b"theirs", b"ours").unwrap());
         assert_eq!(fs::read(&path).unwrap(), b"ours");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -367,7 +391,7 @@ mod tests {
             let file = fs::File::options().write(true).open(folder.path().join(name)).unwrap();
             file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
         }
-        remove_unfinished_since(folder.path(), std::time::Duration::from_secs(3600));
+        remove_unfinished(folder.path(), std::time::Duration::from_secs(3600));
         assert!(!folder.path().join(".vault-tmp-old").exists());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }

@@ -60,18 +60,9 @@ impl AttachmentKind {
 /// Why a text is not a vault path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VaultPathError {
-    /// The text was empty.
-    #[error("the path is empty")]
-    Empty,
-    /// The text started at the root of a file system.
-    #[error("`{0}` is absolute; paths are relative to the vault")]
-    Absolute(String),
-    /// A part was empty, `.` or `..`.
-    #[error("`{0}` has an empty, `.` or `..` part")]
-    Part(String),
-    /// The text held a NUL.
-    #[error("the path contains a NUL")]
-    Nul,
+    /// It is no path, or could lead out of the vault.
+    #[error("{0}")]
+    Invalid(String),
     /// The name on disk is not Unicode text.
     #[error("the name is not UTF-8")]
     NotUtf8,
@@ -84,19 +75,18 @@ impl VaultPath {
     /// When it is empty or absolute, holds a NUL, or has an empty, `.` or `..` part.
     pub fn new(text: impl Into<String>) -> Result<Self, VaultPathError> {
         let text = text.into();
-        if text.is_empty() {
-            return Err(VaultPathError::Empty);
-        }
-        if text.contains('\0') {
-            return Err(VaultPathError::Nul);
-        }
-        if text.starts_with('/') || Path::new(&text).is_absolute() {
-            return Err(VaultPathError::Absolute(text));
-        }
-        if text.split('/').any(|part| matches!(part, "" | "." | "..")) {
-            return Err(VaultPathError::Part(text));
-        }
-        Ok(Self(text))
+        let wrong = if text.is_empty() {
+            "the path is empty".to_owned()
+        } else if text.contains('\0') {
+            "the path contains a NUL".to_owned()
+        } else if text.starts_with('/') {
+            format!("`{text}` is absolute; paths are relative to the vault")
+        } else if text.split('/').any(|part| matches!(part, "" | "." | "..")) {
+            format!("`{text}` has an empty, `.` or `..` part")
+        } else {
+            return Ok(Self(text));
+        };
+        Err(VaultPathError::Invalid(wrong))
     }
 
     /// Turns a path on disk, relative to the vault's root, into a vault path.

@@ -17,8 +17,13 @@ pub enum ModelAsker {
     Agent(String),
 }
 
+/// Maximum number of questions of each. 256 vectors of 384 numbers are 400 kB, with the tokens of queries of ten words 1.5 MB.
+const MAX_QUESTIONS: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
+/// Maximum length of a question that is remembered. Longer ones are pasted, not typed, and do not come twice.
+const MAX_QUESTION_BYTES: usize = 1024;
+
 /// What was answered to the last questions of each.
-pub(super) struct ByAsker<T>(Mutex<LruCache<ModelAsker, QueryCache<T>>>);
+pub(super) struct ByAsker<T>(Mutex<LruCache<ModelAsker, LruCache<String, T>>>);
 
 impl<T> Default for ByAsker<T> {
     fn default() -> Self {
@@ -34,46 +39,16 @@ impl<T: Clone> ByAsker<T> {
         question: &str,
         ask: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        let Some(asker) = asker else { return ask() };
-        let of_asker = |then: &mut dyn FnMut(&mut QueryCache<T>)| {
-            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            then(all.get_or_insert_mut(asker.clone(), QueryCache::default));
-        };
-        let mut known = None;
-        of_asker(&mut |answers| known = answers.get(question));
+        let Some(asker) = asker.filter(|_| question.len() <= MAX_QUESTION_BYTES) else { return ask() };
+        let all = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all().get_mut(asker).and_then(|answers| answers.get(question).cloned());
         if let Some(known) = known {
             return Ok(known);
         }
         let answer = ask()?;
-        of_asker(&mut |answers| answers.put(question, &answer));
+        let new = || LruCache::new(MAX_QUESTIONS);
+        all().get_or_insert_mut(asker.clone(), new).put(question.to_owned(), answer.clone());
         Ok(answer)
-    }
-}
-
-/// Maximum number of queries. 256 vectors of 384 numbers are 400 kB, with the tokens of queries of ten words 1.5 MB.
-const MAX_QUERIES: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
-
-/// Maximum length of a query that is remembered. Longer ones are pasted, not typed, and do not come twice.
-const MAX_QUERY_BYTES: usize = 1024;
-
-/// Remembers what was made of the most recently used queries, unless told otherwise their vectors.
-struct QueryCache<T = Vec<f32>>(LruCache<String, T>);
-
-impl<T> Default for QueryCache<T> {
-    fn default() -> Self {
-        Self(LruCache::new(MAX_QUERIES))
-    }
-}
-
-impl<T: Clone> QueryCache<T> {
-    fn get(&mut self, query: &str) -> Option<T> {
-        self.0.get(query).cloned()
-    }
-
-    fn put(&mut self, query: &str, made: &T) {
-        if query.len() <= MAX_QUERY_BYTES {
-            self.0.put(query.to_owned(), made.clone());
-        }
     }
 }
 
@@ -101,15 +76,23 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_query_goes_first() {
-        let mut cache = QueryCache::default();
-        for i in 0..MAX_QUERIES.get() {
-            cache.put(&i.to_string(), &vec![i as f32]);
+        let answers = ByAsker::default();
+        let is_known = |question: &str| {
+            let mut is_known = true;
+            let ask = || {
+                is_known = false;
+                Ok::<_, ()>(())
+            };
+            answers.get_or(Some(&ModelAsker::Person), question, ask).unwrap();
+            is_known
+        };
+        for number in 0..MAX_QUESTIONS.get() {
+            assert!(!is_known(&number.to_string()));
         }
-        assert_eq!(cache.get("0"), Some(vec![0.0]));
-        cache.put("new", &vec![1.0]);
-        assert!(cache.get("0").is_some() && cache.get("new").is_some());
-        assert!(cache.get("1").is_none());
-        cache.put(&"x".repeat(MAX_QUERY_BYTES + 1), &vec![1.0]);
-        assert_eq!(cache.0.len(), MAX_QUERIES.get());
+        assert!(is_known("0") && !is_known("new"));
+        assert!(is_known("0") && is_known("new"));
+        assert!(!is_known("1"));
+        let long = "x".repeat(MAX_QUESTION_BYTES + 1);
+        assert!(!is_known(&long) && !is_known(&long));
     }
 }

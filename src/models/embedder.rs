@@ -1,6 +1,5 @@
 //! What every provider of embeddings offers and is given, and how it fails.
 
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,6 +7,7 @@ use std::time::{Duration, Instant};
 use half::f16;
 
 use super::{BatchClient, ContentHash, Fingerprint, ModelAsker, PackedTokens, TokenQuery, TokenVectors};
+use crate::base::fs::FsError;
 
 /// What is kept of a chunk's text.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -167,24 +167,9 @@ pub trait TokenEmbedder: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// A file or folder could not be used.
-    #[error("could not {action} {}: {source}", path.display())]
-    Io {
-        /// What was tried, as a verb: `read`, `write`.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// The model file is not a whole GGUF file.
-    #[error("{} is not a usable GGUF model: {reason}", path.display())]
-    BadModelFile {
-        /// The model file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The file is a model, but not one that gives embeddings.
+    #[error("could not {} {}: {}", .0.operation, .0.path.display(), .0.source)]
+    Fs(#[from] FsError),
+    /// The file is no whole GGUF file, or not of a model that gives embeddings.
     #[error("the model {} cannot be used here: {reason}", path.display())]
     UnsuitableModel {
         /// The model file.
@@ -273,12 +258,11 @@ impl ModelError {
     /// What is to be done about it.
     pub fn kind(&self) -> ModelErrorKind {
         match self {
-            Self::Io { .. } | Self::TimedOut => ModelErrorKind::Transient,
+            Self::Fs(_) | Self::TimedOut => ModelErrorKind::Transient,
             Self::Stopped => ModelErrorKind::Stopped,
             Self::Llama { may_pass: true, .. } => ModelErrorKind::Transient,
             Self::Endpoint { kind, .. } => *kind,
-            Self::BadModelFile { .. }
-            | Self::UnsuitableModel { .. }
+            Self::UnsuitableModel { .. }
             | Self::BadOption { .. }
             | Self::NoBundledModel
             | Self::NoModels
@@ -295,14 +279,6 @@ impl ModelError {
             Self::Endpoint { retry_after, .. } => *retry_after,
             _ => None,
         }
-    }
-}
-
-#[cfg(feature = "gguf")]
-impl ModelError {
-    pub(super) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::Io { action, path, source }
     }
 }
 

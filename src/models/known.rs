@@ -91,23 +91,22 @@ pub(crate) const KNOWN_MODELS: [KnownModel; 6] = [
 impl KnownModel {
     /// The known model that a file is of: by the name that it has within or on the disk, and by its shape.
     pub(crate) fn of(file: &ModelFile) -> Option<&'static Self> {
-        let names = [&file.name, &file.stem].map(|name| plain(name));
         KNOWN_MODELS.iter().find(|known| {
-            let is_called = |name: &String| known.stems.iter().any(|stem| begins_with(name, stem));
-            known.architecture == file.architecture && known.dimension == file.dimension && names.iter().any(is_called)
+            let is_called = known.is_called(&file.name) || known.is_called(&file.stem);
+            known.architecture == file.architecture && known.dimension == file.dimension && is_called
         })
+    }
+
+    fn is_called(&self, name: &str) -> bool {
+        let name: String =
+            name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
+        self.stems.iter().any(|stem| begins_with(&name, stem))
     }
 }
 
 /// Whether a model, by the name that it has for people, is known to read English and nothing else.
 pub(crate) fn reads_english_alone(model: &str) -> bool {
-    let name = plain(model);
-    let is_called = |known: &&KnownModel| known.stems.iter().any(|stem| begins_with(&name, stem));
-    KNOWN_MODELS.iter().find(is_called).is_some_and(|known| known.languages == "English")
-}
-
-fn plain(name: &str) -> String {
-    name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+    KNOWN_MODELS.iter().find(|known| known.is_called(model)).is_some_and(|known| known.languages == "English")
 }
 
 /// What follows may be a quantisation or a size, and is no part of a longer word, as in `embedsmall`.

@@ -70,12 +70,6 @@ impl TokenVectors {
         Self { dimension: self.dimension, values: centres.concat() }
     }
 
-    /// What they take in memory, in bytes.
-    #[cfg(feature = "gguf")]
-    pub(super) fn bytes(&self) -> usize {
-        self.values.len()
-    }
-
     /// MaxSim: the mean over these tokens of the highest cosine with one of the other text's (Khattab and Zaharia, SIGIR 2020, where it is
     /// the sum). −1 to 1; 0 when either text has no token.
     ///

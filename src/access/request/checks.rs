@@ -14,7 +14,7 @@ use crate::base::path::{VaultPath, folded};
 use crate::index::sync::ModelStatus;
 use crate::memory::items::ProposeRules;
 use crate::models::{Embedder, sameness};
-use crate::text::derive::facts::{Moment, is_tag};
+use crate::text::derive::facts::{Moment, Validity, is_tag};
 use crate::vault::forgotten::ForgottenLookup;
 
 /// Maximum length of a text that is kept: what is longer is a document, and can be put into the folder.
@@ -25,6 +25,8 @@ const MAX_QUERY_BYTES: usize = 16 * 1024;
 const MAX_TAGS: usize = 20;
 /// Maximum length of such a tag, in bytes.
 const MAX_TAG_BYTES: usize = 200;
+/// Maximum length of a place that is named as a source, in bytes.
+const MAX_SOURCE_BYTES: usize = 1_000;
 
 /// A text of somebody's.
 ///
@@ -182,18 +184,36 @@ impl MeaningAlike {
     }
 }
 
-/// A moment that a parameter names.
+/// A span of time that two parameters name.
 ///
 /// # Errors
-/// When it is none.
-pub(crate) fn moment(name: &str, text: Option<&str>) -> Result<Option<Moment>, RequestError> {
-    let read = |text: &str| {
+/// When one is no moment, or the end is not after the beginning.
+pub(crate) fn validity(from: Option<&str>, until: Option<&str>) -> Result<Validity, RequestError> {
+    let moment = |name: &str, text: &str| {
         Moment::read(text).ok_or_else(|| {
             let takes = "it takes a date (2026-01-05), a time (2026-01-05T10:00:00Z), or 0";
             RequestError::invalid(format!("`{name}` is `{text}`; {takes}"))
         })
     };
-    text.map(read).transpose()
+    let from = from.map(|text| moment("from", text)).transpose()?;
+    let window = Validity { from, until: until.map(|text| moment("until", text)).transpose()? };
+    if window.is_empty_span() { Err(RequestError::invalid("`until` is not after `from`")) } else { Ok(window) }
+}
+
+/// A place in the vault from which something was learned: `notes/api.md#L12`.
+///
+/// # Errors
+/// When it is none.
+pub(crate) fn source_place(name: &str, text: &str) -> Result<String, RequestError> {
+    let (path, place) = text.split_once('#').map_or((text, None), |(path, place)| (path, Some(place)));
+    let is_place = |place: &str| !place.is_empty() && !place.contains(|c: char| c.is_control() || c.is_whitespace());
+    let is_well = text.len() <= MAX_SOURCE_BYTES
+        && note_path(path).is_ok()
+        && !path.chars().any(char::is_control)
+        && path.trim() == path
+        && place.is_none_or(is_place);
+    let invalid = || RequestError::invalid(format!("`{name}` has `{text}`; it takes a place: notes/api.md#L12"));
+    if is_well { Ok(text.to_owned()) } else { Err(invalid()) }
 }
 
 /// Tags of a fact or an entry, without their `#`.

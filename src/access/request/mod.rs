@@ -24,7 +24,7 @@ use jiff::Timestamp;
 
 pub(crate) use assist::{AS_TYPED, ORDER_KEPT};
 pub(crate) use checks::{
-    MAX_CONTEXT, MeaningAlike, limit, memory_scopes, moment, note_path, query_text, tags, text, within,
+    MAX_CONTEXT, MeaningAlike, limit, memory_scopes, note_path, query_text, source_place, tags, text, validity, within,
 };
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -186,16 +186,12 @@ impl Config {
                 .map_err(|error| ConfigError::Range { path: path.clone(), message: error.to_string() })?;
             let after = Self::parse(&edited, &path)?;
             // The person may be saving it at this very moment.
-            if after == before || write_over(&path, text.as_bytes(), edited.as_bytes(), mode(&path))? {
+            if after == before || write_over(&path, text.as_bytes(), edited.as_bytes())? {
                 return Ok(after);
             }
         }
         Err(io::Error::other("another program is writing it; try again")).on("write", &path)?
     }
-}
-
-fn mode(path: &Path) -> u32 {
-    path.metadata().map_or(0o644, |meta| meta.permissions().mode() & 0o777)
 }
 
 fn with_values(text: &str, section: &str, values: &[(&str, toml_edit::Value)]) -> Result<String, toml_edit::TomlError> {
@@ -258,12 +254,10 @@ pub struct Switches {
 
 struct Now {
     stamp: Option<ConfigStamp>,
-    capture: CaptureConfig,
-    retention: RetentionConfig,
     /// What the file said at first, where it could be read, with what of it has counted since.
     first: Option<Config>,
-    /// What it says now, where it was read anew.
-    latest: Option<Config>,
+    /// What it says now, or said when it could be read last.
+    latest: Config,
     failure: Option<String>,
 }
 
@@ -275,19 +269,18 @@ impl Switches {
     pub fn new(root: &Path, config: &Config) -> Self {
         // Not that configuration, in which a command may have put its own words.
         let first = Config::load(root).ok();
-        let (capture, retention) = (config.capture.clone(), config.retention.clone());
-        let now = Now { stamp: None, capture, retention, first, latest: None, failure: None };
-        Self { root: root.to_owned(), now: Mutex::new(now) }
+        let latest = first.clone().unwrap_or_else(|| config.clone());
+        Self { root: root.to_owned(), now: Mutex::new(Now { stamp: None, first, latest, failure: None }) }
     }
 
     /// What is captured.
     pub fn capture(&self) -> CaptureConfig {
-        self.look().capture.clone()
+        self.look().latest.capture.clone()
     }
 
     /// How long it is kept.
     pub fn retention(&self) -> RetentionConfig {
-        self.look().retention.clone()
+        self.look().latest.retention.clone()
     }
 
     /// Why `memory.toml` cannot be read, while it cannot, in one line.
@@ -298,9 +291,9 @@ impl Switches {
     /// Whether `memory.toml` says something that counts after a restart alone. While it cannot be read, as before.
     pub fn wait_for_a_restart(&self) -> bool {
         let now = self.look();
-        now.first.as_ref().zip(now.latest.as_ref()).is_some_and(|(first, latest)| {
-            let (capture, retention) = (latest.capture.clone(), latest.retention.clone());
-            Config { capture, retention, ..first.clone() } != *latest
+        now.first.as_ref().is_some_and(|first| {
+            let (capture, retention) = (now.latest.capture.clone(), now.latest.retention.clone());
+            Config { capture, retention, ..first.clone() } != now.latest
         })
     }
 
@@ -319,9 +312,8 @@ impl Switches {
         let switches: Vec<_> = switches.iter().map(|(key, on)| (*key, (*on).into())).collect();
         let config = Config::set_values(&self.root, "capture", &switches)?;
         now.stamp = stamp(&self.root);
-        (now.capture, now.retention) = (config.capture.clone(), config.retention.clone());
-        (now.latest, now.failure) = (Some(config), None);
-        Ok(now.capture.clone())
+        (now.latest, now.failure) = (config, None);
+        Ok(now.latest.capture.clone())
     }
 
     fn look(&self) -> MutexGuard<'_, Now> {
@@ -331,10 +323,7 @@ impl Switches {
         if stamp.is_some() && stamp != now.stamp {
             now.stamp = stamp;
             match Config::load(&self.root) {
-                Ok(config) => {
-                    (now.capture, now.retention) = (config.capture.clone(), config.retention.clone());
-                    (now.latest, now.failure) = (Some(config), None);
-                }
+                Ok(config) => (now.latest, now.failure) = (config, None),
                 Err(error) => {
                     tracing::warn!("{error}; what was captured before still is");
                     now.failure = Some(error.reason());

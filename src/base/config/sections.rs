@@ -1,12 +1,11 @@
 //! The sections of `memory.toml`.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::{Span, SpanRelativeTo};
-use serde::de::{Error, Unexpected, Visitor};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -315,30 +314,13 @@ pub enum Rerank {
 /// `false` and `true` are words for it, too, as one sets it for one search.
 impl<'de> Deserialize<'de> for Rerank {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct RerankVisitor;
-
-        impl Visitor<'_> for RerankVisitor {
-            type Value = Rerank;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"off\", \"chat\" or \"model\"")
-            }
-
-            fn visit_bool<E: Error>(self, value: bool) -> Result<Rerank, E> {
-                Ok(if value { Rerank::Chat } else { Rerank::Off })
-            }
-
-            fn visit_str<E: Error>(self, value: &str) -> Result<Rerank, E> {
-                match value {
-                    "off" => Ok(Rerank::Off),
-                    "chat" => Ok(Rerank::Chat),
-                    "model" => Ok(Rerank::Model),
-                    other => Err(E::invalid_value(Unexpected::Str(other), &self)),
-                }
-            }
+        let value = toml::Value::deserialize(deserializer)?;
+        match (value.as_bool(), value.as_str()) {
+            (Some(false), _) | (_, Some("off")) => Ok(Self::Off),
+            (Some(true), _) | (_, Some("chat")) => Ok(Self::Chat),
+            (_, Some("model")) => Ok(Self::Model),
+            _ => Err(D::Error::custom(format!("invalid value: {value}, expected \"off\", \"chat\" or \"model\""))),
         }
-
-        deserializer.deserialize_any(RerankVisitor)
     }
 }
 

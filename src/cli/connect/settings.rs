@@ -170,7 +170,7 @@ impl SettingsFile {
             create_dir(self.path.parent().unwrap_or(Path::new("/")))?;
             return Ok(write_new(&self.path, after.as_bytes())?);
         }
-        if !write_over(&self.path, before.as_bytes(), after.as_bytes(), mode(&self.path))? {
+        if !write_over(&self.path, before.as_bytes(), after.as_bytes())? {
             bail!("{} was changed by another program just now; try again", self.path.display());
         }
         Ok(())

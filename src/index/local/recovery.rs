@@ -47,7 +47,7 @@ impl Marker {
     /// Says that the stores are being written. Only the first call costs anything.
     pub(super) fn set(&mut self, folder: &Path) -> Result<(), FsError> {
         if !self.set {
-            crate::base::fs::remove_unfinished(folder)?;
+            crate::base::fs::remove_unfinished(folder, std::time::Duration::ZERO);
             crate::base::fs::write_atomically(&folder.join(MARKER), self.boot.as_bytes(), 0o600)?;
             self.set = true;
             crash::point("marked");

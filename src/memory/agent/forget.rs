@@ -67,7 +67,7 @@ pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Resu
         }
         ForgetMatch::One(at) => {
             let id = forget_place(writer, &places[at])?;
-            let change = changed(writer, "memory_forget", &places[at].path, &id);
+            let change = changed(writer, "memory_forget", &places[at].path, &id, None);
             forgotten.searchable = change.searchable;
             forgotten.deleted.push(shown(writer, &places[at]));
             forgotten.checkpoint_ids.push(id.to_string());
@@ -95,7 +95,7 @@ pub(super) fn delete_chunk(writer: &MemoryWriter, file: &str, id: ChunkId) -> Re
         let chunk = chunks.iter().find(|chunk| chunk.id == id).ok_or_else(|| no_chunk(&id.to_string()))?;
         edit_without(&path, existing, &note, without_chunk(&note, existing, chunk))
     })?;
-    Ok(changed(writer, "memory_delete", &path, &checkpoint))
+    Ok(changed(writer, "memory_delete", &path, &checkpoint, None))
 }
 
 /// All places of the files that the agent may write, in the order of their paths.

@@ -68,12 +68,7 @@ fn saved(writer: &MemoryWriter, params: &MemorySaveParams) -> Result<(MemoryChan
     if let Some(WithoutForgotten { tombstone, .. }) = left {
         forgotten.note(&format!("agent {}", writer.slug()), path.as_str(), would.is_some(), tombstone);
     }
-    let mut change = MemoryChange { redacted, ..changed(writer, "memory_save", &path, &id) };
-    if let Some(text) = &would {
-        change.chunks = chunk(&path, &Note::parse(text, path.stem()), text).len();
-        change.file_deleted = false;
-    }
-    Ok((change, would))
+    Ok((MemoryChange { redacted, ..changed(writer, "memory_save", &path, &id, would.as_deref()) }, would))
 }
 
 /// Deletes a text from a file of an agent's own memory, or the file. Returns when it can no longer be found.
@@ -101,7 +96,7 @@ pub(crate) fn delete(writer: &MemoryWriter, params: &MemoryDeleteParams) -> Resu
         let goes = left.empty && params.delete_if_empty.unwrap_or(true);
         Ok(if goes { NoteEdit::Gone } else { NoteEdit::Text(left.text) })
     })?;
-    Ok(MemoryChange { matches_removed: matches, ..changed(writer, "memory_delete", &path, &id) })
+    Ok(MemoryChange { matches_removed: matches, ..changed(writer, "memory_delete", &path, &id, None) })
 }
 
 /// Undoes a change that an agent made to its own memory. Returns when the index agrees.
@@ -149,13 +144,7 @@ pub(crate) fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Re
     if let Some(WithoutForgotten { text, tombstone }) = left {
         forgotten.note(&format!("agent {}", writer.slug()), path.as_str(), text.is_none(), tombstone);
     }
-    let mut change = changed(writer, "checkpoint_restore", &path, &undo);
-    // It hears what it would have heard.
-    if let Some(text) = would {
-        change.chunks = chunk(&path, &Note::parse(&text, path.stem()), &text).len();
-        change.file_deleted = false;
-    }
-    Ok(change)
+    Ok(changed(writer, "checkpoint_restore", &path, &undo, would.as_deref()))
 }
 
 /// What a file was, without what the person has forgotten for good since, as far as the agent could have read it; `None` where nothing of
@@ -274,21 +263,29 @@ pub(super) fn rewrite(
 }
 
 /// What became of a file that was changed, once the index says so too. The agent hears of the change in any case: what it
-/// is not told of it would do again.
-pub(super) fn changed(writer: &MemoryWriter, what: &str, path: &VaultPath, id: &CheckpointId) -> MemoryChange {
+/// is not told of it would do again. Where something that was forgotten was left out, it hears what it would have heard of the text as it `would` be.
+pub(super) fn changed(
+    writer: &MemoryWriter,
+    what: &str,
+    path: &VaultPath,
+    id: &CheckpointId,
+    would: Option<&str>,
+) -> MemoryChange {
     writer.log_own(what, path.as_str(), Vec::new());
     let settled = writer.workspace().settled_within(path, writer.patience());
     if let Err(error) = &settled {
         tracing::warn!("{error}");
     }
+    let of_index = || settled.as_ref().ok().copied().flatten().map_or(0, |(_, chunks)| chunks);
+    let of_text = |text: &str| chunk(path, &Note::parse(text, path.stem()), text).len();
     MemoryChange {
         ok: true,
         path: path.to_string(),
         checkpoint_id: id.to_string(),
         checkpoint_id_there: id.to_string(),
-        chunks: settled.as_ref().ok().copied().flatten().map_or(0, |(_, chunks)| chunks),
+        chunks: would.map_or_else(of_index, of_text),
         searchable: settled.is_ok(),
-        file_deleted: path.on_disk(writer.workspace().home().root()).symlink_metadata().is_err(),
+        file_deleted: would.is_none() && path.on_disk(writer.workspace().home().root()).symlink_metadata().is_err(),
         ..MemoryChange::default()
     }
 }
@@ -446,25 +443,16 @@ pub(super) enum TargetError {
     )]
     Name,
     /// The person lets the agent write other files only.
-    #[error("`write_mode` is `{}`: {}", name(*.0), allowed(*.0))]
+    #[error("`write_mode` is {}", allowed(*.0))]
     Mode(MemoryMode),
-}
-
-fn name(mode: MemoryMode) -> &'static str {
-    match mode {
-        MemoryMode::Hybrid => "hybrid",
-        MemoryMode::PromptOnly => "prompt-only",
-        MemoryMode::SearchOnly => "search-only",
-        MemoryMode::Off => "off",
-    }
 }
 
 fn allowed(mode: MemoryMode) -> &'static str {
     match mode {
-        MemoryMode::Hybrid => "you may write all files of the memory",
-        MemoryMode::PromptOnly => "you may write only `MEMORY.md`",
-        MemoryMode::SearchOnly => "you may write only `memory/<name>.md`",
-        MemoryMode::Off => "you may write nothing",
+        MemoryMode::Hybrid => "`hybrid`: you may write all files of the memory",
+        MemoryMode::PromptOnly => "`prompt-only`: you may write only `MEMORY.md`",
+        MemoryMode::SearchOnly => "`search-only`: you may write only `memory/<name>.md`",
+        MemoryMode::Off => "`off`: you may write nothing",
     }
 }
 

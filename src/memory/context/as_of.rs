@@ -61,12 +61,6 @@ impl EntriesAsOf {
     }
 }
 
-/// What stands before a year that is a time, folded.
-pub(super) const BEFORE_YEARS: [&str; 16] = [
-    "in", "during", "year", "jahr", "jahre", "en", "annee", "ano", "em", "nel", "anno", "jaar", "w", "roku", "в",
-    "году",
-];
-
 /// Maximum number of facts of then that are given for a question.
 const MAX_FACTS: usize = 10;
 

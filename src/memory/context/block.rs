@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use super::gate::Gate;
-use super::talks::{without_marks, without_sources};
+use super::passages::{without_marks, without_sources};
 use crate::base::fence::{RECALLED, escaped, recalled};
-use crate::serve::wire::{ContextReceipt, ContextSection};
+use crate::serve::wire::{ContextReceipt, ContextSection, split_lines};
 use crate::text::derive::sentence_bounds;
 use crate::text::derive::words::fold;
 
@@ -44,8 +44,8 @@ pub(super) struct BlockSection {
     pub(super) lines: Vec<MemoryLine>,
     /// Tokens at most; `None` for as many as there are, whatever the block may have.
     pub(super) budget: Option<usize>,
-    /// Lines that are seen and not given, and why.
-    pub(super) withheld: Option<(usize, &'static str)>,
+    /// Lines that are seen and not given, as they are not trusted.
+    pub(super) withheld: usize,
 }
 
 impl BlockSection {
@@ -55,7 +55,7 @@ impl BlockSection {
         budget: Option<usize>,
         lines: Vec<MemoryLine>,
     ) -> Self {
-        Self { name, heading, lines, budget, withheld: None }
+        Self { name, heading, lines, budget, withheld: 0 }
     }
 }
 
@@ -72,6 +72,7 @@ pub(super) struct BlockSize {
 pub(super) type CountTokens<'a> = &'a dyn Fn(&str) -> usize;
 
 /// Why lines are left out.
+const NOT_TRUSTED: &str = "from the web or from tools; a search finds it";
 const NO_ROOM: &str = "no room left";
 const REPEATS: &str = "a repetition of an earlier line";
 /// Maximum length of a token, in bytes: what a budget of tokens is as one of bytes. Tokenizers of three bytes a token
@@ -107,8 +108,8 @@ pub(super) fn block(
             name: section.name.to_owned(),
             tokens: 0,
             items: Vec::new(),
-            left_out: section.withheld.map_or(0, |(lines, _)| lines),
-            why: section.withheld.map(|(_, why)| why.to_owned()),
+            left_out: section.withheld,
+            why: (section.withheld > 0).then(|| NOT_TRUSTED.to_owned()),
         };
         let leave_out = |view: &mut ContextSection, why: &str| {
             view.left_out += 1;
@@ -198,7 +199,7 @@ impl BudgetLeft {
 struct UsedLines {
     places: HashSet<String>,
     /// Lines of files, the first and the last.
-    ranges: Vec<(String, u32, u32)>,
+    ranges: Vec<(String, usize, usize)>,
     /// Whole texts, their lines and their sentences, as [`plain`] has them. A part of a sentence may say something else.
     texts: HashSet<String>,
 }
@@ -256,10 +257,9 @@ fn sentences_of(line: &str) -> Vec<String> {
 }
 
 /// The lines of a place: `notes/a.md#L3-L5`.
-fn lines_of(place: &str) -> Option<(&str, u32, u32)> {
-    let (path, lines) = place.rsplit_once("#L")?;
-    let (first, last) = lines.split_once("-L").unwrap_or((lines, lines));
-    Some((path, first.parse().ok()?, last.parse().ok()?))
+fn lines_of(place: &str) -> Option<(&str, usize, usize)> {
+    let (path, Some((first, last))) = split_lines(place) else { return None };
+    Some((path, first, last.unwrap_or(first)))
 }
 
 /// A text without what only shapes it, with a blank at both ends.

@@ -1,8 +1,10 @@
 //! Memory that a session keeps: what its first request was given is given again, so that the beginning of its prompts stays the same.
 
-use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use lru::LruCache;
 
 use super::lines::NoteLines;
 use super::run::{asker_of, context_of, is_frozen, log};
@@ -12,27 +14,25 @@ use crate::serve::wire::{ContextParams, ContextView};
 
 /// How long a session is remembered after its last request.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
-/// Maximum number of sessions of one agent.
-const MAX_OF_ONE: usize = 64;
-/// Maximum number of sessions of all agents.
-const MAX_OF_ALL: usize = 1_024;
+/// Maximum number of sessions that are remembered; the one that was quiet for longest goes first.
+const MAX_SESSIONS: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
 
 /// What sessions were given first. It is in this process alone: after a restart a session is given memory anew.
-#[derive(Default)]
-pub(crate) struct FrozenContexts(Mutex<HashMap<SessionKey, FrozenContext>>);
+pub(crate) struct FrozenContexts(Mutex<LruCache<SessionKey, FrozenContext>>);
 
-/// A session of an agent under its page as it is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct SessionKey {
-    asker: String,
-    session: [u8; 32],
+/// An agent under its page as it is, and its session.
+type SessionKey = (String, blake3::Hash);
+
+impl Default for FrozenContexts {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::new(MAX_SESSIONS)))
+    }
 }
 
 struct FrozenContext {
     view: ContextView,
     /// What it was made of and decided by, as far as that was seen.
     seen: Vec<VaultPath>,
-    slug: String,
     /// How many purges had ended before it was made.
     purges: u64,
     last: Instant,
@@ -51,8 +51,10 @@ impl FrozenContexts {
         session: &str,
         params: &ContextParams,
     ) -> Result<Option<ContextView>, RequestError> {
-        let Some(slug) = viewer.agent().filter(|_| is_frozen(viewer)) else { return Ok(None) };
-        let key = SessionKey { asker: asker_of(viewer), session: *blake3::hash(session.as_bytes()).as_bytes() };
+        if !is_frozen(viewer) {
+            return Ok(None);
+        }
+        let key = (asker_of(viewer), blake3::hash(session.as_bytes()));
         // A purged text is known again as a whole only, and a block has cut it: so all goes that was made before.
         let purges = viewer.workspace().purges();
         let fresh = |known: &&FrozenContext| known.last.elapsed() <= KEPT && known.purges == purges;
@@ -73,33 +75,15 @@ impl FrozenContexts {
         // As it is seen now: what was indexed meanwhile is a part of it as well.
         let notes = NoteLines::of(viewer, None)?;
         let seen = looked.into_iter().filter(|path| notes.sees(path.as_str())).collect();
-        let mut kept = self.kept();
-        kept.remove(&key);
-        if !view.text.is_empty() {
-            make_room(&mut kept, slug);
-            kept.insert(
-                key,
-                FrozenContext { view: view.clone(), seen, slug: slug.to_owned(), purges, last: Instant::now() },
-            );
+        if view.text.is_empty() {
+            self.kept().pop(&key);
+        } else {
+            self.kept().put(key, FrozenContext { view: view.clone(), seen, purges, last: Instant::now() });
         }
         Ok(Some(view))
     }
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<SessionKey, FrozenContext>> {
+    fn kept(&self) -> MutexGuard<'_, LruCache<SessionKey, FrozenContext>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Drops the session that was quiet for longest where an agent, or all, have as many as are kept.
-fn make_room(kept: &mut HashMap<SessionKey, FrozenContext>, slug: &str) {
-    kept.retain(|_, known| known.last.elapsed() <= KEPT);
-    let own = kept.values().filter(|known| known.slug == slug).count();
-    if own < MAX_OF_ONE && kept.len() < MAX_OF_ALL {
-        return;
-    }
-    let goes =
-        kept.iter().filter(|(_, known)| own < MAX_OF_ONE || known.slug == slug).min_by_key(|(_, known)| known.last);
-    if let Some(key) = goes.map(|(key, _)| key.clone()) {
-        kept.remove(&key);
     }
 }

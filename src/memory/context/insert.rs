@@ -3,8 +3,9 @@
 //! All other bytes stay as they are, and in their places: earlier messages, so that what is cached of them stays cached; tools, images and
 //! marks of caches; numbers however they were written. No message is added: there are models that refuse two of the user's in a row.
 
-use serde::de::IgnoredAny;
-use serde_json::{Deserializer, Value};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::run::MAX_QUERY_BYTES;
 use crate::base::fence::without_fenced;
@@ -36,7 +37,6 @@ impl ChatBody {
     /// Why it goes nowhere, as a few words.
     pub(crate) fn read(body: &[u8]) -> Result<Self, &'static str> {
         let text = std::str::from_utf8(body).map_err(|_| "the body is not text")?;
-        // What is scanned below is known to be JSON.
         let value: Value = serde_json::from_str(text).map_err(|_| "the body is not JSON")?;
         let messages = value.get("messages").and_then(Value::as_array).ok_or("the body has no messages")?;
         let is_users = |message: &Value| message.get("role").and_then(Value::as_str) == Some("user");
@@ -54,100 +54,52 @@ impl ChatBody {
             return Err("the last user message is too long");
         }
         let odd = "the body has a field twice";
-        let scan = JsonScan { bytes: body };
-        let list = scan.field(scan.blank(0), "messages").ok_or(odd)?;
-        let place = scan.place(list, last).ok_or(odd)?;
-        let place_of_first = scan.place(list, first);
+        let raw: RawBody<'_> = serde_json::from_str(text).map_err(|_| odd)?;
+        let place = InsertPosition::of(text, raw.messages[last]).ok_or(odd)?;
+        let place_of_first = InsertPosition::of(text, raw.messages[first]);
         let opening = place_of_first.is_some().then(|| messages[first]["content"].to_string());
         Ok(Self { question: without_fenced(&question).into_owned(), opening, place, first: place_of_first })
     }
 
-    /// The body with memory in its last message of the user's.
-    pub(crate) fn with(&self, body: &[u8], memory: &str) -> Vec<u8> {
-        put(body, memory, &self.place)
-    }
-
-    /// The body with memory in its first message of the user's, so that what follows stands where it stood in the request before.
-    pub(crate) fn with_at_first(&self, body: &[u8], memory: &str) -> Vec<u8> {
-        put(body, memory, self.first.as_ref().unwrap_or(&self.place))
-    }
-}
-
-fn put(body: &[u8], memory: &str, place: &InsertPosition) -> Vec<u8> {
-    let quoted = Value::from(format!("{memory}\n")).to_string();
-    let (at, put) = match place {
-        // Without the quotes around it.
-        InsertPosition::Text(at) => (*at, quoted[1..quoted.len() - 1].to_owned()),
-        InsertPosition::Parts { at, is_empty } => {
-            (*at, format!("{{\"type\":\"text\",\"text\":{quoted}}}{}", if *is_empty { "" } else { "," }))
-        }
-    };
-    [&body[..at], put.as_bytes(), &body[at..]].concat()
-}
-
-/// Finds places in JSON that is known to be right.
-struct JsonScan<'a> {
-    bytes: &'a [u8],
-}
-
-impl JsonScan<'_> {
-    /// Where memory goes within a message of the list at `messages`.
-    fn place(&self, messages: usize, number: usize) -> Option<InsertPosition> {
-        let content = self.field(self.item(messages, number)?, "content")?;
-        match self.bytes.get(content)? {
-            b'"' => Some(InsertPosition::Text(content + 1)),
-            b'[' => {
-                let is_empty = self.bytes.get(self.blank(content + 1)) == Some(&b']');
-                Some(InsertPosition::Parts { at: content + 1, is_empty })
+    /// The body with memory in its last message of the user's; or `at_first` in the first one, so that what follows stands where it stood in
+    /// the request before.
+    pub(crate) fn with(&self, body: &[u8], memory: &str, at_first: bool) -> Vec<u8> {
+        let quoted = Value::from(format!("{memory}\n")).to_string();
+        let (at, put) = match self.first.as_ref().filter(|_| at_first).unwrap_or(&self.place) {
+            // Without the quotes around it.
+            InsertPosition::Text(at) => (*at, quoted[1..quoted.len() - 1].to_owned()),
+            InsertPosition::Parts { at, is_empty } => {
+                (*at, format!("{{\"type\":\"text\",\"text\":{quoted}}}{}", if *is_empty { "" } else { "," }))
             }
+        };
+        [&body[..at], put.as_bytes(), &body[at..]].concat()
+    }
+}
+
+/// A body as it is written. A field that is there twice is an error.
+#[derive(Deserialize)]
+struct RawBody<'b> {
+    #[serde(borrow)]
+    messages: Vec<&'b RawValue>,
+}
+
+#[derive(Deserialize)]
+struct RawMessage<'b> {
+    #[serde(borrow)]
+    content: &'b RawValue,
+}
+
+impl InsertPosition {
+    /// Where memory goes within a message of a body.
+    fn of(body: &str, message: &RawValue) -> Option<Self> {
+        let RawMessage { content } = serde_json::from_str(message.get()).ok()?;
+        let content = content.get();
+        let at = content.as_ptr() as usize - body.as_ptr() as usize + 1;
+        match content.as_bytes().first()? {
+            b'"' => Some(Self::Text(at)),
+            b'[' => Some(Self::Parts { at, is_empty: content[1..].trim_start().starts_with(']') }),
             _ => None,
         }
-    }
-
-    /// The first byte from `at` on that is not blank.
-    fn blank(&self, at: usize) -> usize {
-        (at..self.bytes.len()).find(|at| !self.bytes[*at].is_ascii_whitespace()).unwrap_or(self.bytes.len())
-    }
-
-    /// Where the value of a field of the object at `at` begins; `None` where it has none, or two.
-    fn field(&self, at: usize, name: &str) -> Option<usize> {
-        let (mut at, mut found) = (self.open(at, b'{')?, None);
-        while self.bytes.get(at)? != &b'}' {
-            let end = self.value(at)?;
-            let key: String = serde_json::from_slice(&self.bytes[at..end]).ok()?;
-            let value = self.blank(self.blank(end) + 1);
-            if key == name && found.replace(value).is_some() {
-                return None;
-            }
-            at = self.next(self.value(value)?)?;
-        }
-        found
-    }
-
-    /// Where an item of the list at `at` begins.
-    fn item(&self, at: usize, number: usize) -> Option<usize> {
-        let mut at = self.open(at, b'[')?;
-        for _ in 0..number {
-            at = self.next(self.value(at)?)?;
-        }
-        Some(at)
-    }
-
-    fn open(&self, at: usize, bracket: u8) -> Option<usize> {
-        (self.bytes.get(at)? == &bracket).then(|| self.blank(at + 1))
-    }
-
-    /// What comes after a value: the next one, or the bracket that ends what it is in.
-    fn next(&self, at: usize) -> Option<usize> {
-        let at = self.blank(at);
-        Some(if self.bytes.get(at)? == &b',' { self.blank(at + 1) } else { at })
-    }
-
-    /// Where the value at `at` ends.
-    fn value(&self, at: usize) -> Option<usize> {
-        let mut values = Deserializer::from_slice(self.bytes.get(at..)?).into_iter::<IgnoredAny>();
-        values.next()?.ok()?;
-        Some(at + values.byte_offset())
     }
 }
 
@@ -159,7 +111,7 @@ mod tests {
 
     fn with(body: &str) -> String {
         let read = ChatBody::read(body.as_bytes()).unwrap_or_else(|why| panic!("{why}: {body}"));
-        String::from_utf8(read.with(body.as_bytes(), "M \"1\"")).unwrap()
+        String::from_utf8(read.with(body.as_bytes(), "M \"1\"", false)).unwrap()
     }
 
     #[test]

@@ -77,12 +77,12 @@ impl QuestionWords {
     /// How many of them an entry has, in whatever form.
     pub(super) fn in_entry(&mut self, entry: &MemoryEntry) -> usize {
         let words = plain_words(&entry.text, true).into_iter().chain(entry.tags.iter().map(|tag| fold(tag)));
-        self.among(words.collect())
+        self.which_of(&words.collect()).count_ones() as usize
     }
 
     /// How many of them a text has.
     pub(super) fn in_text(&mut self, text: &str) -> usize {
-        self.among(plain_words(text, true).into_iter().collect())
+        self.which(text).count_ones() as usize
     }
 
     /// Whether so many of them are enough for an entry that nobody asked to remember: half, or two of a longer question.
@@ -98,10 +98,6 @@ impl QuestionWords {
     /// Which of them a text has, the first as the lowest bit.
     pub(super) fn which(&mut self, text: &str) -> u128 {
         self.which_of(&plain_words(text, true).into_iter().collect())
-    }
-
-    fn among(&mut self, has: HashSet<String>) -> usize {
-        self.which_of(&has).count_ones() as usize
     }
 
     fn which_of(&mut self, has: &HashSet<String>) -> u128 {

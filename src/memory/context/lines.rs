@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::as_of::{EntriesAsOf, lines_of, text_at};
 use super::block::MemoryLine;
-use super::talks::{without_marks, without_sources};
+use super::passages::{without_marks, without_sources};
 use crate::access::request::{
     ReadScope, RequestError, SPEAKING_TOOLS, Viewer, Visibility, trust_of_note, with_sources,
 };
@@ -33,6 +33,7 @@ pub(super) struct NoteLines {
 struct SeenPage {
     path: VaultPath,
     text: String,
+    note: Note,
     /// `None` where it has not changed since.
     then: Option<HashSet<String>>,
 }
@@ -139,8 +140,9 @@ impl NoteLines {
             None => None,
         };
         let source = self.given().workspace().source(&file.path).ok()?;
-        let is_as_seen = !self.visibility.is_agents() || source.stamp == file.stamp;
-        is_as_seen.then(|| SeenPage { path: file.path.clone(), text: source.text, then })
+        let note = Note::parse(&source.text, file.path.stem());
+        let is_seen = !self.visibility.is_agents() || source.stamp == file.stamp && !note.is_private();
+        is_seen.then(|| SeenPage { path: file.path.clone(), text: source.text, note, then })
     }
 
     /// The lines of a page that say something, but for those whose sources are not seen. Of what was made a line without a source is for
@@ -152,11 +154,7 @@ impl NoteLines {
     /// The same, each with the places that it names as its sources.
     pub(super) fn cited_lines(&self, path: &str) -> Vec<(MemoryLine, Vec<String>)> {
         let Some(page) = self.page(path) else { return Vec::new() };
-        let SeenPage { path, text, .. } = &page;
-        let note = Note::parse(text, path.stem());
-        if self.visibility.is_agents() && note.is_private() {
-            return Vec::new();
-        }
+        let SeenPage { path, text, note, .. } = &page;
         let needs_source = self.visibility.is_agents() && path.as_str() == PROFILE && is_generated(&note.metadata);
         let mut lines = Vec::new();
         let said = |kind: BlockKind| {
@@ -219,18 +217,13 @@ impl NoteLines {
 
     /// What the person is called, as `USER.md` says.
     pub(super) fn user_name(&self) -> Option<String> {
-        let page = self.page(USER_FILE)?;
-        UserPage::read(&Note::parse(&page.text, page.path.stem()).metadata).name
+        UserPage::read(&self.page(USER_FILE)?.note.metadata).name
     }
 
     /// What `USER.md` says of the person.
     pub(super) fn user(&self) -> Vec<MemoryLine> {
         let Some(page) = self.page(USER_FILE) else { return Vec::new() };
-        let SeenPage { path, text, .. } = &page;
-        let note = Note::parse(text, path.stem());
-        if self.visibility.is_agents() && note.is_private() {
-            return Vec::new();
-        }
+        let SeenPage { path, text, note, .. } = &page;
         let line_of = |key: &str| {
             text.lines().position(|line| line.trim_start().starts_with(&format!("{key}:"))).map_or(1, |at| at + 1)
                 as u32
@@ -273,14 +266,11 @@ pub(super) fn named(query: &str, notes: &NoteLines) -> Option<String> {
     None
 }
 
-/// Whether a note that is seen is called so: for an agent one that is as it was indexed, since it may be private by now.
+/// Whether a note that is given is called so.
 pub(super) fn is_known(name: &str, notes: &NoteLines, scopes: &[&ReadScope]) -> bool {
     let Some(label) = Label::of_name(name) else { return false };
     scopes.iter().any(|scope| {
         let files = scope.reader().files();
-        if !scope.is_agents() {
-            return files.facets().has_label(label, scope.visible());
-        }
         let called = files.facets().labelled(label);
         let given = called.iter().filter_map(|id| files.get(id)).find(|file| scope.has(file) && scope.gives(file));
         given.inspect(|file| notes.look_at_indexed(scope, file.path.as_str())).is_some()

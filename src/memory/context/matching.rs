@@ -182,11 +182,6 @@ impl<'q> GateWords<'q> {
         text
     }
 
-    /// Whether the word at a place was written with a capital.
-    pub(super) fn has_capital(&self, at: usize) -> bool {
-        self.words.get(at).is_some_and(|word| word.said.starts_with(char::is_uppercase))
-    }
-
     /// The first number at some places.
     pub(super) fn number(&self, places: &[usize]) -> Option<u32> {
         places.iter().find_map(|at| number(&self.words[*at].folded))

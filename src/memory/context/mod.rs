@@ -12,7 +12,6 @@ mod matching;
 mod passages;
 mod run;
 mod sections;
-mod talks;
 mod times;
 
 pub(crate) use frozen::FrozenContexts;

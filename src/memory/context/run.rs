@@ -9,7 +9,7 @@ use super::gate::{Gate, Gated, gate};
 use super::likeness::telling;
 use super::lines::{NoteLines, named};
 use super::sections::{EntrySelection, Sections};
-use crate::access::request::{Edge, RequestError, Viewer, parse};
+use crate::access::request::{Edge, RequestError, Viewer, parse, within};
 use crate::access::rules::{Principal, PromptMemoryMode};
 use crate::base::path::VaultPath;
 use crate::serve::wire::{ContextMode, ContextParams, ContextPart, ContextView};
@@ -38,76 +38,6 @@ pub(super) fn context_of(
     let as_of =
         frozen_at(viewer, params).map(|text| parse("session_start", text, Edge::End, viewer.at())).transpose()?;
     let notes = NoteLines::of(viewer, as_of)?;
-    let MadeContext { view, chunks, entries } = made(viewer, &notes, params)?;
-    log(viewer, params, &view);
-    viewer.count_given(chunks.iter().map(String::as_str));
-    viewer.count_entries(entries.iter().map(String::as_str));
-    Ok((view, notes.looked()))
-}
-
-/// Who it is for: for the person any agent, for an agent itself.
-fn asker(viewer: &Viewer, named: Option<&str>) -> Result<Viewer, RequestError> {
-    match (viewer.agent(), named.filter(|name| !name.is_empty())) {
-        (None, None) => Ok(viewer.clone()),
-        (Some(own), named) if named.is_none_or(|name| name == own) => Ok(viewer.clone()),
-        (_, named) => viewer.as_agent(named),
-    }
-}
-
-/// When the session began, where that is as of when memory is to be.
-fn frozen_at<'p>(viewer: &Viewer, params: &'p ContextParams) -> Option<&'p str> {
-    params.session_start.as_deref().filter(|_| is_frozen(viewer))
-}
-
-/// Whether a session of who asks keeps the memory that it began with.
-pub(super) fn is_frozen(viewer: &Viewer) -> bool {
-    let Principal::Agent(caller) = viewer.principal() else { return false };
-    caller.policy.prompt_memory_mode == PromptMemoryMode::FrozenAtSessionStart
-}
-
-/// Whether nothing goes into the prompts of who asks, though nobody asked for it.
-fn is_unwanted(viewer: &Viewer, params: &ContextParams) -> bool {
-    let Principal::Agent(caller) = viewer.principal() else { return false };
-    params.unasked == Some(true) && !caller.policy.style.is_in_prompts()
-}
-
-/// By what its answers are kept apart from those of others, and from its own under another page.
-pub(super) fn asker_of(viewer: &Viewer) -> String {
-    match viewer.principal() {
-        Principal::Agent(caller) => {
-            format!("{} {:?} {:?} {:?}", caller.slug, caller.policy, caller.session, caller.claimed)
-        }
-        _ => String::new(),
-    }
-}
-
-fn check(params: &ContextParams) -> Result<(), RequestError> {
-    let invalid = |message: String| Err(RequestError::invalid(message));
-    if let Some(budget) = params.budget.filter(|budget| !BUDGETS.contains(budget)) {
-        return invalid(format!("`budget` is {budget}; it takes {} to {}", BUDGETS.start(), BUDGETS.end()));
-    }
-    if let Some(query) = params.query.as_ref().filter(|query| query.len() > MAX_QUERY_BYTES) {
-        return invalid(format!("`query` has {} bytes; it takes {MAX_QUERY_BYTES}", query.len()));
-    }
-    Ok(())
-}
-
-/// Notes for the person what an agent was given.
-pub(super) fn log(viewer: &Viewer, params: &ContextParams, view: &ContextView) {
-    let receipt = &view.receipt;
-    let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
-    viewer.log_receipt("context", params.query.as_deref().unwrap_or_default(), receipt.places(), told);
-}
-
-/// A context, with the names of what is given in it, each once.
-struct MadeContext {
-    view: ContextView,
-    chunks: BTreeSet<String>,
-    /// As `memories/user.md#^e-1`.
-    entries: BTreeSet<String>,
-}
-
-fn made(viewer: &Viewer, notes: &NoteLines, params: &ContextParams) -> Result<MadeContext, RequestError> {
     let config = &viewer.workspace().config().memory;
     let query = params.query.as_deref().map(str::trim).unwrap_or_default();
     // What a program puts before a question is none of it.
@@ -115,8 +45,8 @@ fn made(viewer: &Viewer, notes: &NoteLines, params: &ContextParams) -> Result<Ma
     let is_behind = !typed.trim().is_empty() && query.ends_with(typed.trim());
     let query = if is_behind { typed.trim() } else { query };
     let now = viewer.at().to_zoned(TimeZone::system());
-    let mut sections = Sections::new(viewer, notes);
-    let named = named(query, notes);
+    let mut sections = Sections::new(viewer, &notes);
+    let named = named(query, &notes);
     let named = named.as_deref();
     let mut gated = match (&params.sections, params.mode) {
         _ if viewer.agent().is_some() && !config.enabled => {
@@ -164,11 +94,69 @@ fn made(viewer: &Viewer, notes: &NoteLines, params: &ContextParams) -> Result<Ma
     let (text, receipt) = block(given, &date, size, (gated.gate, gated.why), (&count, &counted_by));
     let places = receipt.places();
     let places: HashSet<&str> = places.iter().map(String::as_str).collect();
-    let given = |names: Vec<(String, String)>| {
-        names.into_iter().filter(|(place, _)| places.contains(place.as_str())).map(|(_, name)| name).collect()
+    // Each once.
+    let given = |names: &[(String, String)]| -> BTreeSet<String> {
+        names.iter().filter(|(place, _)| places.contains(place.as_str())).map(|(_, name)| name.clone()).collect()
     };
-    let (chunks, entries) = (given(sections.hits), given(sections.entries));
-    Ok(MadeContext { view: ContextView { text, receipt }, chunks, entries })
+    let (chunks, entries) = (given(&sections.hits), given(&sections.entries));
+    let view = ContextView { text, receipt };
+    log(viewer, params, &view);
+    viewer.count_given(chunks.iter().map(String::as_str));
+    viewer.count_entries(entries.iter().map(String::as_str));
+    Ok((view, notes.looked()))
+}
+
+/// Who it is for: for the person any agent, for an agent itself.
+fn asker(viewer: &Viewer, named: Option<&str>) -> Result<Viewer, RequestError> {
+    match (viewer.agent(), named.filter(|name| !name.is_empty())) {
+        (None, None) => Ok(viewer.clone()),
+        (Some(own), named) if named.is_none_or(|name| name == own) => Ok(viewer.clone()),
+        (_, named) => viewer.as_agent(named),
+    }
+}
+
+/// When the session began, where that is as of when memory is to be.
+fn frozen_at<'p>(viewer: &Viewer, params: &'p ContextParams) -> Option<&'p str> {
+    params.session_start.as_deref().filter(|_| is_frozen(viewer))
+}
+
+/// Whether a session of who asks keeps the memory that it began with.
+pub(super) fn is_frozen(viewer: &Viewer) -> bool {
+    let frozen = PromptMemoryMode::FrozenAtSessionStart;
+    matches!(viewer.principal(), Principal::Agent(caller) if caller.policy.prompt_memory_mode == frozen)
+}
+
+/// Whether nothing goes into the prompts of who asks, though nobody asked for it.
+fn is_unwanted(viewer: &Viewer, params: &ContextParams) -> bool {
+    let is_out = matches!(viewer.principal(), Principal::Agent(caller) if !caller.policy.style.is_in_prompts());
+    params.unasked == Some(true) && is_out
+}
+
+/// By what its answers are kept apart from those of others, and from its own under another page.
+pub(super) fn asker_of(viewer: &Viewer) -> String {
+    match viewer.principal() {
+        Principal::Agent(caller) => {
+            format!("{} {:?} {:?} {:?}", caller.slug, caller.policy, caller.session, caller.claimed)
+        }
+        _ => String::new(),
+    }
+}
+
+fn check(params: &ContextParams) -> Result<(), RequestError> {
+    within("budget", params.budget, BUDGETS)?;
+    match params.query.as_ref().filter(|query| query.len() > MAX_QUERY_BYTES) {
+        Some(query) => {
+            Err(RequestError::invalid(format!("`query` has {} bytes; it takes {MAX_QUERY_BYTES}", query.len())))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Notes for the person what an agent was given.
+pub(super) fn log(viewer: &Viewer, params: &ContextParams, view: &ContextView) {
+    let receipt = &view.receipt;
+    let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
+    viewer.log_receipt("context", params.query.as_deref().unwrap_or_default(), receipt.places(), told);
 }
 
 fn decided(gate: Gate, why: &str, query: &str) -> Gated {

@@ -7,8 +7,7 @@ use super::as_of::facts_of;
 use super::block::{BlockSection, MemoryLine};
 use super::likeness::{QuestionWords, telling};
 use super::lines::{ABOUT, NoteLines, OVERRIDES, PROFILE, is_known, is_planted, is_trusted};
-use super::passages::{Passage, parts};
-use super::talks::Talks;
+use super::passages::{Passage, Talks, parts};
 use super::times::{DaySpan, SUMMARIES, day_at, day_of, digest_at, digests_of};
 use crate::access::request::{
     Given, KeyRelation, KeyRelations, ReadScope, RequestError, Viewer, key_relations, trust_of_place,
@@ -26,8 +25,6 @@ const NO_EXCERPTS: [&str; 4] = [OVERRIDES, PROFILE, "memories/", SUMMARIES];
 const HISTORY: &str = "facts.history.md";
 /// Of an agent's folder what says how it is to be, and its entries, which are given as entries.
 const AGENT_FILES: [&str; 4] = ["agent.md", "entries.md", "pending.md", "archive.md"];
-/// Why what is not the person's is left out.
-const NOT_TRUSTED: &str = "from the web or from tools; a search finds it";
 /// Maximum number of lines of relationships.
 const MAX_RELATIONS: usize = 30;
 /// Summaries that are given where no question is asked.
@@ -178,9 +175,7 @@ impl<'a> Sections<'a> {
             MemoryLine::new(text, place)
         };
         let lines = known.into_iter().map(line).collect();
-        let mut section = BlockSection::new("entries", "What is known", Some(ENTRY_TOKENS), lines);
-        section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
-        section
+        BlockSection { withheld, ..BlockSection::new("entries", "What is known", Some(ENTRY_TOKENS), lines) }
     }
 
     /// How what a question names, and the person, are related to others.
@@ -199,10 +194,8 @@ impl<'a> Sections<'a> {
             None => key_relations(self.viewer, &names, MAX_RELATIONS)?,
         };
         let lines = found.given.into_iter().map(line).collect();
-        let budget = Some(RELATION_TOKENS);
-        let mut section = BlockSection::new("relations", "Key relationships", budget, lines);
-        section.withheld = (found.withheld > 0).then_some((found.withheld, NOT_TRUSTED));
-        Ok(section)
+        let section = BlockSection::new("relations", "Key relationships", Some(RELATION_TOKENS), lines);
+        Ok(BlockSection { withheld: found.withheld, ..section })
     }
 
     /// The newest summaries, or those of some days, with the digests of these: of a week that is whole its own in the place of its days'.
@@ -232,10 +225,10 @@ impl<'a> Sections<'a> {
         }
         let of_span = |file: &&Arc<FileEntry>| span.is_none_or(|span| self.is_of(span, file));
         newest.into_iter().filter(of_span).take(NEWEST_SUMMARIES).for_each(|file| give(file.path.as_str()));
-        let budget = Some(SUMMARY_TOKENS);
-        let mut section = BlockSection::new("summaries", "Earlier conversations", budget, lines);
-        section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
-        section
+        BlockSection {
+            withheld,
+            ..BlockSection::new("summaries", "Earlier conversations", Some(SUMMARY_TOKENS), lines)
+        }
     }
 
     /// Summaries that answer a question, of some days or of those for which they are kept in mind. As a conversation is as old as its last
@@ -337,9 +330,8 @@ impl<'a> Sections<'a> {
         let wanted = hits.len();
         hits.retain(|hit| is_trusted(scope, hit));
         let withheld = wanted - hits.len();
-        let mut section = BlockSection::new(name, heading, Some(budget), self.lines(scope, &hits, looking));
-        section.withheld = (withheld > 0).then_some((withheld, NOT_TRUSTED));
-        Ok(section)
+        let section = BlockSection::new(name, heading, Some(budget), self.lines(scope, &hits, looking));
+        Ok(BlockSection { withheld, ..section })
     }
 
     fn look(&self, scope: &ReadScope, looking: &Looking<'_>) -> Result<Vec<HitView>, RequestError> {

@@ -3,8 +3,8 @@
 
 use super::read::view;
 use crate::access::request::{
-    MeaningAlike, MemoryWriter, Owner, RequestError, Viewer, Workspace, limit, moment, note_path, tags, text,
-    trust_of_place,
+    MeaningAlike, MemoryWriter, Owner, RequestError, Viewer, Workspace, limit, source_place, tags, text,
+    trust_of_place, validity, within,
 };
 use crate::access::rules::Scope;
 use crate::base::config::{MemoryKind, MemoryScope};
@@ -270,8 +270,6 @@ fn changed(id: &str, checkpoints: impl IntoIterator<Item = CheckpointId>) -> Ent
 
 /// Maximum number of sources.
 const MAX_SOURCES: usize = 20;
-/// Maximum length of a place that is named as a source, in bytes.
-const MAX_SOURCE_BYTES: usize = 1_000;
 /// Maximum length of a text.
 const MAX_TEXT_BYTES: usize = MAX_ENTRY_BYTES / 2;
 
@@ -310,19 +308,13 @@ fn entry_text(viewer: &Viewer, given: &str) -> Result<(String, bool), RequestErr
 }
 
 fn confidence(given: Option<f64>) -> Result<Option<f64>, RequestError> {
-    match given {
-        Some(given) if !(0.0..=1.0).contains(&given) => {
-            Err(RequestError::invalid(format!("`confidence` is {given}; it takes 0 to 1")))
-        }
-        // More digits say nothing.
-        given => Ok(given.map(|given| (given * 1000.0).round() / 1000.0)),
-    }
+    // More digits say nothing.
+    Ok(within("confidence", given, 0.0..=1.0)?.map(|given| (given * 1000.0).round() / 1000.0))
 }
 
 fn window(from: Option<&str>, until: Option<&str>) -> Result<Validity, RequestError> {
-    let some = |name: &str, text: Option<&str>| moment(name, text.filter(|text| !text.trim().is_empty()));
-    let window = Validity { from: some("from", from)?, until: some("until", until)? };
-    if window.is_empty_span() { Err(RequestError::invalid("`until` is not after `from`")) } else { Ok(window) }
+    let is_said = |text: &&str| !text.trim().is_empty();
+    validity(from.filter(is_said), until.filter(is_said))
 }
 
 /// Places in the vault: `notes/api.md#L12`.
@@ -330,19 +322,7 @@ fn sources(given: &[String]) -> Result<Vec<String>, RequestError> {
     if given.len() > MAX_SOURCES {
         return Err(RequestError::invalid(format!("`sources` has {} places; it takes {MAX_SOURCES}", given.len())));
     }
-    let check = |text: &String| {
-        let invalid = || RequestError::invalid(format!("`sources` has `{text}`; it takes places: notes/api.md#L12"));
-        let (path, place) = text.split_once('#').map_or((text.as_str(), None), |(path, place)| (path, Some(place)));
-        note_path(path).map_err(|_| invalid())?;
-        let is_place =
-            |place: &str| !place.is_empty() && !place.contains(|c: char| c.is_control() || c.is_whitespace());
-        let is_well = text.len() <= MAX_SOURCE_BYTES
-            && !path.chars().any(char::is_control)
-            && path.trim() == path
-            && place.is_none_or(is_place);
-        if is_well { Ok(text.clone()) } else { Err(invalid()) }
-    };
-    given.iter().map(check).collect()
+    given.iter().map(|text| source_place("sources", text)).collect()
 }
 
 /// Maximum length of what is quoted of a source, in characters.

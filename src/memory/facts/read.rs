@@ -1,6 +1,6 @@
 //! Looking facts up: which scopes and moments a request asks for, what it may see, and a fact as it is answered.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ use crate::access::request::{
 use crate::base::config::MemoryScope;
 use crate::base::path::folded;
 use crate::index::engine::FileEntry;
-use crate::memory::items::FactsSnapshot;
+use crate::memory::items::{FactsSnapshot, ItemError};
 use crate::serve::wire::{
     FactChangeView, FactNear, FactProblem, FactState, FactView, FactWindowView, FactsParams, FactsView, citation,
 };
@@ -77,24 +77,14 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
         let there = books.iter().filter(|(_, book)| book.is_some());
         view.scopes = there.map(|(scope, _)| scope.to_string()).collect();
     }
-    // Of each name the first scope that has an answer, whatever its tags, and whenever it has changed: it hides those of the others.
-    let mut winners = HashMap::new();
-    if first_wins && (params.tag.is_some() || params.changed_since.is_some()) {
-        let all = FactsParams { tag: None, changed_since: None, ..params.clone() };
-        let moments = Moments { changed_since: None, ..moments };
-        for (place, (scope, book)) in books.iter().enumerate() {
-            for fact in of_scope(&all, &moments, &visibility, (scope, book.as_deref(), usize::MAX), &mut Vec::new())? {
-                winners.entry((fact.namespace, fact.key)).or_insert(place);
-            }
-        }
-    }
-    'scopes: for (place, (scope, book)) in books.iter().enumerate() {
+    let is_filtered = params.tag.is_some() || params.changed_since.is_some();
+    let unfiltered = FactsParams { tag: None, changed_since: None, ..params.clone() };
+    'scopes: for (scope, book) in &books {
         let book = book.as_deref();
         let most = limit + taken.len();
         for mut fact in of_scope(params, &moments, &visibility, (scope, book, most), &mut view.problems)? {
             let name = (fact.namespace.clone(), fact.key.clone());
-            let has_lost = winners.get(&name).is_some_and(|won| *won != place);
-            if has_lost || first_wins && taken.contains(&name) {
+            if first_wins && taken.contains(&name) {
                 continue;
             }
             hide_sources(&mut fact, &visibility);
@@ -104,6 +94,12 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
             }
             taken.insert(name);
             view.facts.push(fact);
+        }
+        // The first scope that has an answer hides those of the others, whatever its tags, and whenever it has changed.
+        if first_wins && is_filtered {
+            let moments = Moments { changed_since: None, ..moments };
+            let all = of_scope(&unfiltered, &moments, &visibility, (scope, book, usize::MAX), &mut Vec::new())?;
+            taken.extend(all.into_iter().map(|fact| (fact.namespace, fact.key)));
         }
     }
     if let (true, Some(key)) = (view.facts.is_empty() && !view.cut, &params.key) {
@@ -218,6 +214,7 @@ impl<'a> FactQuestion<'a> {
             known().next_back().filter(|change| change.learned >= since)?;
         }
         let with_history = params.history == Some(true);
+        let wants_all = with_history || moments.changed_since.is_some();
         // A file that went while nobody looked says nothing of now.
         if moments.is_past && book.stamp.is_none() && moments.as_of >= moments.now {
             return None;
@@ -228,11 +225,7 @@ impl<'a> FactQuestion<'a> {
             _ if moments.known_at.is_some() || moments.as_of < moments.now => {
                 match self.then((namespace, key), known()) {
                     Some(view) => view,
-                    None if with_history || moments.changed_since.is_some() => {
-                        let last = known().rfind(|change| change.kind.is_said());
-                        self.gone((namespace, key), Some(last?))
-                    }
-                    None => return None,
+                    None => self.gone((namespace, key), Some(known().rfind(|change| change.kind.is_said())?)),
                 }
             }
             Some(fact) => match book.history.standing(fact, moments.as_of) {
@@ -253,10 +246,8 @@ impl<'a> FactQuestion<'a> {
         };
         let is_asked_for = match view.state {
             FactState::Current => true,
-            FactState::Expired | FactState::Future => {
-                params.expired == Some(true) || with_history || moments.changed_since.is_some()
-            }
-            FactState::Retracted | FactState::Unset => with_history || moments.changed_since.is_some(),
+            FactState::Expired | FactState::Future => params.expired == Some(true) || wants_all,
+            FactState::Retracted | FactState::Unset => wants_all,
         };
         if with_history {
             view.history = known().map(change_view).collect();
@@ -451,10 +442,10 @@ pub(super) fn one(text: &str) -> Result<MemoryScope, RequestError> {
 fn book(visibility: &Visibility, scope: &MemoryScope) -> Result<Option<Arc<FactsSnapshot>>, RequestError> {
     let (workspace, is_agents) = (visibility.viewer().workspace(), visibility.is_agents());
     let fact_store = workspace.fact_store();
+    let unread = |error: ItemError| if is_agents { Ok(None) } else { Err(error.into()) };
     let path = match fact_store.path(scope) {
         Ok(path) => path,
-        Err(_) if is_agents => return Ok(None),
-        Err(error) => return Err(error.into()),
+        Err(error) => return unread(error),
     };
     let file = visibility.file(path.as_str()).map(|(_, file)| file);
     if is_agents && file.is_none() {
@@ -467,8 +458,7 @@ fn book(visibility: &Visibility, scope: &MemoryScope) -> Result<Option<Arc<Facts
     }
     let book = match fact_store.book(scope) {
         Ok(book) => book,
-        Err(_) if is_agents => return Ok(None),
-        Err(error) => return Err(error.into()),
+        Err(error) => return unread(error),
     };
     // What was read has to be what was seen.
     let is_seen = !is_agents || file.map(|file| file.stamp) == book.stamp;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::read::one;
-use crate::access::request::{MemoryWriter, RequestError, Viewer, moment, note_path, tags};
+use crate::access::request::{MemoryWriter, RequestError, Viewer, source_place, tags, validity};
 use crate::access::rules::Scope;
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
@@ -16,9 +16,6 @@ use crate::text::derive::facts::{
 use crate::text::note::Note;
 use crate::vault::disk::{Act, Action};
 use crate::vault::forgotten::{ANY_SCOPE, FactToWrite};
-
-/// Maximum length of a place that is named as the source, in bytes.
-const MAX_SOURCE_BYTES: usize = 1_000;
 
 /// Sets a fact: in its line, or as a new one.
 ///
@@ -35,13 +32,9 @@ pub(crate) fn set(viewer: &Viewer, params: &FactSetParams) -> Result<FactWritten
     if written.len() > MAX_VALUE_BYTES {
         return Err(RequestError::invalid(format!("`value` has {} bytes; it takes {MAX_VALUE_BYTES}", written.len())));
     }
-    let window =
-        Validity { from: moment("from", params.from.as_deref())?, until: moment("until", params.until.as_deref())? };
-    if window.is_empty_span() {
-        return Err(RequestError::invalid("`until` is not after `from`"));
-    }
+    let window = validity(params.from.as_deref(), params.until.as_deref())?;
     let tags = params.tags.as_deref().map(tags).transpose()?;
-    let source = params.source.as_deref().map(source).transpose()?;
+    let source = params.source.as_deref().map(|text| source_place("source", text)).transpose()?;
     let is_correction = params.correct == Some(true);
     let expected = params.if_value.as_deref().map(|value| Some(value).filter(|value| !value.is_empty()));
     let new = NewFact { value: &value, window: &window, tags: tags.as_deref(), is_correction };
@@ -88,12 +81,9 @@ pub(crate) fn unset(viewer: &Viewer, params: &FactNameParams) -> Result<FactWrit
 pub(crate) fn retract(viewer: &Viewer, params: &FactRetractParams) -> Result<FactWrittenView, RequestError> {
     let FactRetractParams { scope, namespace, key, from, until } = params.clone();
     let name = FactNameParams { scope, namespace, key };
-    let span = Validity { from: moment("from", from.as_deref())?, until: moment("until", until.as_deref())? };
+    let span = validity(from.as_deref(), until.as_deref())?;
     if span.is_empty() {
         return write(viewer, &name, None, None, &FactEdit::Retract, None);
-    }
-    if span.is_empty_span() {
-        return Err(RequestError::invalid("`until` is not after `from`"));
     }
     if span.end().is_none_or(|until| until > viewer.at().as_millisecond()) {
         let why = "only a past span can be retracted; without `from` and `until` the present value is";
@@ -232,17 +222,4 @@ fn texts(value: &Value, clean: &impl Fn(&str) -> String) -> Result<Value, Reques
             pairs.collect::<Result<serde_json::Map<_, _>, _>>().map(Value::Object)
         }
     }
-}
-
-/// A place in the vault: `notes/api.md#L12`.
-fn source(text: &str) -> Result<String, RequestError> {
-    let (path, place) = text.split_once('#').map_or((text, None), |(path, place)| (path, Some(place)));
-    note_path(path)
-        .map_err(|_| RequestError::invalid(format!("`source` is `{text}`; it takes a place: notes/api.md#L12")))?;
-    if text.len() > MAX_SOURCE_BYTES
-        || place.is_some_and(|place| place.is_empty() || place.chars().any(char::is_control))
-    {
-        return Err(RequestError::invalid(format!("`source` is `{text}`; it takes a place: notes/api.md#L12")));
-    }
-    Ok(text.to_owned())
 }

@@ -171,7 +171,8 @@ impl TraceFiles {
             // One agent at a time: whoever sends events waits that long alone.
             let mut known = self.lock();
             known.hours.retain(|(_, hour), _| !hour.is_sealed(now));
-            let files = remove_unfinished(&folder_of(&self.root, &agent)).and_then(|()| files_of(&self.root, &agent));
+            remove_unfinished(&folder_of(&self.root, &agent), std::time::Duration::ZERO);
+            let files = files_of(&self.root, &agent);
             let tidy = |file: &TraceFile| tidy_file(file, now, retention_days).err();
             let errors = files.map_or_else(|error| vec![error], |files| files.iter().filter_map(tidy).collect());
             for error in errors {

@@ -25,15 +25,14 @@ pub(in crate::models) struct Patience {
 /// A request under way cannot be ended, so each has a thread of its own, and who waits for it can stop doing so.
 pub(in crate::models) struct EndpointCalls {
     pub(in crate::models) client: Arc<EndpointClient>,
-    breaker: Mutex<Breaker>,
-    /// Why the last request had no answer: what the endpoint did, as the end of a sentence. A refusal stays: nothing is sent after it.
-    failure: Mutex<Option<(ModelErrorKind, String)>>,
-    waiting: Mutex<WaitingCalls>,
+    state: Mutex<CallsState>,
 }
 
-/// Who waits.
 #[derive(Default)]
-struct WaitingCalls {
+struct CallsState {
+    breaker: Breaker,
+    /// Why the last request had no answer: what the endpoint did, as the end of a sentence. A refusal stays: nothing is sent after it.
+    failure: Option<(ModelErrorKind, String)>,
     is_stopped: bool,
     next: u64,
     /// Tells one who waits that it was stopped.
@@ -42,12 +41,7 @@ struct WaitingCalls {
 
 impl EndpointCalls {
     pub(in crate::models) fn new(client: EndpointClient) -> Self {
-        Self {
-            client: Arc::new(client),
-            breaker: Mutex::default(),
-            failure: Mutex::default(),
-            waiting: Mutex::default(),
-        }
+        Self { client: Arc::new(client), state: Mutex::default() }
     }
 
     /// Sends one request, and waits for its end, the deadline or a stop. `send` is told how long it may take.
@@ -64,23 +58,27 @@ impl EndpointCalls {
         if left.is_zero() {
             return Err(ModelError::TimedOut);
         }
-        if let Some((kind @ ModelErrorKind::Refused, problem)) = self.failure().clone() {
-            return Err(self.client.failed(kind, problem));
+        {
+            let mut state = self.state();
+            if let Some((kind @ ModelErrorKind::Refused, problem)) = &state.failure {
+                return Err(self.client.failed(*kind, problem));
+            }
+            state.breaker.enter(now).map_err(|left| self.is_left_alone(left))?;
         }
-        self.breaker().enter(now).map_err(|left| self.is_left_alone(left))?;
         let client = Arc::clone(&self.client);
         let reply = self.wait_for(move || send(&client, left));
+        let mut state = self.state();
         match reply.as_ref().map_err(ModelError::kind) {
             // Whoever was in a hurry says nothing of the endpoint.
             Err(ModelErrorKind::Transient) if left < hurry && now.elapsed() >= left => {
-                self.breaker().left();
+                state.breaker.left();
                 return Err(ModelError::TimedOut);
             }
-            Err(ModelErrorKind::Transient) => self.breaker().failed(Instant::now()),
-            Err(ModelErrorKind::Stopped) => self.breaker().left(),
-            Ok(_) | Err(ModelErrorKind::Permanent | ModelErrorKind::Refused) => self.breaker().answered(),
+            Err(ModelErrorKind::Transient) => state.breaker.failed(Instant::now()),
+            Err(ModelErrorKind::Stopped) => state.breaker.left(),
+            Ok(_) | Err(ModelErrorKind::Permanent | ModelErrorKind::Refused) => state.breaker.answered(),
         }
-        self.note(reply.as_ref().err());
+        state.note(reply.as_ref().err());
         reply
     }
 
@@ -92,7 +90,7 @@ impl EndpointCalls {
         &self,
         send: impl FnOnce(&EndpointClient) -> Result<T, ModelError> + Send + 'static,
     ) -> Result<T, ModelError> {
-        if matches!(*self.failure(), Some((ModelErrorKind::Refused, _))) {
+        if matches!(self.state().failure, Some((ModelErrorKind::Refused, _))) {
             return Err(ModelError::Stopped);
         }
         let client = Arc::clone(&self.client);
@@ -101,42 +99,25 @@ impl EndpointCalls {
 
     /// Makes requests under way, and all later ones, return [`ModelError::Stopped`] at once.
     pub(in crate::models) fn stop(&self) {
-        let mut waiting = self.waiting();
-        waiting.is_stopped = true;
-        waiting.stops.drain().for_each(|(_, stop)| stop());
+        let mut state = self.state();
+        state.is_stopped = true;
+        state.stops.drain().for_each(|(_, stop)| stop());
     }
 
     /// For how long it is left alone, after it failed too often.
     pub(in crate::models) fn rests(&self) -> Option<Duration> {
-        self.breaker().rests(Instant::now())
+        self.state().breaker.rests(Instant::now())
     }
 
     /// Why it does not answer.
     pub(in crate::models) fn trouble(&self) -> Option<ModelTrouble> {
-        let (kind, problem) = self.failure().clone()?;
+        let (kind, problem) = self.state().failure.clone()?;
         let reason = self.client.failed(kind, problem).to_string();
         Some(if kind == ModelErrorKind::Refused {
             ModelTrouble::Refused(reason)
         } else {
             ModelTrouble::Passing(reason)
         })
-    }
-
-    /// Keeps in mind how a request ended.
-    fn note(&self, error: Option<&ModelError>) {
-        use ModelErrorKind::{Refused, Transient};
-        let now = match error {
-            Some(ModelError::Endpoint { problem, kind: kind @ (Transient | Refused), .. }) => {
-                Some((*kind, problem.clone()))
-            }
-            Some(ModelError::Stopped) => return,
-            _ => None,
-        };
-        let mut failure = self.failure();
-        // What was under way when it refused has nothing to add.
-        if !matches!(*failure, Some((Refused, _))) {
-            *failure = now;
-        }
     }
 
     /// Runs `ask` on a thread of its own, and waits for what it says, or for a stop.
@@ -146,14 +127,14 @@ impl EndpointCalls {
     ) -> Result<T, ModelError> {
         let (sender, replies) = channel();
         let call = {
-            let mut waiting = self.waiting();
-            if waiting.is_stopped {
+            let mut state = self.state();
+            if state.is_stopped {
                 return Err(ModelError::Stopped);
             }
-            waiting.next += 1;
-            let (call, stopped) = (waiting.next, sender.clone());
+            state.next += 1;
+            let (call, stopped) = (state.next, sender.clone());
             // It may have had its answer a moment ago.
-            waiting.stops.insert(call, Box::new(move || _ = stopped.send(Err(ModelError::Stopped))));
+            state.stops.insert(call, Box::new(move || _ = stopped.send(Err(ModelError::Stopped))));
             call
         };
         let thread = std::thread::Builder::new().name("endpoint".into()).spawn(move || {
@@ -164,30 +145,36 @@ impl EndpointCalls {
             Ok(_) => replies.recv().unwrap_or(Err(ModelError::Stopped)),
             Err(error) => Err(self.client.failed(ModelErrorKind::Transient, format!("cannot be asked: {error}"))),
         };
-        self.waiting().stops.remove(&call);
+        self.state().stops.remove(&call);
         reply
     }
 
     fn is_left_alone(&self, left: Duration) -> ModelError {
         let seconds = left.as_secs_f64().ceil();
         let problem = format!("failed several times in a row; the next attempt is in {seconds} s");
-        let mut error = self.client.failed(ModelErrorKind::Transient, problem);
-        if let ModelError::Endpoint { retry_after, .. } = &mut error {
-            *retry_after = Some(left);
+        self.client.failed_for(ModelErrorKind::Transient, problem, Some(left))
+    }
+
+    fn state(&self) -> MutexGuard<'_, CallsState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CallsState {
+    /// Keeps in mind how a request ended.
+    fn note(&mut self, error: Option<&ModelError>) {
+        use ModelErrorKind::{Refused, Transient};
+        // What was under way when it refused has nothing to add.
+        if matches!(self.failure, Some((Refused, _))) {
+            return;
         }
-        error
-    }
-
-    fn breaker(&self) -> MutexGuard<'_, Breaker> {
-        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn failure(&self) -> MutexGuard<'_, Option<(ModelErrorKind, String)>> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, WaitingCalls> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        match error {
+            Some(ModelError::Endpoint { problem, kind: kind @ (Transient | Refused), .. }) => {
+                self.failure = Some((*kind, problem.clone()));
+            }
+            Some(ModelError::Stopped) => {}
+            _ => self.failure = None,
+        }
     }
 }
 
@@ -211,21 +198,17 @@ pub(super) struct Breaker {
 impl Breaker {
     /// Lets a call through, or says for how long none is. Who is let through says how it ended.
     pub(super) fn enter(&mut self, now: Instant) -> Result<(), Duration> {
-        let Some(opened) = self.opened else { return Ok(()) };
-        // A trial that never said how it ended is forgotten after as long.
-        let since = self.trial.map_or(opened, |trial| trial.max(opened));
-        match (since + OPEN_FOR).checked_duration_since(now).filter(|left| !left.is_zero()) {
-            Some(left) => Err(left),
-            None => {
-                self.trial = Some(now);
-                Ok(())
-            }
+        if let Some(left) = self.rests(now) {
+            return Err(left);
         }
+        self.trial = self.opened.and(Some(now));
+        Ok(())
     }
 
     /// For how long nobody is let through, as far as is known; whoever only looks is no trial.
     pub(super) fn rests(&self, now: Instant) -> Option<Duration> {
-        let since = self.opened.map(|opened| self.trial.map_or(opened, |trial| trial.max(opened)))?;
+        // A trial that never said how it ended is forgotten after as long.
+        let since = self.opened?.max(self.trial.or(self.opened)?);
         (since + OPEN_FOR).checked_duration_since(now).filter(|left| !left.is_zero())
     }
 

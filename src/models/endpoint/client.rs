@@ -155,6 +155,16 @@ impl EndpointClient {
 
     /// A failure of the endpoint, without what is secret.
     pub(in crate::models) fn failed(&self, kind: ModelErrorKind, problem: impl AsRef<str>) -> ModelError {
+        self.failed_for(kind, problem, None)
+    }
+
+    /// The same of one that is not to be asked again before that long.
+    pub(super) fn failed_for(
+        &self,
+        kind: ModelErrorKind,
+        problem: impl AsRef<str>,
+        retry_after: Option<Duration>,
+    ) -> ModelError {
         let problem = match &self.key {
             Some(key) => key.taken_out_of(problem.as_ref()),
             None => problem.as_ref().to_owned(),
@@ -163,7 +173,7 @@ impl EndpointClient {
         let plain = |character: char| if character.is_control() { ' ' } else { character };
         let problem = problem.chars().map(plain).take(MAX_PROBLEM_CHARS).collect();
         let (service, endpoint) = (self.service.name, self.address.host.clone());
-        ModelError::Endpoint { service, endpoint, problem, kind, retry_after: None }
+        ModelError::Endpoint { service, endpoint, problem, kind, retry_after }
     }
 
     fn unanswered(&self, error: &ureq::Error, timeout: Duration) -> ModelError {
@@ -215,13 +225,8 @@ impl EndpointClient {
         };
         let quoted = quoted(said, self.key.as_ref());
         let colon = if quoted.is_empty() { "" } else { ": " };
-        let mut failed = self.failed(kind, format!("{what} ({status}){colon}{quoted}"));
-        if let ModelError::Endpoint { retry_after: after, .. } = &mut failed
-            && kind == Transient
-        {
-            *after = retry_after;
-        }
-        failed
+        let retry_after = retry_after.filter(|_| kind == Transient);
+        self.failed_for(kind, format!("{what} ({status}){colon}{quoted}"), retry_after)
     }
 }
 

@@ -2,12 +2,11 @@
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::ops::Range;
+use std::num::NonZeroUsize;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use llama_cpp_2::token::LlamaToken;
 use lru::LruCache;
 
 use super::super::asker::{ByAsker, ModelAsker};
@@ -18,7 +17,7 @@ use super::super::{
 use super::cpu;
 use super::loaded::{EMBED, WorkingModel};
 use super::model::{GgufOptions, LoadedModel, ModelSource, Pooling};
-use super::queue::{EncoderOutput, QueueUser, Reply, Sequence};
+use super::queue::{QueueUser, Reply, Sequence};
 
 /// Embeds with a GGUF model in this process.
 ///
@@ -30,7 +29,8 @@ pub struct GgufEmbedder {
     pub(super) user: QueueUser,
     // What was asked and read is each vault's own: an answer that comes at once would tell another what was asked.
     queries: ByAsker<(Vec<f32>, TokenVectors)>,
-    pub(super) token_cache: Mutex<TokenCache>,
+    /// The tokens of the chunks that were read last: of the bundled model 42 kB each.
+    token_cache: Mutex<LruCache<ContentHash, TokenVectors>>,
 }
 
 impl GgufEmbedder {
@@ -58,21 +58,25 @@ impl GgufEmbedder {
 
     /// One more embedder by a model that is at work.
     pub(super) fn by(working: Arc<WorkingModel>) -> Self {
-        Self { user: working.queue.user(), working, queries: ByAsker::default(), token_cache: Mutex::default() }
+        let token_cache = Mutex::new(LruCache::new(MAX_TEXTS));
+        Self { user: working.queue.user(), working, queries: ByAsker::default(), token_cache }
     }
 
-    /// What is wanted of each document's sequence, in the order of the documents.
-    pub(super) fn encode(
+    /// A document as the model reads it; its own tokens are wanted or not.
+    fn sequence(&self, index: usize, document: &Document, with_tokens: bool) -> Sequence {
+        let tokens = self.working.tokenizer.document(document);
+        let with_tokens = with_tokens.then(|| self.working.tokenizer.text_in_document(&tokens));
+        Sequence { index, tokens, with_tokens }
+    }
+
+    /// The vector of each document, in the order of the documents, and behind it those of its tokens where they are wanted.
+    fn encode(
         &self,
         documents: &[Document],
-        wanted: impl Fn(&Document, &[LlamaToken]) -> EncoderOutput,
+        with_tokens: impl Fn(&Document) -> bool,
         deadline: Option<Instant>,
     ) -> Result<Vec<Vec<f32>>, ModelError> {
-        let sequence = |(index, document): (usize, &Document)| {
-            let tokens = self.working.tokenizer.document(document);
-            let wanted = wanted(document, &tokens);
-            Sequence { index, tokens, wanted }
-        };
+        let sequence = |(index, document): (usize, &Document)| self.sequence(index, document, with_tokens(document));
         let mut sequences: Vec<Sequence> = documents.iter().enumerate().map(sequence).collect();
         // The longest first, so that the workers end together.
         sequences.sort_by_key(|sequence| Reverse(sequence.tokens.len()));
@@ -117,11 +121,18 @@ impl Embedder for GgufEmbedder {
     }
 
     fn embed(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<EmbeddedText>, ModelError> {
-        if self.has_tokens() && documents.iter().any(|document| document.keeps_tokens) {
-            return self.embed_with_tokens(documents, deadline);
-        }
-        let vectors = self.embed_documents(documents, deadline)?;
-        Ok(vectors.iter().map(|vector| EmbeddedText::of(vector)).collect())
+        let keeps_tokens = |document: &Document| self.has_tokens() && document.keeps_tokens;
+        let mean = if documents.iter().any(keeps_tokens) { self.typical_token()? } else { &[] };
+        let dimension = self.dimension();
+        let embedded = |(document, computed): (&Document, Vec<f32>)| {
+            let (vector, tokens) = computed.split_at(dimension);
+            let tokens = match keeps_tokens(document) {
+                true => PackedTokens::of(&TokenVectors::new(dimension, tokens), mean),
+                false => PackedTokens::default(),
+            };
+            EmbeddedText { tokens, ..EmbeddedText::of(vector) }
+        };
+        Ok(documents.iter().zip(self.encode(documents, keeps_tokens, deadline)?).map(embedded).collect())
     }
 
     fn token_query(
@@ -137,7 +148,7 @@ impl Embedder for GgufEmbedder {
     }
 
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
-        self.encode(documents, |_, _| EncoderOutput::Pooled, deadline)
+        self.encode(documents, |_| false, deadline)
     }
 
     fn has_word(&self, word: &str) -> bool {
@@ -157,32 +168,41 @@ impl Embedder for GgufEmbedder {
     }
 }
 
-/// Puts the vectors of a call in order as they come in.
+/// What of a call's sequences is ready by the deadline, each with its number.
+fn ready(
+    count: usize,
+    replies: &Receiver<Reply>,
+    deadline: Option<Instant>,
+) -> Result<Vec<(usize, Vec<f32>)>, ModelError> {
+    let mut ready = Vec::with_capacity(count);
+    while ready.len() < count {
+        let reply = match deadline {
+            None => replies.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(deadline) => replies.recv_timeout(deadline.saturating_duration_since(Instant::now())),
+        };
+        match reply {
+            Ok(reply) => ready.push(reply?),
+            Err(RecvTimeoutError::Timeout) => break,
+            // What nobody was to wait for any more was passed over.
+            Err(RecvTimeoutError::Disconnected) if deadline.is_some_and(|deadline| Instant::now() >= deadline) => break,
+            Err(RecvTimeoutError::Disconnected) => return Err(ModelError::Stopped),
+        }
+    }
+    Ok(ready)
+}
+
+/// All of a call's vectors, in the order of its sequences.
 pub(super) fn collect(
     count: usize,
     replies: &Receiver<Reply>,
     deadline: Option<Instant>,
 ) -> Result<Vec<Vec<f32>>, ModelError> {
-    let mut vectors = vec![Vec::new(); count];
-    let mut missing = count;
-    while missing > 0 {
-        let reply = match deadline {
-            None => replies.recv().map_err(|_| ModelError::Stopped)?,
-            Some(deadline) => {
-                let left = deadline.saturating_duration_since(Instant::now());
-                replies.recv_timeout(left).map_err(|error| match error {
-                    RecvTimeoutError::Timeout => ModelError::TimedOut,
-                    // It was passed over, as nobody was to wait for it any more.
-                    RecvTimeoutError::Disconnected if Instant::now() >= deadline => ModelError::TimedOut,
-                    RecvTimeoutError::Disconnected => ModelError::Stopped,
-                })?
-            }
-        };
-        let (index, vector) = reply?;
-        vectors[index] = vector;
-        missing -= 1;
+    let mut all = ready(count, replies, deadline)?;
+    if all.len() < count {
+        return Err(ModelError::TimedOut);
     }
-    Ok(vectors)
+    all.sort_unstable_by_key(|(number, _)| *number);
+    Ok(all.into_iter().map(|(_, vector)| vector).collect())
 }
 
 impl TokenEmbedder for GgufEmbedder {
@@ -196,87 +216,24 @@ impl TokenEmbedder for GgufEmbedder {
         deadline: Instant,
     ) -> Result<Vec<TokenVectors>, ModelError> {
         let cache = || self.token_cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut found: Vec<Option<TokenVectors>> = {
-            let mut cache = cache();
-            documents.iter().map(|(name, _)| cache.get(name)).collect()
-        };
+        let known = |(name, _): &(ContentHash, Document)| cache().get(name).cloned();
+        let mut found: Vec<Option<TokenVectors>> = documents.iter().map(known).collect();
         let missing = (0..documents.len()).filter(|at| found[*at].is_none());
-        let sequence = |at: usize| {
-            let sequence = self.working.tokenizer.document(&documents[at].1);
-            let own = self.working.tokenizer.text_in_document(&sequence);
-            (at, sequence, own)
-        };
-        let sequences = missing.map(sequence).collect();
+        let sequences: VecDeque<Sequence> = missing.map(|at| self.sequence(at, &documents[at].1, true)).collect();
+        let (count, dimension) = (sequences.len(), self.dimension());
+        let replies = self.user.urgent(sequences, deadline)?;
         // What was ready in time is there for whoever asks again.
-        for (at, tokens) in self.token_vectors(sequences, deadline)? {
-            cache().put(documents[at].0, &tokens);
+        for (at, computed) in ready(count, &replies, Some(deadline))? {
+            let tokens = TokenVectors::new(dimension, &computed[dimension..]);
+            cache().put(documents[at].0, tokens.clone());
             found[at] = Some(tokens);
         }
         found.into_iter().collect::<Option<Vec<_>>>().ok_or(ModelError::TimedOut)
     }
 }
 
-impl GgufEmbedder {
-    /// The vectors of the sequences that are ready by the deadline, with the sequences' numbers.
-    fn token_vectors(
-        &self,
-        sequences: Vec<(usize, Vec<LlamaToken>, Range<usize>)>,
-        deadline: Instant,
-    ) -> Result<Vec<(usize, TokenVectors)>, ModelError> {
-        let sequence = |(index, tokens, own)| Sequence { index, tokens, wanted: EncoderOutput::Tokens(own) };
-        let sequences: VecDeque<Sequence> = sequences.into_iter().map(sequence).collect();
-        let mut missing = sequences.len();
-        let replies = self.user.urgent(sequences, deadline)?;
-        let mut ready = Vec::with_capacity(missing);
-        while missing > 0 {
-            match replies.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(reply) => {
-                    let (index, vectors) = reply?;
-                    ready.push((index, TokenVectors::new(self.dimension(), &vectors)));
-                    missing -= 1;
-                }
-                Err(RecvTimeoutError::Timeout) => break,
-                // What was not begun in time was passed over.
-                Err(RecvTimeoutError::Disconnected) if Instant::now() >= deadline => break,
-                Err(RecvTimeoutError::Disconnected) => return Err(ModelError::Stopped),
-            }
-        }
-        Ok(ready)
-    }
-}
-
-/// Maximum number of bytes. A chunk of 110 tokens takes 42 kB of the bundled model, so that about 750 fit.
-const MAX_BYTES: usize = 32_000_000;
-
-/// Remembers the tokens of the most recently used texts.
-pub(super) struct TokenCache {
-    texts: LruCache<ContentHash, TokenVectors>,
-    bytes: usize,
-}
-
-impl Default for TokenCache {
-    fn default() -> Self {
-        Self { texts: LruCache::unbounded(), bytes: 0 }
-    }
-}
-
-impl TokenCache {
-    pub(super) fn get(&mut self, text: &ContentHash) -> Option<TokenVectors> {
-        self.texts.get(text).cloned()
-    }
-
-    pub(super) fn put(&mut self, text: ContentHash, tokens: &TokenVectors) {
-        self.bytes += tokens.bytes();
-        if let Some((_, before)) = self.texts.push(text, tokens.clone()) {
-            self.bytes -= before.bytes();
-        }
-        while self.bytes > MAX_BYTES
-            && let Some((_, oldest)) = self.texts.pop_lru()
-        {
-            self.bytes -= oldest.bytes();
-        }
-    }
-}
+/// Maximum number of chunks whose tokens are remembered.
+const MAX_TEXTS: NonZeroUsize = NonZeroUsize::new(200).expect("not zero");
 
 /// Of their tokens the mean is taken that those of all texts are compared with. It is a constant of the model: taken from the notes of a
 /// vault, a note would change how others are packed.
@@ -305,44 +262,17 @@ impl GgufEmbedder {
             return Ok(typical);
         }
         let documents = TYPICAL.map(|text| Document { text: text.to_owned(), ..Document::default() });
-        let own = |_: &Document, tokens: &[LlamaToken]| {
-            EncoderOutput::Tokens(self.working.tokenizer.text_in_document(tokens))
-        };
-        let mut sum = vec![0.0_f64; self.working.model.dimension];
+        let dimension = self.working.model.dimension;
+        let mut sum = vec![0.0_f64; dimension];
         let mut count = 0.0_f64;
-        for vectors in self.encode(&documents, own, None)? {
-            for token in TokenVectors::new(self.working.model.dimension, &vectors).iter() {
+        for computed in self.encode(&documents, |_| true, None)? {
+            for token in TokenVectors::new(dimension, &computed[dimension..]).iter() {
                 sum.iter_mut().zip(&token).for_each(|(sum, value)| *sum += f64::from(*value));
                 count += 1.0;
             }
         }
         let mean = || sum.into_iter().map(|sum| (sum / count.max(1.0)) as f32).collect();
         Ok(self.working.typical.get_or_init(mean))
-    }
-
-    /// Embeds chunks, with the tokens packed of those that keep them.
-    pub(super) fn embed_with_tokens(
-        &self,
-        documents: &[Document],
-        deadline: Option<Instant>,
-    ) -> Result<Vec<EmbeddedText>, ModelError> {
-        let mean = self.typical_token()?;
-        let wanted = |document: &Document, tokens: &[LlamaToken]| match document.keeps_tokens {
-            true => EncoderOutput::PooledAndTokens(self.working.tokenizer.text_in_document(tokens)),
-            false => EncoderOutput::Pooled,
-        };
-        let dimension = self.working.model.dimension;
-        let packed = |(document, computed): (&Document, Vec<f32>)| {
-            let (vector, tokens) = computed.split_at(dimension);
-            let embedded = EmbeddedText::of(vector);
-            match document.keeps_tokens {
-                true => {
-                    EmbeddedText { tokens: PackedTokens::of(&TokenVectors::new(dimension, tokens), mean), ..embedded }
-                }
-                false => embedded,
-            }
-        };
-        Ok(documents.iter().zip(self.encode(documents, wanted, deadline)?).map(packed).collect())
     }
 
     /// A query's vector and its tokens, of one pass, with none of a model whose tokens stand for nothing; remembered for whoever asked.
@@ -354,38 +284,12 @@ impl GgufEmbedder {
     ) -> Result<(Vec<f32>, TokenVectors), ModelError> {
         self.queries.get_or(asker, text, || {
             let tokens = self.working.tokenizer.query(text);
-            let wanted = match self.has_tokens() {
-                true => EncoderOutput::PooledAndTokens(self.working.tokenizer.text_in_query(&tokens)),
-                false => EncoderOutput::Pooled,
-            };
-            let replies = self.user.query(Sequence { index: 0, tokens, wanted }, deadline)?;
+            let with_tokens = self.has_tokens().then(|| self.working.tokenizer.text_in_query(&tokens));
+            let replies = self.user.query(Sequence { index: 0, tokens, with_tokens }, deadline)?;
             let both = collect(1, &replies, deadline)?.remove(0);
             let dimension = self.working.model.dimension;
             let (vector, tokens) = both.split_at(if self.has_tokens() { dimension } else { both.len() });
             Ok((vector.to_vec(), TokenVectors::new(dimension, tokens)))
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::super::Document;
-    use super::*;
-
-    #[test]
-    fn the_least_recently_used_goes_first_and_all_is_counted() {
-        let mut cache = TokenCache::default();
-        let name = |text: &str| {
-            ContentHash::of(&Document { context: String::new(), text: text.to_owned(), ..Document::default() })
-        };
-        let tokens = TokenVectors::new(MAX_BYTES / 3, &vec![1.0; MAX_BYTES / 3]);
-        for text in ["a", "b", "a", "c"] {
-            cache.put(name(text), &tokens);
-        }
-        assert!(cache.get(&name("a")).is_some());
-        cache.put(name("d"), &tokens);
-        let kept = ["a", "b", "c", "d"].map(|text| cache.get(&name(text)).is_some());
-        assert_eq!(kept, [true, false, true, true]);
-        assert!(cache.bytes <= MAX_BYTES);
     }
 }

@@ -69,10 +69,8 @@ impl ModelKey {
     }
 }
 
-type Slot<M> = Arc<Mutex<Weak<M>>>;
-
-/// Models by what makes them one. Each is loaded by whoever asks first, for whom the others who want it wait.
-struct LoadedModels<M>(Mutex<Vec<(ModelKey, Slot<M>)>>);
+/// Models by what makes them one. One is loaded at a time: whoever wants the same waits for it, and has it then.
+struct LoadedModels<M>(Mutex<Vec<(ModelKey, Weak<M>)>>);
 
 impl<M> LoadedModels<M> {
     const fn new() -> Self {
@@ -80,30 +78,16 @@ impl<M> LoadedModels<M> {
     }
 
     fn get(&self, key: ModelKey, load: impl FnOnce() -> Result<Arc<M>, ModelError>) -> Result<Arc<M>, ModelError> {
-        let slot = self.slot(key);
-        let mut model = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(model) = model.upgrade() {
+        let mut models = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        models.retain(|(_, model)| model.strong_count() > 0);
+        let known = models.iter().find(|(known, _)| *known == key);
+        if let Some(model) = known.and_then(|(_, model)| model.upgrade()) {
             return Ok(model);
         }
-        let loaded = load()?;
+        let model = load()?;
         LOADS.fetch_add(1, Ordering::Relaxed);
-        *model = Arc::downgrade(&loaded);
-        Ok(loaded)
-    }
-
-    fn slot(&self, key: ModelKey) -> Slot<M> {
-        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those that are gone, and that nobody is just loading.
-        let is_of_use = |slot: &Slot<M>| {
-            Arc::strong_count(slot) > 1 || slot.lock().unwrap_or_else(PoisonError::into_inner).strong_count() > 0
-        };
-        slots.retain(|(_, slot)| is_of_use(slot));
-        if let Some((_, slot)) = slots.iter().find(|(known, _)| *known == key) {
-            return Arc::clone(slot);
-        }
-        let slot = Slot::default();
-        slots.push((key, Arc::clone(&slot)));
-        slot
+        models.push((key, Arc::downgrade(&model)));
+        Ok(model)
     }
 }
 

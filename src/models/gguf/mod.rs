@@ -19,7 +19,6 @@
 //! llama.cpp ends the process when it is given more than it has room for, and says little when a file is broken, so
 //! `file` checks files first and `worker` checks every sequence.
 
-mod bfloat;
 mod bundled;
 mod cpu;
 mod embedder;

@@ -1,20 +1,20 @@
 //! Which model, with which options; loading it and refusing what cannot embed.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::{fs, io};
 
 use llama_cpp_2::LogOptions;
 use llama_cpp_2::context::params::LlamaPoolingType;
 use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
-use tempfile::NamedTempFile;
 
 use super::super::{Fingerprint, ModelError, ModelFile};
 use super::file::Header;
 use super::{bundled, cpu};
+use crate::base::fs::Context;
 
 /// Where a model comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,13 +169,13 @@ impl LoadedModel {
         let pooling = pooling(&header, options, &path)?;
         let hash = match hash {
             Some(hash) => hash,
-            None => hash_file(&path).map_err(ModelError::io("read the model", &path))?,
+            None => hash_file(&path).on("read the model", &path)?,
         };
         let backend = backend()?;
         let params = LlamaModelParams::default();
         let llama = LlamaModel::load_from_file(backend, &path, &params).map_err(|error| {
             let reason = format!("llama.cpp does not accept it ({error}); VAULT_LOG=debug shows why");
-            ModelError::BadModelFile { path: path.clone(), reason }
+            ModelError::UnsuitableModel { path: path.clone(), reason }
         })?;
         let unsuitable = |reason: &str| unsuitable(&path, reason);
         if llama.is_recurrent() || llama.is_hybrid() {
@@ -273,7 +273,7 @@ pub(crate) fn read_model_file(path: &Path) -> Result<ModelFile, ModelError> {
         context: number("context_length"),
         pooling: pooling_of(&header).filter(|pooling| *pooling != Pooling::Rank).map(Pooling::as_str),
         licence: text("general.license"),
-        bytes: path.metadata().map_err(ModelError::io("read the model", path))?.len(),
+        bytes: path.metadata().on("read the model", path)?.len(),
     })
 }
 
@@ -297,20 +297,4 @@ pub(super) fn backend() -> Result<&'static LlamaBackend, ModelError> {
 /// Returns the BLAKE3 of a file.
 pub(super) fn hash_file(path: &Path) -> io::Result<blake3::Hash> {
     Ok(blake3::Hasher::new().update_reader(File::open(path)?)?.finalize())
-}
-
-pub(super) const ACTION: &str = "write the bundled model into its cache folder";
-
-/// Makes a file in the cache folder that is gone again unless it is kept.
-pub(super) fn beside(cache_dir: &Path) -> Result<NamedTempFile, ModelError> {
-    fs::create_dir_all(cache_dir).map_err(ModelError::io(ACTION, cache_dir))?;
-    let mut file = tempfile::Builder::new();
-    file.prefix(".model-").suffix(".tmp").tempfile_in(cache_dir).map_err(ModelError::io(ACTION, cache_dir))
-}
-
-/// Gives such a file its name, once it is whole and on the disk.
-pub(super) fn keep(beside: NamedTempFile, path: &Path) -> Result<(), ModelError> {
-    beside.as_file().sync_all().map_err(ModelError::io(ACTION, path))?;
-    beside.persist(path).map_err(|failed| ModelError::io(ACTION, path)(failed.error))?;
-    Ok(())
 }

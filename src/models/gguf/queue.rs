@@ -20,18 +20,8 @@ use super::super::ModelError;
 pub(super) struct Sequence {
     pub(super) index: usize,
     pub(super) tokens: Vec<LlamaToken>,
-    pub(super) wanted: EncoderOutput,
-}
-
-/// What is computed of a sequence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum EncoderOutput {
-    /// One vector of length 1 for all of it.
-    Pooled,
-    /// The vectors of these of its tokens, one after the other, of any length.
-    Tokens(Range<usize>),
-    /// The mean of all of its tokens, of length 1, and after it the vectors of these of them.
-    PooledAndTokens(Range<usize>),
+    /// Behind the one vector of length 1 for all of it the vectors of these of its tokens, of any length.
+    pub(super) with_tokens: Option<Range<usize>>,
 }
 
 /// A text's place in the call and what was wanted of it, or why there is none.
@@ -222,7 +212,7 @@ mod tests {
     use super::*;
 
     fn text(index: usize) -> Sequence {
-        Sequence { index, tokens: Vec::new(), wanted: EncoderOutput::Pooled }
+        Sequence { index, tokens: Vec::new(), with_tokens: None }
     }
 
     fn queue() -> (Arc<TextQueue>, QueueUser) {

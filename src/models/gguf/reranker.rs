@@ -9,7 +9,7 @@ use super::super::{ModelAsker, ModelError, Reranker};
 use super::embedder::collect;
 use super::loaded::WorkingModel;
 use super::model::{GgufOptions, LoadedModel, ModelSource};
-use super::queue::{EncoderOutput, QueueUser, Sequence};
+use super::queue::{QueueUser, Sequence};
 
 /// Judges chunks with a GGUF model in this process, a chunk on each core at a time.
 pub(crate) struct GgufReranker {
@@ -39,7 +39,7 @@ impl Reranker for GgufReranker {
     ) -> Result<Arc<[f64]>, ModelError> {
         let sequence = |(index, passage): (usize, &String)| {
             let tokens = self.working.tokenizer.pair(query, passage);
-            Sequence { index, tokens, wanted: EncoderOutput::Pooled }
+            Sequence { index, tokens, with_tokens: None }
         };
         let sequences: VecDeque<Sequence> = passages.iter().enumerate().map(sequence).collect();
         let replies = self.user.urgent(sequences, deadline)?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::super::{ModelError, Reranker};
-use super::queue::{EncoderOutput, Sequence};
+use super::queue::Sequence;
 use super::{GgufEmbedder, GgufOptions, GgufReranker, ModelSource, bundled};
 
 pub(crate) const DIMENSION: usize = 384;
@@ -135,9 +135,10 @@ fn a_pair_is_judged_as_its_head_says() {
     let embedder = GgufEmbedder::open(&ModelSource::Bundled, &options(folder.path())).unwrap();
     for (passage, judged) in passages[..2].iter().zip(judged.iter()) {
         let tokens = embedder.working.tokenizer.pair("when does the ferry leave", passage);
-        let sequence = Sequence { index: 0, tokens, wanted: EncoderOutput::Tokens(0..1) };
+        let sequence = Sequence { index: 0, tokens, with_tokens: Some(0..1) };
         let first = embedder.user.query(sequence, None).unwrap().recv().unwrap().unwrap().1;
-        let sum: f64 = first.iter().zip(&weights).map(|(value, weight)| f64::from(value.tanh() * weight)).sum();
+        let sum: f64 =
+            first.iter().skip(DIMENSION).zip(&weights).map(|(value, weight)| f64::from(value.tanh() * weight)).sum();
         let expected = 1.0 / (1.0 + (-sum).exp());
         assert!((judged - expected).abs() < 0.02, "{judged} {expected}");
     }

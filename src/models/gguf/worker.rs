@@ -4,7 +4,7 @@ use std::any::Any;
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -16,7 +16,7 @@ use llama_cpp_2::token::LlamaToken;
 use super::super::ModelError;
 use super::super::token_vectors::unit;
 use super::model::{LoadedModel, Pooling, backend};
-use super::queue::{EncoderOutput, Reply, Sequence, TextQueue, WorkerLane};
+use super::queue::{Reply, Sequence, TextQueue, WorkerLane};
 
 /// Starts a worker and waits until it has its context: making two of one model at a time is not safe in llama.cpp.
 pub(super) fn start(
@@ -26,28 +26,24 @@ pub(super) fn start(
     lane: WorkerLane,
 ) -> Result<JoinHandle<()>, ModelError> {
     let (sender, ready) = mpsc::channel();
-    let thread = thread::Builder::new()
-        .name(name)
-        .spawn(move || run(model, queue, lane, sender))
-        .map_err(|error| ModelError::Llama { action: "start a thread", reason: error.to_string(), may_pass: true })?;
+    let run = move || {
+        let mut encoder = match Encoder::new(&model) {
+            Ok(encoder) => encoder,
+            // The receiver waits for just this; when it is gone, nobody is left to tell.
+            Err(error) => return drop(sender.send(Err(error))),
+        };
+        let _ = sender.send(Ok(()));
+        drop(sender);
+        serve(&queue, lane, |sequence| encoder.encode(sequence));
+    };
+    let thread = thread::Builder::new().name(name).spawn(run).map_err(|error| ModelError::Llama {
+        action: "start a thread",
+        reason: error.to_string(),
+        may_pass: true,
+    })?;
     let died = || ModelError::Panicked("a worker stopped before it started".to_owned());
     ready.recv().unwrap_or_else(|_| Err(died()))?;
     Ok(thread)
-}
-
-/// Creates a context, says on `ready` whether that worked, and embeds until the queue stops.
-fn run(model: Arc<LoadedModel>, queue: Arc<TextQueue>, lane: WorkerLane, ready: Sender<Result<(), ModelError>>) {
-    let mut encoder = match Encoder::new(&model) {
-        Ok(encoder) => encoder,
-        Err(error) => {
-            // The receiver waits for just this; when it is gone, nobody is left to tell.
-            let _ = ready.send(Err(error));
-            return;
-        }
-    };
-    let _ = ready.send(Ok(()));
-    drop(ready);
-    serve(&queue, lane, |sequence| encoder.encode(sequence));
 }
 
 /// Answers jobs until the queue stops. A panic becomes an error of its own job, and the next job is served.
@@ -115,10 +111,9 @@ impl<'a> Encoder<'a> {
             // llama.cpp would end the process.
             return Err(failed(format!("a sequence of {} tokens", tokens.len())));
         }
-        let computed = match &sequence.wanted {
-            EncoderOutput::Pooled => self.pooled(tokens),
-            EncoderOutput::Tokens(some) => self.of_tokens(tokens, some.clone()),
-            EncoderOutput::PooledAndTokens(some) => self.pooled_and_tokens(tokens, some.clone()),
+        let computed = match &sequence.with_tokens {
+            None => self.pooled(tokens),
+            Some(some) => self.pooled_and_tokens(tokens, some),
         };
         Ok((sequence.index, computed?))
     }
@@ -140,30 +135,23 @@ impl<'a> Encoder<'a> {
     }
 
     /// One pass gives both. The mean is added up here, so that it may differ from llama.cpp's in the last bit.
-    fn pooled_and_tokens(&mut self, tokens: &[LlamaToken], some: Range<usize>) -> Result<Vec<f32>, ModelError> {
-        let dimension = self.model.dimension;
-        let all = self.of_tokens(tokens, 0..tokens.len())?;
-        let mut sum = vec![0.0_f32; dimension];
-        for token in all.chunks_exact(dimension) {
-            sum.iter_mut().zip(token).for_each(|(sum, value)| *sum += value);
-        }
-        let mut both = unit(&sum).ok_or_else(|| self.without_direction())?;
-        both.extend_from_slice(&all[some.start * dimension..some.end * dimension]);
-        Ok(both)
-    }
-
-    fn of_tokens(&mut self, tokens: &[LlamaToken], some: Range<usize>) -> Result<Vec<f32>, ModelError> {
+    fn pooled_and_tokens(&mut self, tokens: &[LlamaToken], some: &Range<usize>) -> Result<Vec<f32>, ModelError> {
         let context = match &mut self.for_tokens {
             Some(context) => context,
             none => none.insert(Self::context(self.model, LlamaPoolingType::None)?),
         };
         compute(context, &mut self.batch, tokens)?;
-        let mut vectors = Vec::with_capacity(some.len() * self.model.dimension);
-        for at in some {
-            let at = i32::try_from(at).map_err(failed)?;
-            vectors.extend_from_slice(context.embeddings_ith(at).map_err(failed)?);
+        let mut sum = vec![0.0_f32; self.model.dimension];
+        let mut of_tokens = Vec::with_capacity(some.len() * self.model.dimension);
+        for at in 0..tokens.len() {
+            let vector = context.embeddings_ith(i32::try_from(at).map_err(failed)?).map_err(failed)?;
+            sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value);
+            if some.contains(&at) {
+                of_tokens.extend_from_slice(vector);
+            }
         }
-        Ok(vectors)
+        let pooled = unit(&sum).ok_or_else(|| self.without_direction())?;
+        Ok([pooled, of_tokens].concat())
     }
 }
 
@@ -195,7 +183,7 @@ mod tests {
     fn a_panic_fails_its_own_call_and_the_worker_goes_on() {
         let queue = Arc::<TextQueue>::default();
         let user = queue.user();
-        let text = |index| Sequence { index, tokens: Vec::new(), wanted: EncoderOutput::Pooled };
+        let text = |index| Sequence { index, tokens: Vec::new(), with_tokens: None };
         let bad = user.documents(VecDeque::from([text(13), text(1), text(2)])).unwrap();
         let good = user.documents(VecDeque::from([text(3)])).unwrap();
         thread::scope(|scope| {
@@ -216,7 +204,7 @@ mod tests {
     fn what_nobody_waits_for_any_more_is_not_computed() {
         let queue = Arc::<TextQueue>::default();
         let user = queue.user();
-        let text = |index| Sequence { index, tokens: Vec::new(), wanted: EncoderOutput::Pooled };
+        let text = |index| Sequence { index, tokens: Vec::new(), with_tokens: None };
         drop(user.documents((1..4).map(text).collect()).unwrap());
         let good = user.documents(VecDeque::from([text(9)])).unwrap();
         let (seen, computed) = std::sync::mpsc::channel();

@@ -163,11 +163,7 @@ async fn with_memory(
         let view = frozen.map_or_else(|| vault.context(viewer, &params), Ok)?;
         let receipt = &view.receipt;
         let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
-        let body = match (view.text.is_empty(), is_frozen) {
-            (true, _) => body,
-            (false, true) => chat.with_at_first(&body, &view.text).into(),
-            (false, false) => chat.with(&body, &view.text).into(),
-        };
+        let body = if view.text.is_empty() { body } else { chat.with(&body, &view.text, is_frozen).into() };
         Ok(Ok((body, told)))
     });
     let skipped =

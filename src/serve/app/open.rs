@@ -111,7 +111,7 @@ impl App {
         let attachments = Arc::new(AttachmentReader::keeping(&index_dir));
         let summaries_clock = clock.clone();
         // Who writes `memory.toml` may have been killed.
-        crate::base::fs::remove_unfinished_since(home.root(), LEFT_FOR_GOOD);
+        crate::base::fs::remove_unfinished(home.root(), LEFT_FOR_GOOD);
         let options = SyncOptions {
             lock: Arc::clone(&lock),
             root: home.root().to_owned(),

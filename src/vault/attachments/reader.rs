@@ -323,7 +323,7 @@ impl TextCache {
 
     /// Removes what a process that was killed had begun to keep.
     pub(super) fn remove_unfinished(&self) {
-        let _ = remove_unfinished(&self.folder);
+        remove_unfinished(&self.folder, std::time::Duration::ZERO);
     }
 
     fn file(&self, path: &VaultPath) -> PathBuf {

@@ -6,7 +6,7 @@ mod tests;
 
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use blake3::Hash;
 pub(crate) use propose::{Acceptance, EntryProposal, Evidence, ProposeRules, REMOVED};
@@ -80,10 +80,6 @@ impl EntryStore {
             stamps.add(path.on_disk(root), stamp);
             Ok(EntriesSnapshot { path: path.clone(), file, stamp, hash })
         })
-    }
-
-    fn one_proposes(&self) -> MutexGuard<'_, ()> {
-        self.proposing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The memories that have a file of entries: the person's first.
@@ -238,19 +234,10 @@ fn kept_private(text: &str) -> Option<String> {
     }
 }
 
-/// How an entry was given to anybody so far: what was of less use goes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum EntryUse {
-    Never,
-    /// In a passage that a search found.
-    InPassage,
-    /// In a context: itself, or a line of the profile that was made of it.
-    Itself,
-}
-
 impl EntryStore {
-    /// Archives active entries beyond `max`, where 0 means no limit; gives their names, and what undoes it. Those that were `added` now could
-    /// not be given yet, and go no sooner than what was.
+    /// Archives active entries beyond `max`, where 0 means no limit; gives their names, and what undoes it. First those that nobody was given,
+    /// then those that a passage of a search had in it, then those that a context gave: itself, or a line of the profile that was made of it.
+    /// Those that were `added` now could not be given yet, and go no sooner than what was.
     ///
     /// # Errors
     /// When a file cannot be read or changed.
@@ -267,17 +254,17 @@ impl EntryStore {
         if max == 0 || active.len() <= max {
             return Ok((Vec::new(), Vec::new()));
         }
-        let uses = self.uses(&book.path, &active, usage);
+        let names: Vec<u64> = active.iter().map(|entry| entry_key(&book.path, &entry.id)).collect();
+        // What cannot be read keeps no entry from being added.
+        let given = usage.given_to_anybody(&names).unwrap_or_default();
+        let passages = self.passages_given(&book.path, usage).unwrap_or_default();
         // What stands first is oldest, unless it says since when it is so.
         let key = |at: &usize| {
             let entry = active[*at];
-            let used = match &uses {
-                _ if added.contains(&entry.id) => EntryUse::Itself,
-                Some(uses) => uses[*at],
-                None => EntryUse::Never,
-            };
-            let since = entry.window.begin().unwrap_or(0);
-            (used, (entry.confidence * 1000.0) as i64, since, *at)
+            let is_given = added.contains(&entry.id) || given.get(*at) == Some(&true);
+            let in_lines = |(first, last): &(usize, usize)| *first <= entry.line_end && entry.line_start <= *last;
+            let in_passage = !is_given && passages.iter().any(in_lines);
+            (is_given, in_passage, (entry.confidence * 1000.0) as i64, entry.window.begin().unwrap_or(0), *at)
         };
         let mut order: Vec<usize> = (0..active.len()).collect();
         order.sort_by_cached_key(key);
@@ -292,22 +279,6 @@ impl EntryStore {
         let writer = EntryWriter { files, act: Action::Edit.done_by("max_entries"), is_program: true };
         let done = self.set_aside(&writer, holder, EntryFileKind::Known, &all, None)?;
         Ok((goes, done))
-    }
-
-    /// How each of these entries of a file was given so far; `None` where that cannot be read, which keeps no entry from being added.
-    fn uses(&self, path: &VaultPath, entries: &[&MemoryEntry], usage: &UsageTable) -> Option<Vec<EntryUse>> {
-        let keys: Vec<u64> = entries.iter().map(|entry| entry_key(path, &entry.id)).collect();
-        let given = usage.given_to_anybody(&keys).ok()?;
-        let passages = self.passages_given(path, usage).unwrap_or_default();
-        let in_passage = |entry: &MemoryEntry| {
-            passages.iter().any(|(first, last)| *first <= entry.line_end && entry.line_start <= *last)
-        };
-        let how = |(entry, given): (&&MemoryEntry, bool)| match given {
-            true => EntryUse::Itself,
-            false if in_passage(entry) => EntryUse::InPassage,
-            false => EntryUse::Never,
-        };
-        Some(entries.iter().zip(given).map(how).collect())
     }
 
     /// The lines of the passages of a file that were ever given.

@@ -1,6 +1,7 @@
 //! Proposals: what a model, a program or an agent would have remembered. Inert until accepted.
 
 use std::collections::BTreeSet;
+use std::sync::PoisonError;
 
 use super::{EntryStore, EntryWriter};
 use crate::access::rules::Scope;
@@ -88,15 +89,15 @@ impl EntryStore {
         proposals: Vec<EntryProposal>,
         rules: &ProposeRules<'_>,
     ) -> Result<Proposed, ItemError> {
-        let _one = self.one_proposes();
-        for _ in 0..TRIES {
+        let _one = self.proposing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tries = 0;
+        loop {
             match self.propose_once(writer, holder, proposals.clone(), rules) {
                 // Somebody has edited a line in between.
-                Err(ItemError::Edit { source: ItemEditError::Changed, .. }) => {}
+                Err(ItemError::Edit { source: ItemEditError::Changed, .. }) if tries < TRIES => tries += 1,
                 done => return done,
             }
         }
-        self.propose_once(writer, holder, proposals, rules)
     }
 
     fn propose_once(
@@ -109,14 +110,7 @@ impl EntryStore {
         let mut all = Proposed::default();
         let (known, mut waiting) = (self.entries(holder)?, self.waiting(holder)?);
         let archive = self.archive(holder)?;
-        let is_rejected = |entry: &&MemoryEntry| matches!(entry.status, EntryStatus::Rejected(_));
-        let is_removed = |entry: &&&MemoryEntry| entry.status == EntryStatus::Rejected(REMOVED.to_owned());
-        let (rejected, archived): (Vec<&MemoryEntry>, Vec<&MemoryEntry>) =
-            archive.entries.iter().partition(is_rejected);
-        let not_wanted: Vec<&MemoryEntry> = rejected.iter().filter(|entry| !is_removed(entry)).copied().collect();
-        // What was set aside, or something else has taken the place of, does not come back by itself.
-        let superseded = known.entries.iter().filter(|entry| matches!(entry.status, EntryStatus::Superseded(_)));
-        let over: Vec<&MemoryEntry> = archived.into_iter().chain(superseded).collect();
+        let removed = EntryStatus::Rejected(REMOVED.to_owned());
         let mut active: Vec<MemoryEntry> = known.active().cloned().collect();
         let mut edits = Vec::new();
         for EntryProposal { mut entry, evidence } in proposals {
@@ -125,13 +119,16 @@ impl EntryStore {
                 continue;
             }
             entry.status = EntryStatus::Pending;
-            let left_out = if evidence == Evidence::Claimed { &not_wanted } else { &rejected };
-            let there: Vec<&MemoryEntry> = active.iter().chain(left_out.iter().chain(&over).copied()).collect();
+            // What was set aside or rejected, or something else has taken the place of, does not come back by itself.
+            let is_claimed = evidence == Evidence::Claimed;
+            let of_archive = archive.entries.iter().filter(|entry| !is_claimed || entry.status != removed);
+            let superseded = known.entries.iter().filter(|entry| matches!(entry.status, EntryStatus::Superseded(_)));
+            let there: Vec<&MemoryEntry> = active.iter().chain(of_archive).chain(superseded).collect();
             if matches!(rules.verdict(&entry, &there), Verdict::Duplicate(_)) {
                 continue;
             }
             let may = |entry: &MemoryEntry| {
-                evidence != Evidence::Claimed
+                !is_claimed
                     && rules.config.accept.contains(&entry.kind)
                     && entry.trust >= TrustLevel::Agent
                     && rules.verdict(entry, &active.iter().collect::<Vec<_>>()) == Verdict::New

@@ -244,8 +244,6 @@ pub(crate) struct FactsSnapshot {
     strange: Vec<(VaultPath, Option<usize>, String)>,
     /// Whether the history has all that the file says.
     pub(super) is_noticed: Arc<AtomicBool>,
-    /// Whether all but facts that have gone only just is noted, and no commit has taken those away.
-    pub(super) waits: Arc<AtomicBool>,
 }
 
 impl FactsSnapshot {
@@ -321,15 +319,13 @@ impl FactsSnapshot {
             copies,
             strange,
             is_noticed: Arc::new(is_noticed.into()),
-            waits: Arc::default(),
         })
     }
 
     /// The same once its file says something else.
     pub(super) fn written(&self, facts: FactsFile, hash: Hash) -> Self {
         let (facts, hash, strange) = (Arc::new(facts), Some(hash), Vec::new());
-        let (is_noticed, waits) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
-        Self { facts, hash, strange, stamp: None, is_noticed, waits, ..self.clone() }
+        Self { facts, hash, strange, stamp: None, is_noticed: Arc::default(), ..self.clone() }
     }
 
     /// What is true of a fact of the file at a moment that is now, as it was written: what the file says, or what stood there before where that

@@ -205,10 +205,6 @@ impl FactStore {
         let has_gone = |change: &FactChange| book.facts.get(&change.namespace, &change.key).is_none();
         let some_gone = found.iter().any(has_gone);
         let stays_so = !some_gone || is_settled(self.root(), &book.path, now);
-        // Git is asked once for each state of the file.
-        if !stays_so && book.waits.load(Ordering::SeqCst) && found.iter().all(has_gone) {
-            return Ok(NoticedFacts::Waits);
-        }
         let committed = committed_at(self.root(), &book.path);
         let waits = some_gone && (git_is_busy(self.root()) || committed.is_none() && !stays_so);
         // What came with a commit is as old as that.
@@ -218,7 +214,6 @@ impl FactStore {
             changes.retain(|change| !waits || !has_gone(change));
             changes
         })?;
-        book.waits.store(waits, Ordering::SeqCst);
         if waits {
             return Ok(NoticedFacts::Waits);
         }

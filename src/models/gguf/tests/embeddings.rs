@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use llama_cpp_2::token::LlamaToken;
 
 use super::super::super::{Document, Embedder, ModelError};
-use super::super::{GgufEmbedder, GgufOptions, ModelSource, Pooling, bfloat, bundled};
+use super::super::{GgufEmbedder, GgufOptions, ModelSource, Pooling, bundled};
 use super::{SOURCE, cache_dir, cosine, document, documents, open, options, shared};
 
 /// `[CLS]` and `[SEP]` of the bundled model's vocabulary.
@@ -33,7 +33,7 @@ fn embeddings_are_those_of_the_reference_implementation() {
 
 #[test]
 fn embeddings_by_the_converted_model_are_those_too() {
-    let (path, _) = bfloat::converted(&cache_dir(), &SOURCE, || bundled::unpack(&cache_dir())).unwrap();
+    let (path, _) = bundled::converted(&cache_dir(), &SOURCE, || bundled::unpack(&cache_dir())).unwrap();
     compare_with_reference(&GgufEmbedder::open(&ModelSource::File(path), &options()).unwrap());
 }
 

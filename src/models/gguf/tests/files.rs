@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::{fs, thread};
 
 use super::super::super::{Embedder, ModelError};
-use super::super::{GgufEmbedder, GgufOptions, ModelSource, Pooling, bfloat, bundled};
+use super::super::{GgufEmbedder, GgufOptions, ModelSource, Pooling, bundled};
 use super::{SOURCE, cache_dir, cosine, options, shared};
 
 #[test]
@@ -114,7 +114,7 @@ fn the_bundled_model_is_unpacked_once_and_again_when_damaged() {
 #[test]
 fn the_model_is_converted_once_and_again_when_damaged() {
     let folder = tempfile::tempdir().unwrap();
-    let convert = || bfloat::converted(folder.path(), &SOURCE, || bundled::unpack(folder.path())).unwrap();
+    let convert = || bundled::converted(folder.path(), &SOURCE, || bundled::unpack(folder.path())).unwrap();
     let (path, converted) = convert();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left beside them");
     let (model, written) = (fs::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
@@ -133,5 +133,5 @@ fn a_cache_folder_that_cannot_be_written_is_named() {
     let file = folder.path().join("taken");
     fs::write(&file, "a file where the folder should be").unwrap();
     let error = GgufEmbedder::open(&ModelSource::Bundled, &GgufOptions::new(file.join("cache"))).err().unwrap();
-    assert!(matches!(&error, ModelError::Io { .. }) && error.to_string().contains("taken"), "{error}");
+    assert!(matches!(&error, ModelError::Fs(_)) && error.to_string().contains("taken"), "{error}");
 }
