@@ -38,8 +38,8 @@ test: deps ## Run the tests, the page's in a real browser, MCP's with a real cli
 	@tests/python/run
 
 soak: deps ## Run the long tests: edits, searches and kills for MINUTES (30), and more cases of the others
-	@SOAK_MINUTES=$(MINUTES) cargo test --locked --test soak -- --nocapture
-	@SOAK_MINUTES=$(MINUTES) cargo test --locked --test main -- --nocapture crash:: capture::kills::
+	@SOAK_MINUTES=$(MINUTES) cargo test --locked --test main -- --nocapture soak::
+	@SOAK_MINUTES=$(MINUTES) cargo test --locked --test main -- --nocapture crash:: capture::kills:: damage::closed:: fresh::
 	@PROPTEST_CASES=$(CASES) cargo test --locked --test main -- model:: chunks:: damage::random
 	@PROPTEST_CASES=$(CASES) cargo test --locked --lib -- search::tests::contract
 	@scripts/fuzz $$(($(SECONDS) * 5))

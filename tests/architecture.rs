@@ -166,18 +166,10 @@ fn listed_dependencies() -> BTreeMap<String, Vec<String>> {
 /// All files of the library, without its root and those that only declare modules of the table.
 fn sources() -> Vec<Source> {
     let src = root().join("src");
-    let mut folders = vec![src.clone()];
-    let mut files: Vec<PathBuf> = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("src can be listed") {
-            let path = entry.expect("src can be listed").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                files.push(path.strip_prefix(&src).expect("it is below src").to_owned());
-            }
-        }
-    }
+    let entries = walkdir::WalkDir::new(&src).into_iter().map(|entry| entry.expect("src can be listed").into_path());
+    let sources = entries.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let mut files: Vec<PathBuf> =
+        sources.map(|path| path.strip_prefix(&src).expect("it is below src").to_owned()).collect();
     let is_wing = |file: &Path| WINGS.iter().any(|wing| file == Path::new(wing).join("mod.rs"));
     files.retain(|file| !["lib.rs", "main.rs"].contains(&file.to_string_lossy().as_ref()) && !is_wing(file));
     files.sort();

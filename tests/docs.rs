@@ -1,12 +1,14 @@
 //! Holds the documentation together: every page is in the index, no link leads nowhere, the README stays short, and
 //! what is said of messages is what they say.
 //!
-//! Reads the pages as text and needs nothing but the standard library. The pages that are made of the code are held in
+//! Reads the pages as text. The pages that are made of the code are held in
 //! `tests/main/docs`, the module table in `tests/architecture.rs`.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+
+use walkdir::{DirEntry, WalkDir};
 
 /// Folders with pages that are not ours.
 const FOREIGN: [&str; 3] = ["target", "node_modules", "corpus"];
@@ -112,22 +114,13 @@ fn pages() -> Vec<PathBuf> {
 
 /// The files below a folder whose names end so.
 fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("the folder can be listed") {
-            let entry = entry.expect("the folder can be listed");
-            let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-            if name.starts_with('.') || FOREIGN.contains(&&*name) {
-                continue;
-            }
-            if entry.file_type().expect("it is there").is_dir() {
-                folders.push(path);
-            } else if name.ends_with(end) {
-                files.push(path);
-            }
-        }
-    }
+    let counts = |entry: &DirEntry| {
+        let name = entry.file_name().to_string_lossy();
+        entry.depth() == 0 || !name.starts_with('.') && !FOREIGN.contains(&&*name)
+    };
+    let entries = WalkDir::new(folder).into_iter().filter_entry(counts).map(|entry| entry.expect("it can be listed"));
+    let files = entries.filter(|entry| !entry.file_type().is_dir()).map(DirEntry::into_path);
+    let mut files: Vec<PathBuf> = files.filter(|path| path.to_string_lossy().ends_with(end)).collect();
     files.sort();
     files
 }

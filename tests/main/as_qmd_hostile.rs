@@ -22,7 +22,7 @@ fn workspace() -> Workspace {
 }
 
 #[test]
-fn a_file_of_any_name_is_found_and_given_and_forges_no_line() {
+fn files_numbers_and_queries_as_nobody_should_give_them_are_answered_and_forge_no_line() {
     let workspace = workspace();
     for (at, name) in NAMES.iter().enumerate() {
         let found = workspace.run(&["search", &format!("number{at}"), "--json"]).ok().json();
@@ -46,11 +46,7 @@ fn a_file_of_any_name_is_found_and_given_and_forges_no_line() {
     assert_eq!(files.matches("\n#").count(), NAMES.len() - 1, "{files}");
     let listed = workspace.run(&["ls", "odd"]).ok().stdout;
     assert_eq!(listed.lines().count(), NAMES.len(), "{listed}");
-}
-
-#[test]
-fn numbers_and_queries_out_of_range_are_taken_or_refused_clearly() {
-    let workspace = workspace();
+    // Numbers and queries out of range are taken or refused clearly.
     let count = |args: &[&str]| {
         let ran = workspace.run(&[&["search", "quince", "--json"], args].concat()).ok();
         ran.json().as_array().unwrap().len()
@@ -69,11 +65,7 @@ fn numbers_and_queries_out_of_range_are_taken_or_refused_clearly() {
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         ran.json();
     }
-}
-
-#[test]
-fn whoever_closes_the_pipe_early_is_told_nothing() {
-    let workspace = workspace();
+    // Whoever closes the pipe early is told nothing.
     for args in [&["search", "quince", "--all", "--full"][..], &["multi-get", "odd/*", "--json"], &["ls", "odd"]] {
         let mut child = workspace.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
@@ -81,11 +73,7 @@ fn whoever_closes_the_pipe_early_is_told_nothing() {
         child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         assert!(child.wait().unwrap().success() && said.is_empty(), "{args:?}: {said}");
     }
-}
-
-#[test]
-fn what_goes_or_is_another_between_a_search_and_get_is_not_given_as_it_was() {
-    let workspace = workspace();
+    // What goes or is another between a search and `get` is not given as it was.
     workspace.write("odd/twin.md", "# Title 0\n\nquince number0\n");
     workspace.run(&["update"]).ok();
     let hit = |query: &str| workspace.run(&["search", query, "--json"]).ok().json()[0].clone();

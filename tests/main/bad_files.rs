@@ -19,18 +19,15 @@ fn sync(vault: &mut TestVault) {
 }
 
 #[test]
-fn an_empty_vault_answers() {
+fn an_empty_vault_answers_and_empty_files_are_notes_without_passages() {
     let mut vault = TestVault::new().synced();
     assert!(vault.search("anything").paths().is_empty());
     let status = vault.status();
     assert_eq!((status.files, status.chunks, status.problems.len()), (0, 0, 0));
     vault.restart();
     assert!(vault.search("anything").paths().is_empty());
-}
-
-#[test]
-fn empty_and_blank_files_are_notes_without_passages() {
-    let mut vault = vault()
+    // Empty and blank files are notes without passages.
+    let mut vault = self::vault()
         .with("empty.md", "")
         .with("blank.md", " \n\n\t\n")
         .with("bom.md", "\u{feff}")
@@ -45,41 +42,28 @@ fn empty_and_blank_files_are_notes_without_passages() {
 }
 
 #[test]
-fn a_file_of_50_mb_is_listed_and_left_out() {
+fn a_file_that_is_too_large_is_listed_and_left_out() {
     let mut vault = vault().with("huge.md", "goodword and more\n".repeat(50_000_000 / 18));
     sync(&mut vault);
     let reason = vault.problem("huge.md").unwrap();
     assert!(reason.contains("`index.max_file_bytes` is 20000000"), "{reason}");
     vault.write("huge.md", "smallword").sync();
     assert_eq!((vault.words("smallword").paths(), vault.problem("huge.md")), (vec!["huge.md"], None));
+    // One that becomes too large is no longer found.
+    vault.write("huge.md", "smallword ".repeat(2_000_001)).sync();
+    assert!(vault.words("smallword").paths().is_empty() && vault.problem("huge.md").is_some());
 }
 
 #[test]
-fn a_note_that_becomes_too_large_is_no_longer_found() {
-    let mut vault = vault();
-    vault.config.index.max_file_bytes = 2000;
-    vault.write("a.md", "smallword");
-    sync(&mut vault);
-    vault.write("a.md", "smallword ".repeat(1000)).sync();
-    assert!(vault.words("smallword").paths().is_empty());
-    assert!(vault.problem("a.md").is_some());
-}
-
-#[test]
-fn ten_thousand_empty_headings_are_read() {
-    let mut vault = vault().with("headings.md", "##\n".repeat(10_000)).with("named.md", "# x\n".repeat(10_000));
-    sync(&mut vault);
-    assert_eq!((vault.status().files, vault.problem("headings.md")), (3, None));
-}
-
-#[test]
-fn one_line_of_5_mb_is_found_by_its_last_word() {
+fn a_line_of_5_mb_is_found_by_its_last_word_and_ten_thousand_headings_are_read() {
     let mut vault = vault().with("line.md", format!("{} lastword", "some words in one line ".repeat(5_000_000 / 23)));
     vault.write("endless.md", format!("{} lastbit", "x".repeat(5_000_000)));
+    vault.write("headings.md", "##\n".repeat(10_000)).write("named.md", "# x\n".repeat(10_000));
     sync(&mut vault);
     assert_eq!((vault.words("lastword").paths()[0], vault.words("lastbit").paths()[0]), ("line.md", "endless.md"));
     assert!(vault.words("lastword").0.results[0].chunk.content.ends_with("lastword"));
     assert!(vault.words("lastword").0.results[0].chunk.content.len() < 5_000);
+    assert_eq!((vault.status().files, vault.problem("headings.md")), (5, None));
 }
 
 #[test]
@@ -201,7 +185,7 @@ fn a_note_replaced_by_a_folder_and_back() {
 }
 
 #[test]
-fn every_name_that_a_disk_takes_is_indexed() {
+fn every_name_that_a_disk_takes_is_indexed_or_listed() {
     let long = format!("{}.md", "n".repeat(252));
     let names = [
         "with space.md", "🌱🌻.md", "new\nline.md", "#hash.md", "a#b.md", "..dots.md.md", "a..b.md", "quo\"te'.md",
@@ -223,12 +207,8 @@ fn every_name_that_a_disk_takes_is_indexed() {
     assert!(vault.words("uniqueword5").paths().is_empty(), "a name that starts with a dot is hidden");
     vault.rename("odd names", "more names").restart();
     assert_eq!(vault.words("uniqueword2").paths(), ["more names/new\nline.md"]);
-}
-
-#[test]
-fn a_name_that_is_not_utf8_is_listed() {
+    // One that is not UTF-8 is listed.
     use std::os::unix::ffi::OsStrExt;
-    let mut vault = vault();
     let name = std::ffi::OsStr::from_bytes(b"caf\xe9.md");
     if fs::write(vault.root().join(name), "x").is_err() {
         skipped("this file system takes UTF-8 names only");

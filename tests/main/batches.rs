@@ -34,6 +34,13 @@ fn config(endpoint: &Endpoint) -> Config {
     embed(&endpoint.address(), BATCHES)
 }
 
+/// The notes, served with such a service.
+fn served(endpoint: &Endpoint) -> (Daemon, App) {
+    let vault = vault();
+    let app = serve(&vault, config(endpoint));
+    (vault, app)
+}
+
 /// The status, once a batch is under way and so many passages are embedded in the usual way.
 #[track_caller]
 fn under_way(app: &App, passages: usize) -> Status {
@@ -54,9 +61,7 @@ fn records(app: &App) -> Vec<Value> {
 /// Nothing is left of batches, neither here nor at the service.
 #[track_caller]
 fn nothing_is_left(app: &App, endpoint: &Endpoint) {
-    eventually("the files of the batch to go", || {
-        (endpoint.batches().count().2 == 0 && records(app).is_empty()).then_some(())
-    });
+    until("the files of the batch to go", || endpoint.batches().count().2 == 0 && records(app).is_empty());
 }
 
 fn by_meaning(app: &App, query: &str) -> String {
@@ -67,8 +72,7 @@ fn by_meaning(app: &App, query: &str) -> String {
 #[test]
 fn a_first_run_goes_as_a_batch_and_what_is_saved_meanwhile_does_not_wait_for_it() {
     let endpoint = Endpoint::start();
-    let mut vault = vault();
-    let app = serve(&vault, config(&endpoint));
+    let (mut vault, app) = served(&endpoint);
     let batch = under_way(&app, NEWEST).model.batch.unwrap();
     assert_eq!((batch.texts, batch.problem), (NOTES - NEWEST, None));
     assert!(batch.since.is_some());
@@ -87,7 +91,7 @@ fn a_first_run_goes_as_a_batch_and_what_is_saved_meanwhile_does_not_wait_for_it(
     }
     endpoint.batches().end(BatchFate::Done);
     embedded(&app, NOTES + 1);
-    eventually("the status to be without it", || status(&app).model.batch.is_none().then_some(()));
+    until("the status to be without it", || status(&app).model.batch.is_none());
     assert_eq!(by_meaning(&app, "aardvark among boats"), "notes/old.md");
     assert_eq!(
         (endpoint.sent("boats"), endpoint.batches().sent("boats")),
@@ -98,39 +102,31 @@ fn a_first_run_goes_as_a_batch_and_what_is_saved_meanwhile_does_not_wait_for_it(
 }
 
 #[test]
-fn a_batch_that_is_under_way_over_a_restart_is_not_begun_twice() {
-    let endpoint = Endpoint::start();
-    let vault = vault();
-    let app = serve(&vault, config(&endpoint));
-    under_way(&app, NEWEST);
-    drop(app);
-    let app = serve(&vault, config(&endpoint));
-    assert_eq!(under_way(&app, NEWEST).model.batch.unwrap().texts, NOTES - NEWEST);
-    drop(app);
-    endpoint.batches().end(BatchFate::Done);
-    let app = serve(&vault, config(&endpoint));
-    embedded(&app, NOTES);
-    nothing_is_left(&app, &endpoint);
-    let begun = endpoint.batches().count().0;
-    assert_eq!((endpoint.batches().uploads().len(), begun, endpoint.sent("boats")), (1, 1, NEWEST));
-}
-
-#[test]
-fn a_batch_whose_beginning_was_never_answered_is_found_again() {
-    let endpoint = Endpoint::start();
-    let vault = vault();
-    endpoint.fails(|asked| (asked.method == "POST" && asked.path.ends_with("/batches")).then_some(Fault::Close));
-    let app = serve(&vault, config(&endpoint));
-    eventually("the batch to be begun, and the newest to be there", || {
-        (endpoint.batches().count().0 == 1 && status(&app).embedded == NEWEST).then_some(())
-    });
-    drop(app);
-    endpoint.fails(|_| None);
-    endpoint.batches().end(BatchFate::Done);
-    let app = serve(&vault, config(&endpoint));
-    embedded(&app, NOTES);
-    let begun = endpoint.batches().count().0;
-    assert_eq!((endpoint.batches().uploads().len(), begun, endpoint.sent("boats")), (1, 1, NEWEST));
+fn a_batch_that_is_under_way_over_a_restart_is_not_begun_twice_though_its_beginning_was_never_answered() {
+    for is_answered in [true, false] {
+        let endpoint = Endpoint::start();
+        let is_begin = |asked: &Asked| asked.method == "POST" && asked.path.ends_with("/batches");
+        endpoint.fails(move |asked| (!is_answered && is_begin(asked)).then_some(Fault::Close));
+        let (vault, app) = served(&endpoint);
+        until("the batch to be begun, and the newest to be there", || {
+            endpoint.batches().count().0 == 1 && status(&app).embedded == NEWEST
+        });
+        if is_answered {
+            under_way(&app, NEWEST);
+            drop(app);
+            let app = serve(&vault, config(&endpoint));
+            assert_eq!(under_way(&app, NEWEST).model.batch.unwrap().texts, NOTES - NEWEST);
+        } else {
+            drop(app);
+        }
+        endpoint.fails(|_| None);
+        endpoint.batches().end(BatchFate::Done);
+        let app = serve(&vault, config(&endpoint));
+        embedded(&app, NOTES);
+        nothing_is_left(&app, &endpoint);
+        let begun = endpoint.batches().count().0;
+        assert_eq!((endpoint.batches().uploads().len(), begun, endpoint.sent("boats")), (1, 1, NEWEST));
+    }
 }
 
 #[test]
@@ -140,8 +136,7 @@ fn what_a_batch_does_not_bring_goes_the_usual_way() {
     for fate in fates {
         let endpoint = Endpoint::start();
         endpoint.batches().end(fate);
-        let vault = vault();
-        let app = serve(&vault, config(&endpoint));
+        let (_vault, app) = served(&endpoint);
         embedded(&app, NOTES);
         let said = eventually("the problem", || status(&app).model.batch?.problem);
         let (words, brought) = match fate {
@@ -159,15 +154,18 @@ fn what_a_batch_does_not_bring_goes_the_usual_way() {
 }
 
 #[test]
-fn a_service_without_batches_embeds_as_it_did() {
-    let endpoint = Endpoint::start();
-    endpoint.fails(|asked| asked.path.ends_with("/files").then_some(Fault::Status(404, "", "")));
-    let vault = vault();
-    let app = serve(&vault, config(&endpoint));
-    let status = embedded(&app, NOTES);
-    assert_eq!((endpoint.sent("boats"), status.model.state.as_str()), (NOTES, "ready"));
-    let said = status.model.batch.unwrap();
-    assert!(said.problem.as_ref().unwrap().contains("could not be handed over"), "{said:?}");
+fn a_service_without_batches_or_that_has_the_answers_no_more_embeds_as_it_did() {
+    for (part, why) in [("/files", "could not be handed over"), ("/content", "no longer has its answers")] {
+        let endpoint = Endpoint::start();
+        endpoint.batches().end(BatchFate::Done);
+        endpoint.fails(move |asked| asked.path.ends_with(part).then_some(Fault::Status(404, "", "")));
+        let (_vault, app) = served(&endpoint);
+        let state = embedded(&app, NOTES).model.state;
+        assert_eq!((endpoint.sent("boats"), state.as_str()), (NOTES, "ready"), "{part}");
+        let said = eventually("the problem", || status(&app).model.batch?.problem);
+        assert!(said.contains(why), "{said}");
+        nothing_is_left(&app, &endpoint);
+    }
 }
 
 #[test]
@@ -182,27 +180,29 @@ fn a_service_that_is_busy_is_asked_again() {
         let status = if asked.method == "GET" { 429 } else { 503 };
         is_first.then_some(Fault::Status(status, "Retry-After: 0\r\n", ""))
     });
-    let vault = vault();
-    let app = serve(&vault, config(&endpoint));
+    let (_vault, app) = served(&endpoint);
     embedded(&app, NOTES);
     assert_eq!((endpoint.sent("boats"), endpoint.batches().count().0), (NEWEST, 1));
     nothing_is_left(&app, &endpoint);
 }
 
 #[test]
-fn a_text_that_was_purged_while_it_was_in_a_batch_leaves_nothing() {
+fn a_text_that_was_purged_or_changed_while_it_was_in_a_batch_leaves_nothing() {
     let endpoint = Endpoint::start();
-    let mut vault = vault();
-    let app = serve(&vault, config(&endpoint));
+    let (mut vault, app) = served(&endpoint);
     under_way(&app, NEWEST);
     assert_eq!(records(&app)[0]["contents"].as_array().unwrap().len(), NOTES - NEWEST);
     let params = ForgetParams { path: Some("notes/old.md".into()), purge: true, ..ForgetParams::default() };
     notes::forget(&app.owner(), &params).unwrap();
     assert_eq!(records(&app)[0]["contents"].as_array().unwrap().len(), NOTES - NEWEST - 1, "nor its name");
+    // One that has changed meanwhile has the vector of what it is.
+    vault.write("notes/50.md", "# Note 50\n\nA wombat in the garden.\n");
+    under_way(&app, NEWEST + 1);
     drop(app);
     endpoint.batches().end(BatchFate::Done);
     let app = serve(&vault, config(&endpoint));
     embedded(&app, NOTES - 1);
+    assert_eq!(by_meaning(&app, "wombat in the garden"), "notes/50.md");
     nothing_is_left(&app, &endpoint);
     // Nothing of it was kept: it has to be asked about anew.
     vault.write("notes/old.md", "# Old\n\nAn aardvark among boats.\n");
@@ -211,23 +211,9 @@ fn a_text_that_was_purged_while_it_was_in_a_batch_leaves_nothing() {
 }
 
 #[test]
-fn a_text_that_changed_while_it_was_in_a_batch_has_the_vector_of_what_it_is() {
-    let endpoint = Endpoint::start();
-    let mut vault = vault();
-    let app = serve(&vault, config(&endpoint));
-    under_way(&app, NEWEST);
-    vault.write("notes/old.md", "# Old\n\nA wombat in the garden.\n");
-    under_way(&app, NEWEST + 1);
-    endpoint.batches().end(BatchFate::Done);
-    embedded(&app, NOTES);
-    assert_eq!(by_meaning(&app, "wombat in the garden"), "notes/old.md");
-}
-
-#[test]
 fn a_batch_of_a_model_that_is_not_named_any_more_is_ended() {
     let endpoint = Endpoint::start();
-    let vault = vault();
-    let app = serve(&vault, config(&endpoint));
+    let (vault, app) = served(&endpoint);
     under_way(&app, NEWEST);
     drop(app);
     let app = serve(&vault, embed(&endpoint.address(), ""));
@@ -264,7 +250,7 @@ fn a_record_that_names_another_service_sends_no_key_there() {
     under_way(&app, NEWEST);
     named.batches().end(BatchFate::Done);
     embedded(&app, NOTES);
-    eventually("the files of the batch to go", || (named.batches().count().2 == 0).then_some(()));
+    until("the files of the batch to go", || named.batches().count().2 == 0);
     vault.write("notes/new.md", "# New\n\nA quokka in the garden.\n");
     embedded(&app, NOTES + 1);
     assert_eq!(other.asked().len(), 0);
@@ -286,29 +272,15 @@ fn answers_that_cannot_be_fetched_for_long_are_not_given_up() {
         // A refusal says nothing of when to come again.
         is_fetch.then_some(Fault::Status(if status == 401 { 500 } else { status }, "Retry-After: 0\r\n", ""))
     });
-    let vault = vault();
-    let app = serve(&vault, config(&endpoint));
+    let (_vault, app) = served(&endpoint);
     let fetches = || endpoint.asked().iter().filter(|asked| asked.path.ends_with("/content")).count();
-    eventually("many tries", || (fetches() > 8).then_some(()));
+    until("many tries", || fetches() > 8);
     let said = status(&app).model.batch.unwrap();
     assert!(said.problem.is_none() && said.trouble.is_some(), "{said:?}");
     assert_eq!(endpoint.batches().count().0, 1);
     is_over.store(true, Ordering::SeqCst);
     embedded(&app, NOTES);
     assert_eq!((endpoint.sent("boats"), endpoint.batches().sent("boats")), (NEWEST, NOTES - NEWEST));
-    nothing_is_left(&app, &endpoint);
-}
-
-#[test]
-fn answers_that_the_service_has_no_more_are_made_the_usual_way() {
-    let endpoint = Endpoint::start();
-    endpoint.batches().end(BatchFate::Done);
-    endpoint.fails(|asked| asked.path.ends_with("/content").then_some(Fault::Status(404, "", "")));
-    let vault = vault();
-    let app = serve(&vault, config(&endpoint));
-    embedded(&app, NOTES);
-    let said = eventually("the problem", || status(&app).model.batch?.problem);
-    assert!(said.contains("no longer has its answers"), "{said}");
     nothing_is_left(&app, &endpoint);
 }
 
@@ -332,14 +304,13 @@ fn a_file_whose_upload_nobody_waits_for_any_more_does_not_stay_at_the_service() 
     let endpoint = Endpoint::start();
     let is_upload = |asked: &Asked| asked.method == "POST" && asked.path.ends_with("/files");
     let is_let_go = held(&endpoint, is_upload);
-    let vault = vault();
-    let app = serve(&vault, config(&endpoint));
-    eventually("the upload", || endpoint.asked().iter().any(is_upload).then_some(()));
+    let (_vault, app) = served(&endpoint);
+    until("the upload", || endpoint.asked().iter().any(is_upload));
     drop(app);
     is_let_go.store(true, Ordering::SeqCst);
     let is_removed = |asked: &Asked| asked.method == "DELETE";
-    eventually("the file to go", || endpoint.asked().iter().any(is_removed).then_some(()));
-    eventually("the file to be gone", || (endpoint.batches().count().2 == 0).then_some(()));
+    until("the file to go", || endpoint.asked().iter().any(is_removed));
+    until("the file to be gone", || endpoint.batches().count().2 == 0);
     assert_eq!((endpoint.batches().uploads().len(), endpoint.batches().count().0), (1, 0));
 }
 
@@ -348,13 +319,12 @@ fn a_batch_that_is_just_being_begun_is_not_begun_twice_by_a_model_that_begins_an
     let endpoint = Endpoint::start();
     let is_begin = |asked: &Asked| asked.method == "POST" && asked.path.ends_with("/batches");
     let is_let_go = held(&endpoint, is_begin);
-    let mut vault = vault();
-    let app = serve(&vault, config(&endpoint));
-    eventually("the batch to be begun", || endpoint.asked().iter().any(is_begin).then_some(()));
+    let (mut vault, app) = served(&endpoint);
+    until("the batch to be begun", || endpoint.asked().iter().any(is_begin));
     let before = endpoint.asked().len();
     fs::write(vault.path("memory.toml"), toml(&endpoint.address(), BATCHES)).unwrap();
     jobs::reload_model(&app.owner()).unwrap();
-    eventually("the model to be opened anew", || (endpoint.asked().len() > before).then_some(()));
+    until("the model to be opened anew", || endpoint.asked().len() > before);
     vault.write("notes/new.md", "# New\n\nA quokka in the garden.\n");
     // It is at work, and has found the record.
     embedded(&app, NEWEST + 1);
@@ -380,14 +350,14 @@ fn a_model_before_that_comes_late_has_nothing_handed_over_twice() {
     under_way(&app, NEWEST);
     before.fails(|_| None);
     let name = format!("hashed at {}", before.address());
-    eventually("the model before", || (status(&app).model.detail.as_ref() == Some(&name)).then_some(()));
+    until("the model before", || status(&app).model.detail.as_ref() == Some(&name));
     eventually("the next model to go on", || {
         let status = status(&app);
         (status.phase == "idle" && status.model.next?.embedded == NEWEST).then_some(())
     });
     endpoint.batches().end(BatchFate::Done);
     let name = format!("hashed at {}", endpoint.address());
-    eventually("the next model", || (status(&app).model.detail.as_ref() == Some(&name)).then_some(()));
+    until("the next model", || status(&app).model.detail.as_ref() == Some(&name));
     embedded(&app, NOTES);
     assert_eq!((endpoint.batches().uploads().len(), endpoint.sent("boats")), (1, NEWEST));
     nothing_is_left(&app, &endpoint);
@@ -403,8 +373,7 @@ fn private_notes_are_in_no_batch_that_goes_to_another_machine() {
     }
     // This machine, by an address that could be any.
     let elsewhere = endpoint.address().replace("127.0.0.1", "http://0.0.0.0");
-    let batches = "batch_api = true\nbatch_api_from = 100\n";
-    let app = serve(&vault, embed(&elsewhere, batches));
+    let app = serve(&vault, embed(&elsewhere, BATCHES));
     under_way(&app, NEWEST);
     assert_eq!((endpoint.batches().sent("quokka"), endpoint.batches().sent("boats")), (0, NOTES));
     endpoint.batches().end(BatchFate::Done);

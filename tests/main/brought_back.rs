@@ -1,16 +1,12 @@
 //! What was forgotten for good is not brought back by a fact, and one number lifts it.
 
-use crate::forgotten::Secret;
+use crate::forgotten::IN_A_NOTE as KEY;
 use crate::memory::agent;
 use crate::support::prelude::*;
 
-const KEY: Secret =
-    Secret { needle: "zibeline", query: "third flowerpot", text: "The zibeline key lies under the third flowerpot." };
-
 /// A vault out of which a sentence, a PIN and a fact were purged, all of which agents could read.
 fn vault() -> Daemon {
-    let mut vault =
-        Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n");
+    let mut vault = Daemon::without_model("[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n");
     vault
         .write("notes/keys.md", format!("# Keys\n\n{}\n\nPIN 4711\n\nStays.\n", KEY.text))
         .write("facts.md", "## Home\n\n- pin: 17\n- tea: black\n")
@@ -23,7 +19,7 @@ fn vault() -> Daemon {
 }
 
 #[test]
-fn a_fact_of_an_agent_brings_nothing_back() {
+fn a_fact_of_an_agent_brings_nothing_back_and_the_person_is_told_or_lifts_it() {
     let vault = vault();
     let ada = agent(&vault, "ada", "can_read_user_memory: true");
     let kept = ada.fact(json!({ "namespace": "x", "key": "color", "value": "blue" }));
@@ -46,11 +42,7 @@ fn a_fact_of_an_agent_brings_nothing_back() {
     assert!(!text.contains("4711") && !text.contains("17") && !text.contains("third flowerpot"), "{text}");
     let left_out = vault.get("/api/forgotten").json()["left_out"].as_array().unwrap().len();
     assert_eq!(left_out, 7);
-}
-
-#[test]
-fn the_person_is_told_of_a_fact_that_was_forgotten_wherever_it_is_set() {
-    let vault = vault();
+    // The person is told wherever it is set.
     for args in [
         ["fact", "set", "home/pin", "17", "--scope", "system"],
         ["fact", "set", "other/pin", "17", "--scope", "user"],
@@ -62,11 +54,7 @@ fn the_person_is_told_of_a_fact_that_was_forgotten_wherever_it_is_set() {
     }
     let told = vault.run(&["fact", "set", "other/tea", "green", "--json"]).ok().json();
     assert!(told["forgotten_before"] != true, "{told}");
-}
-
-#[test]
-fn one_number_lifts_a_fact_with_what_its_line_said() {
-    let vault = vault();
+    // One number lifts a fact with what its line said.
     let purged = vault.run(&["forget", "fact:home/tea", "--purge", "--yes", "--json"]).ok().json();
     let id = purged["purged"]["tombstone"].to_string();
     let count = || vault.get("/api/forgotten").json()["forgotten"].as_array().unwrap().len();

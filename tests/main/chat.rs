@@ -160,7 +160,7 @@ fn a_model_that_hangs_leaves_an_agent_its_answer() {
     write(&mut vault);
     vault.start();
     let token = vault.run(&["agent", "add", "ada", "--allow"]).ok().stdout.trim().to_owned();
-    let reply = vault.send(&Request::get("/api/user-memory/search?q=dough").bearer(&token));
+    let reply = vault.get_as(&token, "/api/user-memory/search?q=dough");
     let found = reply.json();
     assert_eq!((reply.status, paths_of(&found)), (200, BY_WORDS.to_vec()), "{found}");
     let said = found["degraded"].as_str().unwrap();
@@ -168,7 +168,7 @@ fn a_model_that_hangs_leaves_an_agent_its_answer() {
 }
 
 #[test]
-fn after_five_failures_a_chat_model_is_left_alone() {
+fn after_five_failures_or_a_refusal_a_chat_model_is_left_alone() {
     let endpoint = Endpoint::start();
     endpoint.judges(right);
     let mut vault = Daemon::with_config("");
@@ -182,13 +182,9 @@ fn after_five_failures_a_chat_model_is_left_alone() {
     let found = search(&app, "dough", None);
     assert_eq!((endpoint.asked().len(), paths(&found)), (5, BY_WORDS.to_vec()));
     assert!(found.degraded.unwrap().contains("the next attempt is in"));
-}
-
-#[test]
-fn a_refusal_is_not_asked_for_again() {
+    // A refusal is not asked for again.
     let endpoint = Endpoint::start();
-    let mut vault = Daemon::with_config("");
-    write(&mut vault);
+    drop(app);
     let app = open(&vault, &config(&endpoint.address(), "rerank = \"chat\"", ""));
     endpoint.fails(|_| Some(Fault::Status(404, "", r#"{"error":"model \"judge\" not found"}"#)));
     for _ in 0..3 {
@@ -264,14 +260,18 @@ fn a_chat_models_key_is_that_of_the_variable_that_was_named() {
 }
 
 #[test]
-fn a_key_that_lies_in_the_environment_is_not_sent_to_a_chat_model() {
+fn no_key_and_no_proxy_that_lies_in_the_environment_is_used() {
     let endpoint = Endpoint::start();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), "rerank = \"chat\"", ""));
+    let text = |chat: &str| {
+        let embed = format!("[embed]\nendpoint = \"{}\"\nmodel = \"hashed\"\n", endpoint.address());
+        config(&endpoint.address(), "rerank = \"chat\"", chat).replace("[embed]\nmodel = \"none\"\n", &embed)
+    };
+    let mut vault = Daemon::with_config(&text(""));
     write(&mut vault);
     let proxy = Endpoint::start();
     let run = |vault: &Daemon| {
         let mut command = vault.command(&["search", "dough"]);
-        for name in ["OPENAI_API_KEY", "OPENAI_KEY", "API_KEY", "CHAT_API_KEY", "VAULT_API_KEY"] {
+        for name in ["OPENAI_API_KEY", "OPENAI_KEY", "API_KEY", "EMBED_API_KEY", "CHAT_API_KEY", "VAULT_API_KEY"] {
             command.env(name, "quokka");
         }
         for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
@@ -282,13 +282,15 @@ fn a_key_that_lies_in_the_environment_is_not_sent_to_a_chat_model() {
     };
     run(&vault);
     let asked = endpoint.asked().clone();
-    assert!(!asked.is_empty() && asked.iter().all(|asked| asked.authorization.is_none()), "{asked:?}");
+    assert!(asked.iter().all(|asked| asked.authorization.is_none()), "{asked:?}");
+    assert!([false, true].into_iter().all(|chat| asked.iter().any(|asked| asked.is_chat() == chat)), "{asked:?}");
     assert!(proxy.asked().is_empty(), "a proxy that nobody wrote down gets no notes");
     // One that is named and not there is no reason to find nothing, nor to ask without it.
-    vault.write("memory.toml", config(&endpoint.address(), "rerank = \"chat\"", "api_key_env = \"NO_SUCH_KEY\""));
+    vault.write("memory.toml", text("api_key_env = \"NO_SUCH_KEY\""));
     let said = run(&vault);
     assert!(said.contains("`chat.api_key_env`: the environment variable NO_SUCH_KEY is not set"), "{said}");
-    assert_eq!(endpoint.asked().len(), asked.len());
+    let chats = |asked: &[Asked]| asked.iter().filter(|asked| asked.is_chat()).count();
+    assert_eq!(chats(&endpoint.asked()), chats(&asked));
     let status = vault.run(&["status"]).ok().stdout;
     assert!(status.contains("NO_SUCH_KEY"), "{status}");
 }
@@ -345,7 +347,7 @@ fn an_agent_sends_nothing_that_it_does_not_see_and_turns_nothing_on() {
     let ask = |vault: &Daemon, more: &str| {
         let token = vault.token_of("ada");
         let target = format!("/api/user-memory/search?q=dough{more}");
-        vault.send(&Request::get(&target).bearer(&token))
+        vault.get_as(&token, &target)
     };
     let mut vault = Daemon::with_config(&config(&endpoint.address(), "", ""));
     write(&mut vault);
@@ -551,7 +553,7 @@ fn what_was_judged_is_remembered_for_whoever_asked() {
     vault.settle();
     let target = "/api/user-memory/search?q=dough";
     let by = |token: &str| {
-        let found = vault.send(&Request::get(target).bearer(token)).json();
+        let found = vault.get_as(token, target).json();
         assert_eq!(paths_of(&found), JUDGED, "{found}");
         endpoint.asked().len()
     };

@@ -131,7 +131,7 @@ fn while_a_folder_elsewhere_is_away_its_notes_are_as_last_known() {
     fs::write(away.join("moss.md"), "# Moss\n\nIt was away.\n").unwrap();
     fs::rename(&away, &folder).unwrap();
     vault.finds("away", &["papers/moss.md"]).finds("shade", &["notes/bread.md", "papers/deep/fern.md"]);
-    eventually("no problem", || problems(&vault).is_empty().then_some(()));
+    until("no problem", || problems(&vault).is_empty());
     // It is watched again.
     fs::write(folder.join("moss.md"), "# Moss\n\nIt is back.\n").unwrap();
     vault.finds("back", &["papers/moss.md"]);
@@ -157,8 +157,7 @@ fn what_was_made_of_a_private_note_elsewhere_is_not_shown_by_a_note_of_that_name
     let folder = elsewhere.path().join("papers");
     let write = |path: &str, text: &str| {
         let path = folder.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        write_file(path, text);
     };
     write("notes/bread.md", "---\nprivate: true\n---\nThe mould grows in the shade.\n");
     write("made.md", "---\nsources: [notes/bread.md]\n---\nMould in the shade.\n");

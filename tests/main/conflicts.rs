@@ -196,7 +196,7 @@ fn two_daemons_whose_folders_are_synchronised_agree_on_what_waits() {
     there.write("notes/plan.md", THEIRS);
     for side in [&here, &there] {
         side.finds("peas", &["notes/plan.md"]).finds("corn", &[]);
-        eventually("nothing to settle", || conflicts(side).is_empty().then_some(()));
+        until("nothing to settle", || conflicts(side).is_empty());
     }
 }
 

@@ -42,8 +42,7 @@ impl World {
 
     fn before(&self, program: &str, text: &str) -> PathBuf {
         let path = self.file(program);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
+        write_file(&path, text);
         path
     }
 }

@@ -8,9 +8,8 @@ const ADA: &str = "---\ntitle: Ada\ncan_read_user_memory: true\ncollections: [\"
 
 /// A person with some memory, of which parts are private.
 fn vault() -> Daemon {
-    let mut vault = Daemon::with_config(
-        "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\n[memory]\nsummary_retention_days = 0\n",
-    );
+    let mut vault =
+        Daemon::without_model("[agents]\nrequests_per_minute = 100000\n[memory]\nsummary_retention_days = 0\n");
     vault
         .write("profile/overrides.md", "# Always\n\n- Answer in German.\n")
         .write(
@@ -39,9 +38,7 @@ fn vault() -> Daemon {
 
 #[track_caller]
 fn ask(vault: &Daemon, token: Option<&str>, body: &Value) -> Value {
-    let reply = send(vault, token, body, None);
-    assert_eq!(reply.status, 200, "{body}: {}", reply.json());
-    reply.json()
+    send(vault, token, body, None).ok()
 }
 
 fn send(vault: &Daemon, token: Option<&str>, body: &Value, etag: Option<&str>) -> Reply {
@@ -170,7 +167,7 @@ fn a_question_is_given_what_it_is_worth_by_every_way() {
 
 #[test]
 fn lines_of_summaries_begin_with_their_day_and_a_section_is_given_once() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nsummary_retention_days = 0\n");
+    let mut vault = Daemon::without_model("[memory]\nsummary_retention_days = 0\n");
     let talk = |day: &str, said: &str| {
         format!("---\ncreated: {day}T10:00:00Z\n---\n\n**10:00 · user:** We decided to {said} the tent.\n")
     };
@@ -247,7 +244,7 @@ fn a_session_that_is_frozen_is_given_what_stood_there_when_it_began() {
         ("PUT", "/api/facts", json!({ "namespace": "n", "key": "tent_size", "value": "six people" })),
         ("POST", "/api/facts/unset", json!({ "namespace": "n", "key": "gone" })),
     ] {
-        vault.ask(Request::new(method, path).json(body.to_string())).ok();
+        vault.ask(Request::send(method, path, &body)).ok();
     }
     vault.run(&["profile", "set", "--place", "Wien"]).ok();
     vault.settle();
@@ -267,7 +264,7 @@ fn a_session_that_is_frozen_is_given_what_stood_there_when_it_began() {
     // Who may not read a history is told nothing of it.
     let history = vault.read("facts.history.md");
     fs::write(vault.path("facts.history.md"), format!("---\nprivate: true\n---\n{history}")).unwrap();
-    eventually("the history to be hidden", || (!asked().iter().any(|line| line.contains("four people"))).then_some(()));
+    until("the history to be hidden", || !asked().iter().any(|line| line.contains("four people")));
     // What is hidden since is given to nobody but the person.
     fs::write(vault.path("facts.md"), "---\nprivate: true\n---\n## n\n\n- tent_size: six people\n").unwrap();
     let hidden = vault.read("memories/user.md").replace(
@@ -276,9 +273,7 @@ fn a_session_that_is_frozen_is_given_what_stood_there_when_it_began() {
     );
     fs::write(vault.path("memories/user.md"), hidden).unwrap();
     vault.settle();
-    eventually("both to be hidden", || {
-        (!asked().iter().any(|line| line.contains("tent_size") || line.contains("tabs"))).then_some(())
-    });
+    until("both to be hidden", || !asked().iter().any(|line| line.contains("tent_size") || line.contains("tabs")));
 }
 
 #[test]
@@ -434,8 +429,7 @@ fn what_is_the_same_is_not_sent_again_and_a_change_counts_at_once() {
         says(&vault, "Answer in German.");
     }
     // What was given becomes private: it is not given again.
-    vault.write("memories/user.md", "---\nprivate: true\n---\n- Prefers tabs over spaces\n");
-    vault.settle();
+    vault.write("memories/user.md", "---\nprivate: true\n---\n- Prefers tabs over spaces\n").settle();
     let view = ask(&vault, Some(&ada), &json!({ "mode": "full" }));
     assert!(!view.to_string().contains("tabs"), "{view}");
 }
@@ -498,7 +492,7 @@ fn a_vault_without_a_daemon_gives_context_too() {
 /// Until the watcher has told of it, a note is what it was; whether it is private by now is seen all the same.
 #[test]
 fn the_title_of_a_note_that_is_private_by_now_is_not_named() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[index]\nwatch = \"poll\"\npoll_seconds = 3600\n");
+    let mut vault = Daemon::without_model("[index]\nwatch = \"poll\"\npoll_seconds = 3600\n");
     vault.write("agents/ada/agent.md", ADA).write("notes/x.md", "# Zanzibar plan\n\nSpices.\n").start().settle();
     let ada = vault.token_of("ada");
     let names = |vault: &Daemon| {

@@ -14,9 +14,7 @@ fn given(vault: &Daemon, body: &Value) -> [Value; 2] {
     [None, Some("ada")].map(|agent| {
         let mut body = body.clone();
         body["agent"] = json!(agent);
-        let reply = vault.post("/api/context", &body);
-        assert_eq!(reply.status, 200, "{body}: {}", reply.json());
-        reply.json()
+        vault.post("/api/context", &body).ok()
     })
 }
 

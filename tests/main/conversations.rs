@@ -149,7 +149,7 @@ fn a_long_turn_is_shown_from_its_beginning_and_not_without_end() {
 
 #[test]
 fn an_agent_gets_a_window_only_where_it_fits() {
-    let mut daemon = Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nmax_injected_chars = 300\n");
+    let mut daemon = Daemon::without_model("[agents]\nmax_injected_chars = 300\n");
     daemon.write("conversations/s1.md", conversation()).start();
     let made = daemon.run(&["agent", "add", "ada", "--allow", "--json"]).ok().json();
     assert!(made["token"].is_string());
@@ -334,30 +334,21 @@ fn nobody_said_that_nobody_speaks_so() {
 
 #[test]
 fn hidden_conversations_decide_how_no_role_is_read() {
-    let daemon = |hidden: bool| {
-        let mut daemon = Daemon::vault();
-        let dates = "created: 2026-01-05\nupdated: 2026-01-06\n";
-        daemon.write("notes/a.md", format!("---\n{dates}role: engineer\n---\nThe role of a maya in a ladder.\n"));
-        daemon.write("conversations/b.md", format!("---\n{dates}---\n**10:00 · user:** ladder\n"));
-        if hidden {
-            let turns = (0..40).map(|at| format!("**10:{at:02} · Maya:** ladder zebra\n\n")).collect::<String>();
-            daemon.write("conversations/c.md", format!("---\n{dates}private: true\nsession: s1\n---\n{turns}"));
-            daemon.write("notes/d.md", format!("---\n{dates}private: true\nconversation: s1\n---\n{turns}"));
-        }
-        daemon.start().settle();
-        let token = daemon.run(&["agent", "add", "ada", "--allow", "--json"]).ok().json();
-        let token = token["token"].as_str().unwrap().to_owned();
-        (daemon, token)
-    };
-    let (few, many) = (daemon(false), daemon(true));
-    for query in [
+    let dates = "created: 2026-01-05\nupdated: 2026-01-06\n";
+    let turns = (0..40).map(|at| format!("**10:{at:02} · Maya:** ladder zebra\n\n")).collect::<String>();
+    let open = [
+        ("notes/a.md", format!("---\n{dates}role: engineer\n---\nThe role of a maya in a ladder.\n")),
+        ("conversations/b.md", format!("---\n{dates}---\n**10:00 · user:** ladder\n")),
+    ];
+    let hidden = [
+        ("conversations/c.md", format!("---\n{dates}private: true\nsession: s1\n---\n{turns}")),
+        ("notes/d.md", format!("---\n{dates}private: true\nconversation: s1\n---\n{turns}")),
+    ];
+    let [open, hidden] = [&open, &hidden].map(|notes| [0, 1].map(|at| (notes[at].0, notes[at].1.as_str())));
+    let queries = [
         "role:maya ladder", "role:may", "role:user zebra", "conversation:s1 ladder", "conversation:c",
         "-role:maya ladder",
-    ] {
-        let ask = |(daemon, token): &(Daemon, String)| {
-            let mut connection = Connection::open(daemon.address()).with_token(token);
-            connection.get(&format!("/api/user-memory/search?q={}&limit=20", encode(query)))
-        };
-        assert_eq!(ask(&few), ask(&many), "{query}");
-    }
+    ];
+    let targets = queries.map(|query| format!("/api/user-memory/search?q={}&limit=20", encode(query)));
+    assert_hidden("[embed]\nmodel = \"none\"\n", &open, &hidden, &targets);
 }

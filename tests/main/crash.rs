@@ -3,7 +3,6 @@
 
 use std::io::Write as _;
 
-use crate::forgotten::files_with;
 use crate::support::Work::{self, Edits, Import, Reindex, Repair, Stop, WordsLost};
 use crate::support::prelude::*;
 use crate::{capture, large, next_model};
@@ -50,12 +49,13 @@ const CASES: [Case; 35] = [
     ("closed", Stop, &[1]),
 ];
 
-/// Those in the middle of a bulk import or reindex, which takes several batches.
+/// Those in the middle of a bulk import or reindex, which takes several batches. The last two are for a soak: in one batch they are
+/// in the list above.
 const BULK_CASES: [Case; 4] = [
     ("catalog-written", Import, &[2]),
+    ("words-committed", Reindex, &[2]),
     ("words-prepared", Import, &[2]),
     ("catalog-committed", Reindex, &[2]),
-    ("words-committed", Reindex, &[2]),
 ];
 /// One batch takes 4,096 notes at most.
 const BULK_NOTES: usize = 4500;
@@ -139,7 +139,7 @@ const ENTRIES: &str = "- Has sold the zebra (source notes/plan.md#L7) ^e-1\n- Li
 const TEMPLATE: &str = "template-note-written";
 
 /// So many times a vault that went through some lives is compared.
-const ROUNDS: usize = 40;
+const ROUNDS: usize = 16;
 
 const NO_MODEL: &str = "[embed]\nmodel = \"none\"\n";
 /// A graph from two passages on: edits at random leave few at times.
@@ -172,8 +172,15 @@ fn fire<T: Copy + Send + Sync + std::fmt::Debug>(
     assert!(kills.into_inner() >= to_do.len());
 }
 
+/// The first and the last passing of each point, and in a soak all; of an import all, where each is another file.
 fn passings(cases: &[Case]) -> Vec<(&'static str, Work, usize)> {
-    cases.iter().flat_map(|(point, work, passings)| passings.iter().map(|passing| (*point, *work, *passing))).collect()
+    let all = |work| work == Import || soak_minutes().is_some();
+    let tried = |(point, work, passings): &Case| {
+        let ends = |at: usize| at == 0 || at == passings.len() - 1;
+        let (point, work, passings) = (*point, *work, passings.iter().copied().enumerate());
+        passings.filter(move |(at, _)| all(work) || ends(*at)).map(move |(_, passing)| (point, work, passing)).collect()
+    };
+    cases.iter().flat_map(|case| -> Vec<_> { tried(case) }).collect()
 }
 
 #[test]
@@ -183,7 +190,8 @@ fn killed_at_every_point_of_the_write_path() {
 
 #[test]
 fn killed_in_a_bulk_import() {
-    fire(|seed| Victim::new(NO_MODEL, seed, BULK_NOTES, 1), &passings(&BULK_CASES), Victim::dies_at);
+    let cases = if soak_minutes().is_some() { &BULK_CASES[..] } else { &BULK_CASES[..2] };
+    fire(|seed| Victim::new(NO_MODEL, seed, BULK_NOTES, 1), &passings(cases), Victim::dies_at);
 }
 
 #[test]
@@ -224,7 +232,9 @@ fn killed_at_random_instants() {
         std::io::stderr(),
         "{kills} kills ({merges} of them in a merge) and {stops} clean stops, {compared} times compared: no difference"
     );
-    assert!(kills >= 2 * ROUNDS && merges > 0 && stops > 0, "too little happened: {kills}, {merges}, {stops}");
+    // In so few lives there may be no clean stop.
+    let stopped = stops > 0 || end.is_none();
+    assert!(kills >= 2 * ROUNDS && merges > 0 && stopped, "too little happened: {kills}, {merges}, {stops}");
 }
 
 /// Dies at a point of doing what is asked.
@@ -249,15 +259,14 @@ fn dies_asked(vault: &mut Daemon, at: &str, request: Request) {
     if answered.is_some() {
         vault.terminate();
     } else {
-        eventually("the end", || vault.was_killed().then_some(()));
+        until("the end", || vault.was_killed());
     }
 }
 
 /// Dies while it writes a note, and has it whole afterwards, the old one or the new; the old one can be had.
 fn dies_writing((point, write, passing): (&str, Write, usize)) {
     let case = format!("{point} {write:?} {passing}");
-    let mut vault = Daemon::vault();
-    vault.write("notes/plan.md", OLD);
+    let mut vault = Daemon::vault().with("notes/plan.md", OLD);
     if write == Write::PurgeMade {
         vault.write("memories/user.md", ENTRIES).write(COPY, OLD);
     }
@@ -276,7 +285,7 @@ fn dies_writing((point, write, passing): (&str, Write, usize)) {
     }
     let trashed = (write == Write::Restore).then(|| forget(json!({"hash": seen}))["checkpoint_id"].clone());
     vault.terminate();
-    let post = |target: &str, body: Value| Request::new("POST", target).json(body.to_string());
+    let post = |target: &str, body: Value| Request::send("POST", target, &body);
     let request = match write {
         Write::Save => post("/api/user-memory/save", json!({"content": "New text."})),
         Write::Annotate => post("/api/user-memory/annotate", json!({"hash": passage, "note": "New text."})),
@@ -384,39 +393,33 @@ fn killed_while_a_note_is_written() {
 
 #[test]
 fn purge_cut_short_leaves_what_was_edited_since() {
-    let mut vault = Daemon::vault();
-    vault.write("notes/plan.md", OLD);
-    vault.write("memories/user.md", ENTRIES);
-    vault.start();
+    let mut vault = Daemon::vault().with("notes/plan.md", OLD).with("memories/user.md", ENTRIES).started();
     vault.run(&["fact", "set", "farm/zebra", "sold", "--source", "notes/plan.md#L7"]).ok();
     vault.terminate();
     let lines = json!({"path": "notes/plan.md", "line_start": 5, "line_end": 7, "purge": true, "derived": true});
-    let request = Request::new("POST", "/api/user-memory/forget").json(lines.to_string());
+    let request = Request::send("POST", "/api/user-memory/forget", &lines);
     dies_asked(&mut vault, "purge-removed:1", request);
     let entry = "- Has sold the zebra to Ada (source notes/plan.md#L7) ^e-1\n";
-    vault.write("memories/user.md", entry);
-    vault.start();
-    eventually("what is as it was to go, and the rest to be named", || {
+    vault.write("memories/user.md", entry).start();
+    until("what is as it was to go, and the rest to be named", || {
         let fact = vault.run(&["fact", "get", "farm/zebra"]);
-        (fact.code == 1 && vault.log().contains("it has changed since")).then_some(())
+        fact.code == 1 && vault.log().contains("it has changed since")
     });
     assert_eq!(fs::read_to_string(vault.path("memories/user.md")).unwrap(), entry);
 }
 
 #[test]
 fn purge_cut_short_with_a_list_that_cannot_be_read_stays_open() {
-    let mut vault = Daemon::vault();
-    vault.write("notes/plan.md", OLD);
-    vault.start();
+    let mut vault = Daemon::vault().with("notes/plan.md", OLD).started();
     vault.terminate();
     let lines = json!({"path": "notes/plan.md", "line_start": 5, "line_end": 7, "purge": true});
-    let request = Request::new("POST", "/api/user-memory/forget").json(lines.to_string());
+    let request = Request::send("POST", "/api/user-memory/forget", &lines);
     dies_asked(&mut vault, "purge-removed:1", request);
     let database = vault.path(".vault/state/state.db");
     let state = || rusqlite::Connection::open(&database).unwrap();
     state().execute("UPDATE open_purges SET going_with = '[{'", []).unwrap();
     vault.start();
-    eventually("the list to be named", || vault.log().contains("the list of what is deleted with").then_some(()));
+    until("the list to be named", || vault.log().contains("the list of what is deleted with"));
     vault.terminate();
     let open: i64 = state().query_row("SELECT count(*) FROM open_purges", [], |row| row.get(0)).unwrap();
     assert_eq!(open, 1);

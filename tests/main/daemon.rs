@@ -11,7 +11,7 @@ fn vault(notes: usize) -> Daemon {
 }
 
 #[test]
-fn the_second_daemon_refuses_and_names_the_first() {
+fn a_daemon_has_its_vault_its_port_and_its_secrets_to_itself() {
     let vault = vault(1).started();
     let second = vault.run(&["serve", "--port", "0"]);
     assert_eq!(second.code, 2);
@@ -19,6 +19,19 @@ fn the_second_daemon_refuses_and_names_the_first() {
     assert!(second.stderr.contains(&expected), "{} does not name {expected}", second.stderr);
     assert!(second.stderr.contains("`vault serve`"), "{}", second.stderr);
     vault.finds("commonword", &["notes/0.md"]);
+    // A port that is taken is named.
+    let (other, port) = (self::vault(1), vault.address().rsplit(':').next().unwrap().to_owned());
+    let refused = other.run(&["serve", "--port", &port]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains(&format!("cannot listen on 127.0.0.1:{port}")), "{}", refused.stderr);
+    assert!(!other.path(".vault/daemon.json").exists());
+    assert_eq!(other.run(&["search", "commonword"]).code, 0);
+    // Its secrets are the owner's alone.
+    for name in ["owner-token", "daemon.sock", "daemon.json"] {
+        let mode = fs::metadata(vault.path(".vault").join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{name} has mode {mode:o}");
+    }
+    assert_eq!(vault.read(".vault/.gitignore"), "*\n");
 }
 
 #[test]
@@ -28,27 +41,15 @@ fn a_daemon_that_starts_while_the_one_before_it_ends_waits_for_the_vault() {
     let lock = home.lock().unwrap();
     vault.spawn(None);
     // It has looked for the lock once it is at work, and goes on.
-    eventually("the daemon's threads", || {
+    until("the daemon's threads", || {
         let threads = fs::read_dir(format!("/proc/{}/task", vault.pid())).map_or(usize::MAX, Iterator::count);
-        (threads > 2).then_some(())
+        threads > 2
     });
     assert!(vault.log().is_empty(), "{}", vault.log());
     drop(lock);
     let served = eventually("the daemon's word", || Some(vault.said()).filter(|said| said.contains("at http://")));
     assert!(served.contains("serving ") && vault.log().is_empty(), "{served} {}", vault.log());
     vault.terminate();
-}
-
-#[test]
-fn a_port_that_is_taken_is_named() {
-    let (mut one, other) = (vault(1), vault(1));
-    one.start();
-    let port = one.address().rsplit(':').next().unwrap().to_owned();
-    let refused = other.run(&["serve", "--port", &port]);
-    assert_eq!(refused.code, 2);
-    assert!(refused.stderr.contains(&format!("cannot listen on 127.0.0.1:{port}")), "{}", refused.stderr);
-    assert!(!other.path(".vault/daemon.json").exists());
-    assert_eq!(other.run(&["search", "commonword"]).code, 0);
 }
 
 #[test]
@@ -65,21 +66,6 @@ fn sigterm_stops_within_two_seconds_and_cleans_up() {
     assert_eq!(vault.run(&["search", "commonword"]).code, 0);
 }
 
-#[test]
-fn a_stop_in_the_first_embedding_closes_the_stores() {
-    let mut vault = Daemon::with_config("");
-    for at in 0..400 {
-        vault
-            .write(&format!("notes/{at}.md"), format!("# Note {at}\n\n{}\n", format!("word{at} and more ").repeat(60)));
-    }
-    vault.start();
-    eventually("the model to be loaded", || (vault.status()["model"]["state"] == "ready").then_some(()));
-    assert!(vault.status()["pending_embeddings"].as_u64().unwrap() > 0);
-    let stopped = vault.terminate();
-    assert_eq!(stopped.status.code(), Some(0));
-    assert!(!vault.path(".vault/index/open").exists(), "the stores were closed");
-}
-
 /// The end of the process once took down what the thread that loads the model still used: one stop of sixty ended in a segfault.
 #[test]
 fn a_stop_while_the_model_is_being_loaded_is_a_clean_one() {
@@ -91,17 +77,6 @@ fn a_stop_while_the_model_is_being_loaded_is_a_clean_one() {
         let stopped = vault.terminate();
         assert_eq!(stopped.status.code(), Some(0), "stopped {} ms after its start: {}", wait * 2, stopped.status);
     }
-}
-
-#[test]
-fn secrets_are_the_owner_s_alone() {
-    use std::os::unix::fs::PermissionsExt;
-    let vault = vault(1).started();
-    for name in ["owner-token", "daemon.sock", "daemon.json"] {
-        let mode = fs::metadata(vault.path(".vault").join(name)).unwrap().permissions().mode();
-        assert_eq!(mode & 0o077, 0, "{name} has mode {mode:o}");
-    }
-    assert_eq!(vault.read(".vault/.gitignore"), "*\n");
 }
 
 /// The system takes connections for a process that is just being taken down, and resets them.
@@ -121,7 +96,7 @@ fn the_first_command_after_a_kill_is_answered_without_a_daemon() {
             vault.signal(rustix::process::Signal::KILL);
             let ran = vault.run(args);
             assert_eq!(ran.code, 0, "{args:?}, round {round}: {ran:?}");
-            eventually("its end", || vault.was_killed().then_some(()));
+            until("its end", || vault.was_killed());
         }
     }
     // There is no page, and it is said.
@@ -129,56 +104,7 @@ fn the_first_command_after_a_kill_is_answered_without_a_daemon() {
     vault.signal(rustix::process::Signal::KILL);
     let open = vault.run(&["open", "--print"]);
     assert!(open.code == 2 && open.stderr.contains("no daemon serves"), "{open:?}");
-    eventually("its end", || vault.was_killed().then_some(()));
-}
-
-#[test]
-fn a_killed_daemon_starts_again_with_the_same_answers() {
-    let mut vault = vault(40).started();
-    for round in 0..4 {
-        for at in 0..40 {
-            vault.write(&format!("notes/{at}.md"), format!("# Note {at}\n\ncommonword round{round} of{at}\n"));
-            if at == round * 12 {
-                fs::remove_file(vault.path("notes/39.md")).unwrap();
-                // Not waited for: the kill comes in the middle of the work.
-                vault.kill();
-                vault.start();
-            }
-        }
-        vault.finds(&format!("of{round}"), &[&format!("notes/{round}.md")]);
-    }
-    vault.kill();
-    vault.start();
-    vault.finds("round2", &[]).finds("of7", &["notes/7.md"]);
-    let search = |vault: &Daemon| {
-        let mut found = vault.get("/api/user-memory/search?q=commonword+round3&limit=100").json();
-        found["took_ms"].take();
-        found
-    };
-    let healed = search(&vault);
-    assert_eq!(healed["results"].as_array().unwrap().len(), 40);
-    vault.terminate();
-    fs::remove_dir_all(vault.path(".vault/index")).unwrap();
-    vault.start();
-    assert_eq!(search(&vault), healed);
-}
-
-#[test]
-fn what_changed_while_nobody_watched_is_found_at_the_start() {
-    let mut vault = vault(3).started();
-    vault.terminate();
-    vault.write("notes/0.md", "laterword").write("new/b.md", "laterword");
-    fs::remove_file(vault.path("notes/1.md")).unwrap();
-    vault.start();
-    vault.finds("laterword", &["new/b.md", "notes/0.md"]).finds("word1", &[]).finds("commonword", &["notes/2.md"]);
-}
-
-#[test]
-fn an_index_deleted_under_the_daemon_is_built_anew_on_request() {
-    let mut vault = vault(5).started();
-    vault.run(&["reindex", "--full"]).ok();
-    vault.write("notes/new.md", "afterword");
-    vault.finds("afterword", &["notes/new.md"]).finds("word4", &["notes/4.md"]);
+    until("its end", || vault.was_killed());
 }
 
 #[test]
@@ -189,7 +115,7 @@ fn notes_are_found_by_meaning_with_the_real_model() {
         .with("notes/loan.md", "# Mortgage\n\nThe bank lowered the interest rate of our house loan in March.")
         .with("notes/bread.md", "# Sourdough\n\nFeed the starter, knead, let it rise overnight and bake it hot.")
         .started();
-    eventually("every passage to be embedded", || (vault.status()["embedded"] == 4).then_some(()));
+    until("every passage to be embedded", || vault.status()["embedded"] == 4);
     for (query, path) in [
         ("a feline pet napping on furniture", "notes/cat.md"),
         ("vehicle repair", "notes/car.md"),
@@ -210,14 +136,15 @@ fn notes_are_found_by_meaning_with_the_real_model() {
 
 #[test]
 fn searches_go_on_while_everything_is_built_anew() {
-    let vault = vault(200).started();
+    let mut vault = vault(200).started();
     for _ in 0..5 {
         vault.run(&["reindex", "--full", "--no-wait"]).ok();
         // Each of these must be an answer, be it with fewer hits.
         (0..20).for_each(|_| drop(vault.find("commonword")));
     }
-    vault.finds("word199", &["notes/199.md"]);
     assert_eq!(vault.status()["files"], 200);
+    vault.write("notes/new.md", "afterword");
+    vault.finds("afterword", &["notes/new.md"]).finds("word199", &["notes/199.md"]);
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn failure(vault: &Daemon) -> String {
 }
 
 fn heals(vault: &Daemon) {
-    eventually("the index to be mended", || (vault.status()["failure"] == Value::Null).then_some(()));
+    until("the index to be mended", || vault.status()["failure"] == Value::Null);
     vault.settle();
 }
 
@@ -161,7 +161,7 @@ const CASES: [Case; 8] = [
             // Either all of them fit, or it is told why they do not.
             let is_said = || vault.status()["failure"] != Value::Null;
             let is_read = || vault.find(&format!("boat19 pages{pages}")).first().is_some_and(|at| at == "notes/19.md");
-            eventually("an end of the room, or of the notes", || (is_said() || is_read()).then_some(()));
+            until("an end of the room, or of the notes", || is_said() || is_read());
             disk.empty();
             heals(&vault);
             vault.finds("boat3", &["notes/3.md"]);
@@ -232,7 +232,7 @@ fn refuses_to_write(vault: &Daemon, reason: &str) {
     let before = notes_of(&vault.path(""));
     let hash = vault.get("/api/user-memory/search?mode=keyword&q=boat3").json()["results"][0]["hash"].clone();
     let hash = hash.as_str().unwrap();
-    let post = |target: &str, body: Value| Request::new("POST", target).json(body.to_string());
+    let post = |target: &str, body: Value| Request::send("POST", target, &body);
     let text = "Some words. ".repeat(2000);
     for request in [
         Request::new("DELETE", &format!("/api/user-memory/chunk/{hash}")),

@@ -17,7 +17,7 @@ pub fn vault() -> Daemon {
     Daemon::vault()
         .with("notes/open.md", "The harbour is nice.\nI moved there in May.\n")
         .with("notes/secret.md", "---\nprivate: true\n---\nThe quokka bites.\n")
-        .with("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n")
+        .with_ada()
 }
 
 pub fn read(vault: &Daemon, path: &str) -> String {
@@ -93,8 +93,7 @@ fn what_says_the_same_by_its_meaning_is_no_new_entry_once_a_model_is_loaded() {
     let cases =
         [(at_endpoint.clone(), true, false), (config("model = \"none\""), false, false), (at_endpoint, false, true)];
     for (embed, by_meaning, fails) in cases {
-        let vault =
-            Daemon::with_config(&embed).with("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").settled();
+        let vault = Daemon::with_config(&embed).with_ada().settled();
         if fails {
             endpoint.fails(|_| Some(Fault::Close));
         }
@@ -132,7 +131,7 @@ fn while_a_model_is_loading_words_alone_count_and_that_is_said() {
     assert!(again["degraded"].as_str().unwrap().contains("in other words were not looked for"), "{again}");
     assert_eq!(add("user prefers strong, freshly roasted mountain coffee")["status"], "duplicate", "words count");
     endpoint.fails(|_| None);
-    eventually("the model to answer", || (vault.settle()["model"]["state"] == "ready").then_some(()));
+    until("the model to answer", || vault.settle()["model"]["state"] == "ready");
     let third = add("User fancies strong freshly roasted mountain coffee");
     assert_eq!((&third["status"], &third["degraded"]), (&json!("duplicate"), &Value::Null));
 }
@@ -284,7 +283,7 @@ fn an_agent_sees_an_entry_where_all_its_sources_are_seen() {
         ("POST", "/api/entries/remove"),
         ("POST", "/api/entries/edit"),
     ] {
-        let request = Request::new(method, path).json(json!({"id": "e-1", "text": "x"}).to_string());
+        let request = Request::send(method, path, &json!({"id": "e-1", "text": "x"}));
         let reply: Reply = agent.send(&request.bearer(&token)).unwrap();
         assert_eq!(reply.status, 403, "{method} {path}");
     }
@@ -295,7 +294,7 @@ fn an_agent_sees_an_entry_where_all_its_sources_are_seen() {
 
 #[test]
 fn what_goes_over_the_cap_is_archived_by_confidence_and_age() {
-    let vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nmax_entries = 3\n").started();
+    let vault = Daemon::without_model("[memory]\nmax_entries = 3\n").started();
     let add =
         |text: &str, confidence: f64| vault.post("/api/entries", &json!({"text": text, "confidence": confidence})).ok();
     add("Alpha is blue", 1.0);
@@ -329,7 +328,7 @@ fn what_took_anothers_place_and_was_deleted_by_hand_can_come_back() {
 
 #[test]
 fn many_that_go_over_the_cap_are_warned_of_and_told_as_a_number() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nmax_entries = 3\n");
+    let mut vault = Daemon::without_model("[memory]\nmax_entries = 3\n");
     let many: String = (0..2_000).map(|at| format!("- Number{at} stands on shelf{at}\n")).collect();
     vault.write("memories/user.md", format!("# Known\n\n{many}")).start().settle();
     let warned = "2000 entries are active, 1997 more than `max_entries`";
@@ -346,8 +345,7 @@ fn many_that_go_over_the_cap_are_warned_of_and_told_as_a_number() {
 
 #[test]
 fn what_an_agent_proposes_is_never_accepted_by_itself() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\naccept = [\"preference\"]\n");
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+    let mut vault = Daemon::without_model("[memory]\naccept = [\"preference\"]\n").with("agents/ada/agent.md", READS);
     vault.write("conversations/a.md", "# A\n\n> I like jam on toast.\n").start().settle();
     // Neither what it names that is not there, nor what is there, is its word for it.
     for source in ["conversations/x.md#L1", "conversations/y.md#L7", "conversations/a.md#L3"] {
@@ -411,11 +409,8 @@ fn a_kill_after_an_entry_is_purged_brings_nothing_back() {
     );
     vault.start().settle();
     vault.kill();
-    vault.launch(Some(&format!("{PURGED}:1")));
+    vault.dies_forgetting(&format!("{PURGED}:1"), &["notes/bilby.md", "--derived"]);
     vault.settle();
-    assert_ne!(vault.run(&["forget", "notes/bilby.md", "--purge", "--derived", "--yes"]).code, 0);
-    eventually("the kill", || vault.was_killed().then_some(()));
-    vault.start().settle();
     assert_eq!(texts(&vault.get("/api/entries").json()), ["Likes tea", "Likes jam"]);
     let told = propose(&vault, "The bilby code is seven seven one nine", &json!({}));
     assert_eq!(told["status"], "pending");
@@ -469,7 +464,7 @@ fn a_kill_at_any_step_loses_nothing_and_does_nothing_twice() {
                 assert!(point == if accept { "entries-set-aside" } else { "entries-accepted" }, "{point} {accept}");
                 continue;
             }
-            eventually("the kill", || vault.was_killed().then_some(()));
+            until("the kill", || vault.was_killed());
             vault.start().settle();
             post_again(&vault, accept);
             let (shelf, other) = if accept { ("active", "rejected") } else { ("rejected", "active") };
@@ -489,7 +484,7 @@ fn post_again(vault: &Daemon, accept: bool) {
     if waiting(vault).iter().any(|proposal| proposal["entry"]["id"] == "e-a") {
         vault.post("/api/review", &json!({"decisions": [{"id": "e-a", "accept": accept}]})).ok();
     }
-    eventually("it is decided", || (waiting(vault).len() == 1).then_some(()));
+    until("it is decided", || waiting(vault).len() == 1);
 }
 
 #[test]
@@ -535,8 +530,7 @@ fn what_was_removed_leaves_a_mark_for_extraction_alone() {
 /// As in a folder that was adopted: nothing comes by itself, and what the person says and asks counts.
 #[test]
 fn where_nothing_is_kept_by_itself_the_person_s_own_word_counts() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nenabled = false\n");
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").start().settle();
+    let vault = Daemon::without_model("[memory]\nenabled = false\n").with("agents/ada/agent.md", READS).settled();
     vault.post("/api/entries", &json!({"text": "Prefers tea over coffee", "kind": "preference"})).ok();
     assert!(read(&vault, "memories/user.md").contains("- [preference] Prefers tea over coffee"));
     let asked = json!({"query": "do you remember what I prefer over coffee?"});
@@ -549,7 +543,7 @@ fn where_nothing_is_kept_by_itself_the_person_s_own_word_counts() {
     assert!(told.contains("this vault stores no entries"), "{told}");
     assert_eq!(waiting(&vault), [] as [Value; 0]);
     let bearer = format!("Bearer {}", vault.token_of("ada"));
-    let request = Request::new("POST", "/api/context").json(asked.to_string()).header("Authorization", &bearer);
+    let request = Request::send("POST", "/api/context", &asked).header("Authorization", &bearer);
     let given = Connection::open(vault.address()).send(&request).unwrap().json();
     assert!(given["text"] == "" && given.to_string().contains("`[memory] enabled` is false"), "{given}");
 }

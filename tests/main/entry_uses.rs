@@ -6,15 +6,15 @@ use crate::support::prelude::*;
 /// How many are counted as given, and how often, once all that is on its way is counted.
 #[track_caller]
 fn is_counted(vault: &Daemon, given: u64, times: u64) {
-    eventually("the counts", || {
+    until("the counts", || {
         let status = vault.status();
-        (status["given_chunks"] == given && status["given_times"] == times).then_some(())
+        status["given_chunks"] == given && status["given_times"] == times
     });
 }
 
 #[test]
 fn what_a_context_gave_is_archived_last_and_what_a_passage_gave_before_that() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[memory]\nmax_entries = 5\n");
+    let mut vault = Daemon::without_model("[memory]\nmax_entries = 5\n");
     vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\ncollections: [\"*\"]\n---\n").write(
         "memories/user.md",
         "# Known\n\n## One\n\n- [decision] The aardvark is fed at noon (confidence 0.1) ^e-context\n\n## Two\n\n\

@@ -18,7 +18,7 @@ pub fn vault() -> Daemon {
 }
 
 fn put(vault: &Daemon, body: &Value) -> Reply {
-    vault.ask(Request::new("PUT", "/api/facts").json(body.to_string()))
+    vault.ask(Request::send("PUT", "/api/facts", &body))
 }
 
 #[track_caller]
@@ -28,9 +28,7 @@ fn set(vault: &Daemon, body: &Value) -> Value {
 
 #[track_caller]
 pub fn facts(vault: &Daemon, query: &str) -> Vec<Value> {
-    let reply = vault.get(&format!("/api/facts?{query}"));
-    assert_eq!(reply.status, 200, "{query}: {}", reply.json());
-    reply.json()["facts"].as_array().unwrap().clone()
+    vault.get(&format!("/api/facts?{query}")).ok()["facts"].as_array().unwrap().clone()
 }
 
 /// The value of one fact; null where there is none.
@@ -50,11 +48,11 @@ pub fn noted(vault: &Daemon, path: &str) -> Vec<String> {
 
 #[track_caller]
 pub fn notes_eventually(vault: &Daemon, path: &str, line: &str) {
-    eventually(&format!("`{line}` in {path}"), || noted(vault, path).iter().any(|found| found == line).then_some(()));
+    until(&format!("`{line}` in {path}"), || noted(vault, path).iter().any(|found| found == line));
 }
 
 #[test]
-fn facts_are_looked_up_by_their_exact_name() {
+fn facts_are_looked_up_by_their_exact_name_and_who_sets_them_later_is_told() {
     let vault = vault().started();
     assert_eq!(value(&vault, "namespace=project&key=test_command"), "make test");
     assert_eq!(value(&vault, "namespace=project&key=version"), "3.10", "as it is written");
@@ -75,6 +73,17 @@ fn facts_are_looked_up_by_their_exact_name() {
     assert_eq!(changed.len(), 4, "all were noticed just now");
     assert_eq!(vault.get("/api/facts?scope=nobody").status, 400);
     assert_eq!(vault.get("/api/facts?as_of=soon").status, 400);
+    // Who is slower is told, whatever the value looks like.
+    let set = |key: &str, value: Value, had: &str| {
+        put(&vault, &json!({"namespace": "project/conventions", "key": key, "value": value, "if_value": had})).status
+    };
+    assert_eq!(set("style", json!(["long"]), "[short]"), 409);
+    assert_eq!(set("style", json!(["long"]), "[\"short\",\"plain\"]"), 200, "as JSON has it");
+    assert_eq!(set("style", json!("a # b"), "[long]"), 200, "as it is written");
+    assert_eq!(set("style", json!("c"), "\"a # b\""), 200);
+    assert_eq!(set("new", json!("c"), "c"), 409);
+    assert_eq!(set("new", json!("c"), ""), 200);
+    assert_eq!(set("new", json!("d"), ""), 409);
 }
 
 #[test]
@@ -122,7 +131,7 @@ fn setting_changes_one_line_and_notes_it() {
 fn a_fact_that_is_not_found_is_named_with_those_called_alike() {
     let mut vault = vault().with("projects/mech/facts.md", "## Build\n\n- test_command: just test\n");
     vault.write("projects/secret/facts.md", "---\nprivate: true\n---\n- test_command: none\n");
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").start().settle();
+    vault.write("agents/ada/agent.md", READS).start().settle();
     let run = |args: &[&str]| vault.run(&[&["fact"], args].concat());
     let told = run(&["get", "test_command", "--scope", "system"]);
     assert_eq!(
@@ -146,21 +155,6 @@ fn a_fact_that_is_not_found_is_named_with_those_called_alike() {
     let found = mcp.tool("fact", json!({"action": "list", "scopes": "*"}));
     assert_eq!(found["scopes"], json!(["project:mech", "user"]));
     mcp.finish();
-}
-
-#[test]
-fn who_is_slower_is_told_whatever_the_value_looks_like() {
-    let vault = vault().started();
-    let set = |key: &str, value: Value, had: &str| {
-        put(&vault, &json!({"namespace": "project/conventions", "key": key, "value": value, "if_value": had})).status
-    };
-    assert_eq!(set("style", json!(["long"]), "[short]"), 409);
-    assert_eq!(set("style", json!(["long"]), "[\"short\",\"plain\"]"), 200, "as JSON has it");
-    assert_eq!(set("style", json!("a # b"), "[long]"), 200, "as it is written");
-    assert_eq!(set("style", json!("c"), "\"a # b\""), 200);
-    assert_eq!(set("new", json!("c"), "c"), 409);
-    assert_eq!(set("new", json!("c"), ""), 200);
-    assert_eq!(set("new", json!("d"), ""), 409);
 }
 
 #[test]
@@ -277,10 +271,10 @@ fn what_is_over_and_what_is_to_come_is_left_out() {
 #[test]
 fn the_time_of_a_fact_runs_out_and_is_noticed() {
     let vault = Daemon::vault().started();
-    let until = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(2);
-    set(&vault, &json!({"key": "a", "value": "x", "until": until.to_string()}));
+    let end = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(2);
+    set(&vault, &json!({"key": "a", "value": "x", "until": end.to_string()}));
     assert_eq!(value(&vault, "key=a&namespace="), "x");
-    eventually("the end of its time", || (vault.status()["facts"]["expired"] == 1).then_some(()));
+    until("the end of its time", || vault.status()["facts"]["expired"] == 1);
     assert_eq!(value(&vault, "key=a&namespace="), Value::Null);
 }
 
@@ -323,7 +317,7 @@ fn an_agent_reads_what_it_was_given_and_writes_its_own() {
     let ask = |token: &str, request: Request| vault.send(&request.bearer(token));
     let get =
         |token: &str, query: &str| ask(token, Request::get(&format!("/api/facts?{query}"))).json()["facts"].clone();
-    let put = |token: &str, body: Value| ask(token, Request::new("PUT", "/api/facts").json(body.to_string()));
+    let put = |token: &str, body: Value| ask(token, Request::send("PUT", "/api/facts", &body));
     assert_eq!(get(&ada, "namespace=project&key=version")[0]["value"], "3.10");
     assert_eq!(get(&bob, "namespace=project&key=version"), json!([]));
     assert_eq!(get(&ada, "scope=project:x"), json!([]), "as if it were not there");
@@ -340,19 +334,19 @@ fn an_agent_reads_what_it_was_given_and_writes_its_own() {
     assert_eq!(noted(&vault, "agents/ada/facts.history.md"), ["`work/a`: — → `\"b \\u0023private\"` · by agent ada"]);
     // A source that it does not see is not named.
     set(&vault, &json!({"namespace": "project", "key": "version", "value": "4", "source": "projects/x/facts.md#L1"}));
-    eventually("the index", || (get(&ada, "namespace=project&key=version")[0]["value"] == "4").then_some(()));
+    until("the index", || get(&ada, "namespace=project&key=version")[0]["value"] == "4");
     assert_eq!(get(&ada, "namespace=project&key=version")[0]["source"], Value::Null);
     assert_eq!(facts(&vault, "namespace=project&key=version")[0]["source"], "projects/x/facts.md#L1");
     // Private, it is as if it were not there, history and all.
     fs::write(vault.path("facts.md"), format!("---\nprivate: true\n---\n{}", FACTS.split_once("---\n# ").unwrap().1))
         .unwrap();
-    eventually("the privacy", || (get(&ada, "scope=user&history=true") == json!([])).then_some(()));
+    until("the privacy", || get(&ada, "scope=user&history=true") == json!([]));
     assert_eq!(get(&ada, "scope=user&as_of=2199-01-01"), json!([]));
 }
 
 #[test]
 fn an_agent_uses_facts_over_mcp() {
-    let vault = vault().with("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").settled();
+    let vault = vault().with_ada().settled();
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
     let found = mcp.tool("fact", json!({"action": "get", "name": "project/version"}));
     assert_eq!(found["facts"][0]["value"], "3.10", "{found}");
@@ -466,15 +460,9 @@ fn what_is_wrong_in_a_file_is_reported_and_left() {
     assert_eq!(read(&vault, "facts.md"), text);
 }
 
+/// Runs git as on another day.
 pub fn git(root: &Path, args: &[&str]) {
-    let output = Command::new("git")
-        .arg("-C")
-        .arg(root)
-        .args(["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false"])
-        .args(args)
-        .env("GIT_COMMITTER_DATE", "2026-02-03T10:00:00Z")
-        .output()
-        .unwrap();
+    let output = git_command(root, args).env("GIT_COMMITTER_DATE", "2026-02-03T10:00:00Z").output().unwrap();
     assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -505,12 +493,9 @@ fn kills_between_a_fact_and_its_history_lose_neither() {
         notes_eventually(&vault, "facts.history.md", "`project/conventions/style`: — → `[short, plain]` · by edit");
         vault.kill();
         vault.launch(Some(&format!("{point}:1")));
-        let request = Request::new("PUT", "/api/facts")
-            .json(json!({"namespace": "project", "key": "version", "value": "4"}).to_string());
-        let token = format!("Bearer {}", vault.token());
-        let reply = Connection::open(vault.address()).send(&request.header("Authorization", &token));
-        assert!(reply.is_none(), "{point}");
-        eventually("the kill", || vault.was_killed().then_some(()));
+        let request =
+            Request::send("PUT", "/api/facts", &json!({"namespace": "project", "key": "version", "value": "4"}));
+        vault.dies_of(request);
         vault.start();
         assert_eq!(value(&vault, "namespace=project&key=version"), "4", "{point}");
         let noted: Vec<String> =
@@ -523,7 +508,7 @@ fn kills_between_a_fact_and_its_history_lose_neither() {
 #[test]
 fn a_fact_that_is_purged_is_found_nowhere_and_stays_so() {
     let secret = Secret { needle: "zibeline", query: "zibeline", text: "zibeline-branch" };
-    let mut vault = Daemon::vault().with("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").started();
+    let mut vault = Daemon::vault().with_ada().started();
     let branch = |value: &str| set(&vault, &json!({"namespace": "p", "key": "branch", "value": value}));
     drop(["main", secret.text, "release"].map(branch));
     set(&vault, &json!({"namespace": "p", "key": "other", "value": "stays"}));
@@ -593,11 +578,11 @@ fn a_value_that_was_unset_before_it_was_purged_cannot_be_restored() {
 
 #[test]
 fn what_notes_say_of_themselves_is_asked_for_as_facts_are() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[facts]\nproperties = true\n");
+    let mut vault = Daemon::without_model("[facts]\nproperties = true\n");
     vault
         .write("notes/Blade Runner.md", "---\ndirector: Ridley Scott\nyear: 1982\ngenre: [noir, future]\n---\n# Blade Runner\n\nrating:: 8.10\nmanages:: [[Deckard]]\n")
         .write("notes/alien.md", "---\ndirector: Ridley Scott\nprivate: true\n---\n# Alien\n")
-        .write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").start().settle();
+        .write("agents/ada/agent.md", READS).start().settle();
     assert_eq!(value(&vault, "namespace=notes/Blade%20Runner&key=director"), "Ridley Scott");
     assert_eq!(value(&vault, "namespace=notes/blade%20runner&key=rating"), "8.10");
     assert_eq!(value(&vault, "namespace=notes/blade%20runner&key=genre"), json!(["noir", "future"]));
@@ -618,10 +603,10 @@ fn a_kill_in_a_purge_leaves_what_another_takes() {
     set(&vault, &json!({"namespace": "p", "key": "other", "value": "stays"}));
     vault.terminate();
     assert!(vault.launch(Some(&format!("{PURGED}:1"))));
-    eventually("the kill", || {
+    until("the kill", || {
         // It is refused while the index is being opened.
         vault.run(&["forget", "fact:p/branch", "--purge", "--yes"]);
-        vault.was_killed().then_some(())
+        vault.was_killed()
     });
     vault.start();
     assert_eq!(value(&vault, "namespace=p&key=branch"), Value::Null);
@@ -646,7 +631,7 @@ fn a_kill_in_a_purge_leaves_what_another_takes() {
 
 #[test]
 fn a_span_that_is_over_overwrites_nothing() {
-    let vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[facts]\nhistory = false\n");
+    let vault = Daemon::without_model("[facts]\nhistory = false\n");
     vault.run(&["fact", "set", "k", "now"]).ok();
     let refused = vault.run(&["fact", "set", "k", "old", "--from", "2024-01-01", "--until", "2025-01-01"]);
     assert!(refused.code == 2 && refused.stderr.contains("only the history stores past spans"), "{refused:?}");
@@ -658,14 +643,13 @@ fn a_span_that_is_over_overwrites_nothing() {
 
 #[test]
 fn an_agent_undoes_its_own_fact_and_is_told_the_same_of_what_was_forgotten() {
-    let vault = Daemon::vault().with("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").started();
+    let vault = Daemon::vault().with_ada().started();
     set(&vault, &json!({"namespace": "p", "key": "branch", "value": "zibeline-branch"}));
     vault.settle();
     vault.run(&["forget", "fact:p/branch", "--purge", "--yes"]).ok();
     let token = vault.token_of("ada");
-    let ask = |method: &str, target: &str, body: Value| {
-        vault.send(&Request::new(method, target).json(body.to_string()).bearer(&token))
-    };
+    let ask =
+        |method: &str, target: &str, body: Value| vault.send(&Request::send(method, target, &body).bearer(&token));
     let put = |value: &str, if_value: &str| {
         ask("PUT", "/api/facts", json!({"namespace": "p", "key": "branch", "value": value, "if_value": if_value}))
     };

@@ -14,7 +14,7 @@ fn vault() -> Daemon {
         - 2026-01-12T00:00:00Z `work/old`: `gone` → — · by owner ^b2\n";
     vault.write("facts.md", facts).write("facts.history.md", history);
     vault.write("projects/mech/facts.md", "## Work\n\n- branch: main #deploy\n");
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n").start().settle();
+    vault.write("agents/ada/agent.md", READS).start().settle();
     vault
 }
 
@@ -107,13 +107,13 @@ fn a_tag_is_looked_for_in_all_scopes_that_who_asks_may_see_and_gives_ten() {
     let facts = |from: usize| (from..from + 6).map(|at| format!("- k{at:02}: v #deploy\n")).collect::<String>();
     vault.write("facts.md", facts(0)).write("projects/mech/facts.md", facts(10)).write("system/facts.md", facts(20));
     vault.write("projects/secret/facts.md", format!("---\nprivate: true\n---\n{}", facts(30)));
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+    vault.write("agents/ada/agent.md", READS);
     for at in 0..12 {
         vault.write(&format!("notes/{at:02}.md"), format!("# Note {at}\n\nText. #deploy\n"));
     }
     vault.start().settle();
     let token = vault.token_of("ada");
-    let as_ada = |query: &str| vault.send(&Request::get(&format!("/api/facts?{query}")).bearer(&token)).json();
+    let as_ada = |query: &str| vault.get_as(&token, &format!("/api/facts?{query}")).json();
     let as_owner = |query: &str| vault.get(&format!("/api/facts?{query}")).json();
     let count = |found: &Value| (said(found).len(), found["cut"] == true);
     let scopes = |found: &Value| {
@@ -139,7 +139,7 @@ fn a_tag_is_looked_for_in_all_scopes_that_who_asks_may_see_and_gives_ten() {
 
 #[test]
 fn a_number_is_given_as_it_is_written_or_refused() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[facts]\nproperties = true\n");
+    let mut vault = Daemon::without_model("[facts]\nproperties = true\n");
     vault.write("notes/pr.md", "---\nver: 3.10\nhex: 0x1F\nbig: 1e3\nall: [3.10, no]\n---\n# PR\n").start().settle();
     let get = |key: &str| vault.run(&["fact", "get", &format!("notes/pr/{key}"), "--json"]).ok().json();
     for (key, value) in
@@ -169,17 +169,17 @@ fn a_number_is_given_as_it_is_written_or_refused() {
 
 #[test]
 fn what_notes_say_of_themselves_is_found_by_its_key_with_its_line_and_only_where_it_may_be_seen() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[facts]\nproperties = true\n")
+    let mut vault = Daemon::without_model("[facts]\nproperties = true\n")
         .with("notes/Alien.md", "---\ntitle: Alien\nrating: 8\n---\n# Alien\n\nSeen with [with:: Ann].\n")
         .with("notes/brazil.md", "# Brazil\n\n- rating:: 9.0\n\n`rating:: 1` and std::vec\n\n```\nrating:: 2\n```\n")
         .with("notes/cube.md", "+++\nrating = 7\n+++\n# Cube\n\nRating:: [6, 7]\n")
         .with("notes/dune.md", "---\nprivate: true\n---\n# Dune\n\nrating:: 5\nsecret_rating:: 4\n")
         .with("projects/mech/notes/eraser.md", "# Eraser\n\nrating:: 3\n")
         .with("facts.md", "- rating: high\n")
-        .with("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n")
+        .with_ada()
         .settled();
     let token = vault.token_of("ada");
-    let as_ada = |query: &str| vault.send(&Request::get(&format!("/api/facts?{query}")).bearer(&token)).json();
+    let as_ada = |query: &str| vault.get_as(&token, &format!("/api/facts?{query}")).json();
     let as_owner = |query: &str| vault.get(&format!("/api/facts?{query}")).json();
     let shown = |found: &Value| -> Vec<String> {
         said(found).iter().map(|fact| format!("{} {}", fact["citation"].as_str().unwrap(), fact["value"])).collect()

@@ -8,13 +8,13 @@ const STYLE: &str = "`project/conventions/style`: — → `[short, plain]` · by
 /// Takes a file apart and puts it together again, until that has taken less time than it may: then no fact was noted as gone.
 fn in_time(mut vault: Daemon, mut attempt: impl FnMut(&mut Daemon, usize)) -> Daemon {
     let mut round = 0;
-    eventually("a round that is fast enough", || {
+    until("a round that is fast enough", || {
         let (from, before) = (Instant::now(), unset(&vault));
         round += 1;
         attempt(&mut vault, round);
         let is_fast = from.elapsed() < Duration::from_secs(2);
         assert!(!is_fast || unset(&vault) == before, "{}", read(&vault, "facts.history.md"));
-        is_fast.then_some(())
+        is_fast
     });
     vault
 }
@@ -190,10 +190,10 @@ fn who_writes_in_place_and_who_sets_facts_lose_no_line() {
         is_done = editor.is_finished();
         let body = json!({ "namespace": "set", "key": format!("key_{set}"), "value": "y" }).to_string();
         // Who comes while the other is writing may be told to try again.
-        eventually("the fact to be set", || {
+        until("the fact to be set", || {
             let reply = vault.ask(Request::new("PUT", "/api/facts").json(&*body));
             assert!([200, 409, 503].contains(&reply.status), "{}", reply.json());
-            (reply.status == 200).then_some(())
+            reply.status == 200
         });
         set += 1;
     }

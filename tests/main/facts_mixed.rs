@@ -40,7 +40,7 @@ fn is_noted(vault: &Daemon) -> bool {
 }
 
 fn settled(vault: &Daemon) {
-    eventually("all changes to be noted", || is_noted(vault).then_some(()));
+    until("all changes to be noted", || is_noted(vault));
 }
 
 /// Somebody clones it, both change facts, and it takes over what the other has.
@@ -66,7 +66,7 @@ fn step(vault: &mut Daemon, dice: &mut Random, step: Step) {
         let mut body = json!({ "namespace": "n", "key": key, "value": value });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         // What was refused has changed nothing.
-        vault.ask(Request::new("PUT", "/api/facts").json(body.to_string()));
+        vault.ask(Request::send("PUT", "/api/facts", &body));
     };
     let named = json!({ "namespace": "n", "key": key });
     match step {
@@ -230,9 +230,9 @@ fn who_sees_the_files_change_and_nothing_else_comes_to_the_same() {
     settled(&mirror);
     mirror.settle();
     // What it was about to note of a state before comes between, once; then there is nothing left to note.
-    eventually("both to have the same files", || {
+    until("both to have the same files", || {
         carry(&vault, &mirror, &mut dice);
-        (told(&mirror, &moments) == told(&vault, &moments)).then_some(())
+        told(&mirror, &moments) == told(&vault, &moments)
     });
     for _ in 0..2 {
         assert_eq!(told(&mirror, &moments), told(&vault, &moments));

@@ -28,12 +28,12 @@ fn what_begins_later_or_is_over_hides_nothing_that_is_true_now() {
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner"]));
     assert_eq!(mcp.tool("fact", json!({ "action": "get", "name": "p/branch" }))["facts"][0]["value"], "main");
     mcp.finish();
-    eventually("it to be counted", || {
+    until("it to be counted", || {
         let counted = vault.status()["facts"].clone();
-        ((&counted["current"], &counted["future"]) == (&json!(1), &json!(1))).then_some(())
+        (&counted["current"], &counted["future"]) == (&json!(1), &json!(1))
     });
     // Whoever knows the value of now sets it; taken back, what was to come leaves what is.
-    let put = |body: Value| vault.ask(Request::new("PUT", "/api/facts").json(body.to_string())).status;
+    let put = |body: Value| vault.ask(Request::send("PUT", "/api/facts", &body)).status;
     let named =
         |value: &str, known: &str| json!({ "namespace": "p", "key": "branch", "value": value, "if_value": known });
     assert_eq!(put(named("trunk", "other")), 409);
@@ -106,8 +106,7 @@ fn a_question_about_a_day_is_answered_by_that_day() {
 
 #[test]
 fn a_folder_without_history_says_what_is_true_today() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[facts]\nhistory = false\n");
-    vault.write("facts.md", "- color: blue\n").start();
+    let vault = Daemon::without_model("[facts]\nhistory = false\n").with("facts.md", "- color: blue\n").started();
     let today = jiff::Zoned::now().date().to_string();
     for more in ["", &format!("&as_of={today}"), "&as_of=2199-01-01"] {
         assert_eq!(value(&vault, &format!("namespace=&key=color{more}")), "blue", "{more}");

@@ -2,12 +2,9 @@
 
 use memory_vault::access::request::{ErrorKind, RequestError};
 use memory_vault::serve::wire::{Forgotten, RestoreParams, Restored};
-#[cfg(target_os = "linux")]
 use memory_vault::text::derive::{Chunk, RemoveError, chunk, without_chunk, without_lines};
 use memory_vault::text::note::Note;
 use proptest::prelude::*;
-#[cfg(target_os = "linux")]
-use std::io::Write;
 
 use crate::support::prelude::*;
 
@@ -335,23 +332,17 @@ fn a_note_that_is_gone_can_still_be_purged() {
 #[test]
 fn git_is_asked_what_it_keeps_and_nothing_else() {
     let mut vault = TestVault::new().with("notes/a.md", NOTE);
-    let git = |args: &[&str]| {
-        let identity = ["-c", "user.name=Maya", "-c", "user.email=maya@example.com"];
-        let output = Command::new("git").arg("-C").arg(vault.path("")).args(identity).args(args).output();
-        output.ok().filter(|output| output.status.success()).map(|output| output.stdout)
-    };
-    if git(&["init", "-q"]).is_none() {
-        return skipped("no git here");
-    }
-    git(&["add", "notes"]).unwrap();
-    git(&["commit", "-qm", "one"]).unwrap();
-    let before = git(&["log", "--format=%H"]).unwrap();
+    let root = vault.root();
+    let git = |args: &[&str]| git(&root, args);
+    git(&["init", "-q"]);
+    git(&["add", "notes"]);
+    git(&["commit", "-qm", "one"]);
+    let before = git(&["log", "--format=%H"]);
     vault.sync();
     let purged = forget(&vault, json!({"hash": passage(&vault, "aardvark"), "purge": true})).unwrap().purged.unwrap();
     assert_eq!(purged.commits, Some(1));
     assert!(purged.remains[0].contains("git filter-repo"), "{:?}", purged.remains);
-    let log = Command::new("git").arg("-C").arg(vault.path("")).args(["log", "--format=%H"]).output().unwrap();
-    assert_eq!(log.stdout, before);
+    assert_eq!(git(&["log", "--format=%H"]), before);
 }
 
 #[test]
@@ -380,29 +371,13 @@ fn from_the_command_line_with_a_daemon_and_without() {
 }
 
 /// A command as somebody at a terminal gives it, who types `answer`.
-#[cfg(target_os = "linux")]
-fn at_a_terminal(vault: &Daemon, args: &[&str], answer: &str) -> String {
-    let command = vault.command(args);
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let line: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
-    let mut script = Command::new("script");
-    script.args(["-qec", &line.join(" "), "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => script.env(name, value),
-            None => script.env_remove(name),
-        };
-    }
-    let mut script = script.spawn().unwrap();
-    script.stdin.as_mut().unwrap().write_all(answer.as_bytes()).unwrap();
-    let output = script.wait_with_output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{text}");
-    text
+fn at_a_terminal(vault: &Daemon, args: &[&str], answer: &'static str) -> String {
+    let shown = at_terminal(At::Keyboard(answer), &mut vault.command(args));
+    assert_eq!(shown.code, 0, "{shown:?}");
+    shown.screen + &shown.piped
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn somebody_at_a_terminal_is_asked() {
     let vault = Daemon::vault().with("notes/a.md", NOTE).with("notes/b.md", "one\ntwo\nthree\n");
     for no in ["n\n", "\n", "perhaps\n"] {

@@ -14,7 +14,7 @@ const fn secret(needle: &'static str, query: &'static str, text: &'static str) -
     Secret { needle, query, text }
 }
 
-const IN_A_NOTE: Secret = secret("zibeline", "third flowerpot", "The zibeline key lies under the third flowerpot.");
+pub const IN_A_NOTE: Secret = secret("zibeline", "third flowerpot", "The zibeline key lies under the third flowerpot.");
 const A_NOTE: Secret =
     secret("quetzalplan", "moving house secretly", "The quetzalplan is about moving house secretly in the spring.");
 const IN_A_CONVERSATION: Secret =
@@ -42,15 +42,14 @@ fn ada(vault: &Daemon) -> Agent {
 }
 
 fn vault() -> Daemon {
-    Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n")
+    Daemon::without_model("[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n")
 }
 
 #[track_caller]
 fn save(vault: &Daemon, title: &str, content: &str) -> Value {
     let reply =
         vault.post("/api/user-memory/save", &json!({ "title": title, "collection": "notes", "content": content }));
-    assert_eq!(reply.status, 200, "{}", reply.json());
-    reply.json()
+    reply.ok()
 }
 
 fn lines_of(vault: &Daemon, path: &str, needle: &str) -> String {
@@ -69,21 +68,12 @@ fn purge(vault: &Daemon, what: &str) {
 /// No bytes below a folder, and no name, has one of the words.
 #[track_caller]
 pub fn assert_in_no_file(folder: &Path, secrets: &[&Secret]) {
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap().flatten() {
-            let (path, kind) = (entry.path(), entry.file_type().unwrap());
-            let name = entry.file_name().to_string_lossy().to_lowercase();
-            let bytes =
-                if kind.is_file() { fs::read(&path).unwrap_or_default().to_ascii_lowercase() } else { Vec::new() };
-            for Secret { needle, .. } in secrets {
-                assert!(!name.contains(needle), "the name of {path:?}");
-                let found = bytes.windows(needle.len()).any(|window| window == needle.as_bytes());
-                assert!(!found, "`{needle}` in {path:?}");
-            }
-            if kind.is_dir() {
-                folders.push(path);
-            }
+    for entry in walkdir::WalkDir::new(folder).min_depth(1).into_iter().flatten() {
+        let name = entry.file_name().to_string_lossy().to_lowercase();
+        let bytes = if entry.file_type().is_file() { fs::read(entry.path()).unwrap_or_default() } else { Vec::new() };
+        for Secret { needle, .. } in secrets {
+            assert!(!name.contains(needle), "the name of {:?}", entry.path());
+            assert!(!has_text(&bytes.to_ascii_lowercase(), needle), "`{needle}` in {:?}", entry.path());
         }
     }
 }
@@ -131,7 +121,7 @@ fn assert_in_no_answer(vault: &Daemon, hashes: &[String]) {
             ("fact", json!({ "action": "history", "name": "home/shed" })),
         ] {
             let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } });
-            let request = Request::new("POST", "/mcp?answers=structured").json(call.to_string());
+            let request = Request::send("POST", "/mcp?answers=structured", &call);
             let reply = vault.ask(request.header("Accept", "application/json, text/event-stream"));
             let said = String::from_utf8(reply.body).unwrap().to_lowercase();
             assert!(reply.status == 200 && !said.contains(secret.needle), "{tool}: {said}");
@@ -160,8 +150,7 @@ fn what_was_purged_is_found_nowhere() {
     save(&vault, "Pots", &format!("Water them.\n\n- {}\n- Feed them.", IN_A_NOTE.text));
     save(&vault, "Quetzalplan", A_NOTE.text);
     save(&vault, "Letter", &format!("Call the doctor.\n\n{}", WAITING.text));
-    vault.capture(json!([message(IN_A_CONVERSATION.text), message("Good morning, I am looking for something.")]));
-    vault.captured();
+    vault.written(json!([message(IN_A_CONVERSATION.text), message("Good morning, I am looking for something.")]));
     agent.save("MEMORY.md", "- Likes short answers in the morning");
     agent.save("MEMORY.md", &format!("- {}", OF_AN_AGENT.text));
     let set = |name: &str, value: &str| {
@@ -171,10 +160,10 @@ fn what_was_purged_is_found_nowhere() {
     };
     set("home/gate", "opens to the left");
     set("home/shed", AN_EARLIER_VALUE.text);
-    eventually("it to be found", || (!vault.find(AN_EARLIER_VALUE.query).is_empty()).then_some(()));
+    until("it to be found", || !vault.find(AN_EARLIER_VALUE.query).is_empty());
     set("home/shed", A_FACT.text);
     for secret in ALL.into_iter().filter(|secret| secret.needle != AN_EARLIER_VALUE.needle) {
-        eventually("it to be found", || (!vault.find(secret.query).is_empty()).then_some(()));
+        until("it to be found", || !vault.find(secret.query).is_empty());
         for query in [secret.query, secret.needle] {
             assert_eq!(
                 vault.get(&format!("/api/user-memory/agent-search?q={}&agent_name=ada", encode(query))).status,
@@ -196,7 +185,7 @@ fn what_was_purged_is_found_nowhere() {
         vault.capture(json!({ "type": "message", "session": "other", "role": "user", "text": WAITING.text })),
         (1, 0)
     );
-    eventually("the kill", || vault.was_killed().then_some(()));
+    until("the kill", || vault.was_killed());
 
     let conversation = "conversations/2026-01-05-talk.md";
     for (path, secret) in [
@@ -357,8 +346,7 @@ fn what_is_forgotten_and_can_be_undone_leaves_no_tombstone() {
     vault.run(&["forget", "notes/a.md", "--yes"]).ok();
     // What is in the trash and is purged there is known by what the note said last.
     purge(&vault, "notes/a.md");
-    vault.capture(message("the tram to the harbour leaves at nine every day"));
-    vault.captured();
+    vault.written(message("the tram to the harbour leaves at nine every day"));
     assert!(vault.find("harbour").is_empty() && !vault.path("conversations").exists());
 }
 
@@ -406,8 +394,7 @@ fn the_log_says_who_changed_what_and_where() {
     let agent = ada(&vault);
     save(&vault, "Pots", "Water them.");
     save(&vault, "Pots", "Water them.\n\nFeed them.");
-    vault.capture(message("Good morning"));
-    vault.captured();
+    vault.written(message("Good morning"));
     agent.save("MEMORY.md", "- Likes tea");
     let id = vault.run(&["forget", "notes/pots.md", "--yes", "--json"]).ok().json()["checkpoint_id"].clone();
     vault.run(&["restore", id.as_str().unwrap()]).ok();
@@ -582,10 +569,10 @@ fn a_fact_of_a_word_that_was_forgotten_is_pointed_out() {
         let rows = back.as_array().unwrap();
         rows.iter().map(|row| format!("{}:{}", row["path"].as_str().unwrap(), row["line"])).collect::<Vec<_>>()
     };
-    eventually("it to be pointed out", || (places() == ["facts.md:4"]).then_some(()));
+    until("it to be pointed out", || places() == ["facts.md:4"]);
     assert!(vault.run(&["status"]).ok().stdout.contains("facts.md:4"));
     write("## P\n\n- other: stays\n- code: ~~zibeline~~ x\n");
-    eventually("what is struck out, too", || (places() == ["facts.md:4"]).then_some(()));
+    until("what is struck out, too", || places() == ["facts.md:4"]);
 }
 
 #[test]
@@ -624,21 +611,6 @@ fn an_agent_s_undo_brings_nothing_back_that_was_forgotten() {
     let other = agent.call("save", json!({ "file": "MEMORY.md", "content": "- Likes milk" }))["checkpoint_id"].clone();
     restore(&other);
     assert_eq!(agent.text(&vault, "MEMORY.md").unwrap(), format!("- Likes tea\n- {text}\n"));
-}
-
-/// The files below a folder that have a word.
-pub fn files_with(folder: &Path, word: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap().flatten() {
-        let name = entry.file_name().into_string().unwrap();
-        if entry.path().is_dir() {
-            found.extend(files_with(&entry.path(), word).into_iter().map(|below| format!("{name}/{below}")));
-        } else if fs::read(entry.path()).unwrap_or_default().windows(word.len()).any(|bytes| bytes == word.as_bytes()) {
-            found.push(name);
-        }
-    }
-    found.sort();
-    found
 }
 
 #[test]
@@ -707,8 +679,7 @@ fn an_archive_brings_nothing_back_that_either_of_two_vaults_has_forgotten() {
         let vault = vault();
         let write = |path: &str, text: &str| {
             let path = vault.path(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
+            write_file(path, text);
         };
         let note = format!("# Both\n\n{}\n\n{}\n\nStays.\n", IN_A_NOTE.text, IN_A_CONVERSATION.text);
         let facts = format!("## P\n\n- {0}: {0}\n- {1}: {1}\n- other: stays\n", secrets[0].needle, secrets[1].needle);
@@ -756,8 +727,7 @@ fn an_archive_brings_nothing_back_that_either_of_two_vaults_has_forgotten() {
         own.captured();
         assert!(!own.path("conversations").exists(), "{of}");
         // What is forgotten here from now on is known besides.
-        own.write("notes/third.md", "The third key is under the zucchetto.\n");
-        own.settle();
+        own.write("notes/third.md", "The third key is under the zucchetto.\n").settle();
         purge(&own, "notes/third.md");
         assert_eq!(own.capture(message("The third key is under the zucchetto.")), (1, 0));
         own.captured();

@@ -25,29 +25,29 @@ fn replay(target: &str, holds: impl Fn(&[u8])) {
         }
     };
     files.iter().zip(&kept).for_each(|(file, data)| hold(&file.display().to_string(), data));
-    (0..MADE).for_each(|seed| hold("made", &made(&kept, &mut Dice(seed))));
+    (0..MADE).for_each(|seed| hold("made", &made(&kept, &mut Random::new(seed))));
     assert!(failed.is_empty(), "{} inputs fail, as the messages above say:\n{}", failed.len(), failed.join("\n"));
 }
 
 /// One of the inputs with pieces of others in it, of itself twice, missing, or changed.
-fn made(kept: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
-    let mut data = kept[dice.roll(kept.len())].clone();
-    for _ in 0..=dice.roll(4) {
-        let at = dice.roll(data.len() + 1);
-        match dice.roll(5) {
-            0 => drop(data.splice(at..at, piece(&kept[dice.roll(kept.len())], dice))),
+fn made(kept: &[Vec<u8>], dice: &mut Random) -> Vec<u8> {
+    let mut data = kept[dice.below(kept.len())].clone();
+    for _ in 0..=dice.below(4) {
+        let at = dice.below(data.len() + 1);
+        match dice.below(5) {
+            0 => drop(data.splice(at..at, piece(&kept[dice.below(kept.len())], dice))),
             1 => drop(data.splice(at..at, piece(&data.clone(), dice))),
-            2 => drop(data.drain(at..data.len().min(at + 1 + dice.roll(16)))),
-            3 => data.insert(at, SIGNS[dice.roll(SIGNS.len())]),
-            _ => data.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << dice.roll(8)),
+            2 => drop(data.drain(at..data.len().min(at + 1 + dice.below(16)))),
+            3 => data.insert(at, SIGNS[dice.below(SIGNS.len())]),
+            _ => data.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << dice.below(8)),
         }
     }
     data
 }
 
-fn piece(from: &[u8], dice: &mut Dice) -> Vec<u8> {
-    let start = dice.roll(from.len() + 1);
-    from[start..from.len().min(start + 1 + dice.roll(40))].to_owned()
+fn piece(from: &[u8], dice: &mut Random) -> Vec<u8> {
+    let start = dice.below(from.len() + 1);
+    from[start..from.len().min(start + 1 + dice.below(40))].to_owned()
 }
 
 #[test]

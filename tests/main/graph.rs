@@ -320,16 +320,9 @@ const HIDDEN: [(&str, &str); 6] = [
     ("agents/zoe/memory/x.md", "---\ntype: person\n---\n- part_of [[plan]]\n"),
 ];
 
-fn asked_by(vault: &Daemon, token: &str, target: &str) -> (u16, String) {
-    let reply = vault.send(&Request::get(target).bearer(token));
-    (reply.status, String::from_utf8(reply.body).unwrap())
-}
-
 /// What an agent may not see is no end of a step, on the way of none, and no name, type, relation or number: as if there were no such note.
 #[test]
 fn what_is_hidden_is_no_step_of_the_graph() {
-    let (with, with_token) = seen_by_ada(CONFIG, &[&OPEN[..], &HIDDEN[..]].concat());
-    let (without, without_token) = seen_by_ada(CONFIG, &OPEN);
     let mut targets = vec!["/api/graph".to_owned(), "/api/graph?limit=1".into(), "/api/graph?expired=true".into()];
     for name in [
         "open", "plan", "plain", "twin", "beyond", "secret", "Alias of the hidden", "quokka", "of", "bridge", "x", "b",
@@ -347,15 +340,13 @@ fn what_is_hidden_is_no_step_of_the_graph() {
     for kind in ["person", "ship", "animal", "project"] {
         targets.push(format!("/api/graph?type={kind}"));
     }
-    for target in &targets {
-        assert_eq!(asked_by(&with, &with_token, target), asked_by(&without, &without_token, target), "{target}");
-    }
+    let (with, token) = assert_hidden(CONFIG, &OPEN, &HIDDEN, &targets);
     let layers = ["graph", "notes"].map(|layer| format!("/api/user-memory/search?q=a&mode=keyword&layer={layer}"));
     for target in &layers {
-        assert_eq!(asked_by(&with, &with_token, target).0, 200);
+        assert_eq!(with.told(&token, target).0, 200);
     }
     // The test would hold if nothing were seen.
-    let seen = |target: &str| -> Value { serde_json::from_str(&asked_by(&with, &with_token, target).1).unwrap() };
+    let seen = |target: &str| -> Value { serde_json::from_str(&with.told(&token, target).1).unwrap() };
     let open = seen("/api/graph?name=open&depth=5");
     let ends: Vec<&str> =
         open["edges"].as_array().unwrap().iter().map(|edge| edge["to_title"].as_str().unwrap()).collect();
@@ -378,7 +369,7 @@ fn what_is_hidden_is_no_step_of_the_graph() {
 fn what_has_become_private_is_no_step_before_it_is_indexed() {
     let (mut vault, token) = seen_by_ada(CONFIG, &OPEN);
     vault.settle();
-    let seen = |vault: &Daemon, name: &str| asked_by(vault, &token, &format!("/api/graph?name={name}&depth=3")).1;
+    let seen = |vault: &Daemon, name: &str| vault.told(&token, &format!("/api/graph?name={name}&depth=3")).1;
     assert!(seen(&vault, "open").contains("\"Plain\""));
     vault.write("notes/plan.md", "---\nprivate: true\ntype: project\n---\n# Plan\n\nA house.\n");
     assert!(!seen(&vault, "open").contains("\"Plain\"") && !seen(&vault, "plan").contains("notes/plan.md"));

@@ -377,8 +377,7 @@ fn folder_of(notes: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in notes {
         let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        write_file(path, text);
     }
     folder
 }
@@ -566,13 +565,11 @@ fn a_watch_counts_what_is_new_once() {
         // Its last line is being written.
         fs::write(&path, format!("{all}{{\"type\":")).unwrap();
         fs::write(source.path().join("crumb.png"), "x".repeat(count)).unwrap();
-        eventually("the word", || {
-            texts(&vault, "conversations").concat().contains(&format!("Word {count}")).then_some(())
-        });
+        until("the word", || texts(&vault, "conversations").concat().contains(&format!("Word {count}")));
     }
     all += &line("user", "The last word");
     fs::write(&path, &all).unwrap();
-    eventually("the last word", || texts(&vault, "conversations").concat().contains("The last word").then_some(()));
+    until("the last word", || texts(&vault, "conversations").concat().contains("The last word"));
     let report: Value = serde_json::from_str(&watching.end()).unwrap();
     for (field, count) in [("conversations", 1), ("turns", 5), ("added", 5), ("existing", 0)] {
         assert_eq!(report[field], count, "{field}: {report}");
@@ -581,14 +578,12 @@ fn a_watch_counts_what_is_new_once() {
     let link = source.path().with_extension("link");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     let following = Watching::start(&vault, "openclaw", &link, &["--json"]);
-    eventually("the same under another name", || {
-        (texts(&vault, "conversations").concat().matches("The last word").count() == 2).then_some(())
+    until("the same under another name", || {
+        texts(&vault, "conversations").concat().matches("The last word").count() == 2
     });
     all += &line("user", "By way of a link");
     fs::write(&path, &all).unwrap();
-    eventually("what comes by a link", || {
-        texts(&vault, "conversations").concat().contains("By way of a link").then_some(())
-    });
+    until("what comes by a link", || texts(&vault, "conversations").concat().contains("By way of a link"));
     following.end();
     fs::remove_file(link).unwrap();
     let left_out = json!({ "images, sounds and other files": 1, "what programs said (system prompts, notices)": 1 });
@@ -653,7 +648,7 @@ fn what_comes_later_is_taken_until_it_is_ended_and_undone_as_one() {
     write("one.jsonl", &["First of all"]);
     let watching = Watching::start(&vault, "openclaw", source.path(), &[]);
     let comes = |word: &str| {
-        eventually(word, || texts(&vault, "conversations").iter().any(|text| text.contains(word)).then_some(()));
+        until(word, || texts(&vault, "conversations").iter().any(|text| text.contains(word)));
     };
     comes("First of all");
     write("later/two.jsonl", &["In a folder that is new"]);
@@ -680,11 +675,9 @@ fn an_empty_folder_is_waited_for_and_nothing_of_it_is_no_failure() {
     assert!(watching.first_remark().contains("there is nothing of `folder`"));
     fs::write(source.path().join("crumb.png"), "x").unwrap();
     fs::write(source.path().join("plan.md"), "# Plan\n\nOf a quokka.\n").unwrap();
-    eventually("the note", || vault.path("notes/plan.md").exists().then_some(()));
+    until("the note", || vault.path("notes/plan.md").exists());
     fs::write(source.path().join("plan.md"), "# Plan\n\nOf a wombat.\n").unwrap();
-    eventually("the change", || {
-        fs::read_to_string(vault.path("notes/plan.md")).unwrap_or_default().contains("wombat").then_some(())
-    });
+    until("the change", || fs::read_to_string(vault.path("notes/plan.md")).unwrap_or_default().contains("wombat"));
     let report: Value = serde_json::from_str(&watching.end()).unwrap();
     assert_eq!((&report["added"], &report["updated"]), (&1.into(), &1.into()), "{report}");
     assert!(report["notes"].as_u64().unwrap() >= 1, "{report}");
@@ -796,7 +789,7 @@ fn a_folder_that_holds_the_vault_comes_without_it_and_a_watch_of_it_ends() {
     for name in ["later", "last"] {
         fs::write(folder.path().join(format!("{name}.md")), format!("The {name} one.\n")).unwrap();
         let note = vault.path(&format!("notes/{name}.md"));
-        eventually(name, || note.exists().then_some(()));
+        until(name, || note.exists());
     }
     let report: Value = serde_json::from_str(&watching.end()).unwrap();
     assert_eq!((&report["added"], texts(&vault, "notes").len()), (&2.into(), 4), "{report}");

@@ -129,9 +129,8 @@ fn the_texts_of_a_huge_file_wait_behind_those_of_a_note() {
 
 #[test]
 fn a_save_waits_for_a_part_of_a_huge_file_and_not_for_all() {
-    let mut daemon = Daemon::vault().with("notes/a.md", "aardvark").started();
-    daemon.write("huge.md", sections(40_000, "big"));
-    eventually("the first part", || (!daemon.find("big7x").is_empty()).then_some(()));
+    let daemon = Daemon::vault().with("notes/a.md", "aardvark").started().with("huge.md", sections(40_000, "big"));
+    until("the first part", || !daemon.find("big7x").is_empty());
     daemon.found_after("notes/mine.md", "mineword");
     assert!(daemon.find("big39999x").is_empty(), "the note was found after all of the huge file");
     let status = daemon.status();
@@ -141,13 +140,12 @@ fn a_save_waits_for_a_part_of_a_huge_file_and_not_for_all() {
 
 #[test]
 fn a_huge_file_that_goes_or_changes_while_it_is_brought_in() {
-    let mut daemon = Daemon::vault().with("notes/a.md", "aardvark").started();
-    daemon.write("huge.md", sections(20_000, "gone"));
-    eventually("the first part", || (!daemon.find("gone7x").is_empty()).then_some(()));
+    let mut daemon = Daemon::vault().with("notes/a.md", "aardvark").started().with("huge.md", sections(20_000, "gone"));
+    until("the first part", || !daemon.find("gone7x").is_empty());
     fs::remove_file(daemon.path("huge.md")).unwrap();
     daemon.finds("gone7x", &[]).settle();
     daemon.write("huge.md", sections(20_000, "old"));
-    eventually("the first part", || (!daemon.find("old7x").is_empty()).then_some(()));
+    until("the first part", || !daemon.find("old7x").is_empty());
     daemon.write("huge.md", sections(9_000, "new"));
     daemon.finds("new8999x", &["huge.md"]).finds("old7x", &[]).settle();
     assert!(daemon.find("gone19999x").is_empty() && daemon.find("old19999x").is_empty());
@@ -162,7 +160,7 @@ fn killed_between_two_parts_of_a_file() {
     for passing in [1, 2] {
         let mut daemon = Daemon::vault().with("huge.md", sections(9_000, "big")).with("notes/a.md", "aardvark");
         daemon.spawn(Some(&format!("{POINT}:{passing}")));
-        eventually("the kill", || daemon.was_killed().then_some(()));
+        until("the kill", || daemon.was_killed());
         daemon.start().finds("big8999x", &["huge.md"]);
         assert_as_rebuilt(&daemon, &["big8999x", "big4000x", "big3999x", "big0x", "aardvark"]);
     }
@@ -181,7 +179,7 @@ fn one_file_makes_no_million_passages() {
     daemon.finds("big99999x", &["huge.md"]).finds("big100000x", &[]).finds("aardvark", &["notes/a.md"]);
     // What comes in before takes the place of what was last.
     daemon.write("huge.md", sections(100_010, "big").replace("# big7x\n", "# big7x\nsaid\n# inserted\n"));
-    eventually("the section", || (!daemon.find("inserted").is_empty()).then_some(()));
+    until("the section", || !daemon.find("inserted").is_empty());
     daemon.finds("big99998x", &["huge.md"]).finds("big99999x", &[]);
     daemon.write("huge.md", sections(10, "big"));
     daemon.finds("big99997x", &[]).settle();

@@ -266,12 +266,6 @@ const HIDDEN: [(&str, &str); 4] = [
 /// What an agent may not see is no target and no source, and takes no link from another note; nor is it near, counted or named.
 #[test]
 fn what_is_hidden_neither_links_nor_is_linked() {
-    let (with, with_token) = seen_by_ada(CONFIG, &[&OPEN[..], &HIDDEN[..]].concat());
-    let (without, without_token) = seen_by_ada(CONFIG, &OPEN);
-    let ask = |vault: &Daemon, token: &str, target: &str| {
-        let reply = vault.send(&Request::get(target).bearer(token));
-        (reply.status, String::from_utf8(reply.body).unwrap())
-    };
     let mut targets: Vec<String> = ["tags", "notes", "notes?folder=hidden", "notes?folder=nothing", "notes?folder=far"]
         .map(|rest| format!("/api/user-memory/{rest}"))
         .into();
@@ -285,12 +279,10 @@ fn what_is_hidden_neither_links_nor_is_linked() {
     {
         targets.push(format!("/api/user-memory/search?mode=keyword&q={}", encode(word)));
     }
-    for target in &targets {
-        assert_eq!(ask(&with, &with_token, target), ask(&without, &without_token, target), "{target}");
-    }
+    let (with, token) = assert_hidden(CONFIG, &OPEN, &HIDDEN, &targets);
     // The test would hold if nothing were seen.
     let links = |path: &str| -> Value {
-        serde_json::from_str(&ask(&with, &with_token, &format!("/api/user-memory/links?path={path}")).1).unwrap()
+        serde_json::from_str(&with.told(&token, &format!("/api/user-memory/links?path={path}")).1).unwrap()
     };
     let open = links("notes/open.md");
     assert_eq!(open["outgoing"][0]["path"], "notes/plan.md", "{open}");

@@ -80,6 +80,7 @@ mod sessions;
 mod sessions_again;
 mod sessions_kept;
 mod smoke;
+mod soak;
 mod state;
 mod status;
 mod storms;

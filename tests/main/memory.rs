@@ -21,9 +21,7 @@ pub struct Agent {
 
 /// A vault in which nobody asks too often, with its daemon.
 pub fn vault() -> Daemon {
-    let mut vault =
-        Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n");
-    vault.start();
+    let vault = Daemon::without_model("[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n").started();
     vault
 }
 
@@ -56,7 +54,7 @@ impl Agent {
 
     /// The same, where the server may be killed.
     pub fn try_ask(&self, tool: &str, body: Value) -> Option<(u16, Value)> {
-        let request = Request::new("POST", &format!("/api/memory/{tool}")).json(body.to_string());
+        let request = Request::send("POST", &format!("/api/memory/{tool}"), &body);
         let request = request.bearer(&self.token);
         let reply = Connection::try_open(&self.address)?.send(&request)?;
         Some((reply.status, reply.json()))
@@ -65,14 +63,14 @@ impl Agent {
     /// Sets a fact of its own; gives what is answered, which must be no error.
     #[track_caller]
     pub fn fact(&self, body: Value) -> Value {
-        let request = Request::new("PUT", "/api/facts").json(body.to_string());
+        let request = Request::send("PUT", "/api/facts", &body);
         let request = request.bearer(&self.token);
         Connection::open(&self.address).send(&request).expect("the server answers").ok()
     }
 
     /// What is answered to something that it posts, with its status.
     pub fn send(&self, target: &str, body: Value) -> (u16, Value) {
-        let request = Request::new("POST", target).json(body.to_string());
+        let request = Request::send("POST", target, &body);
         let request = request.bearer(&self.token);
         let reply = Connection::open(&self.address).send(&request).expect("the server answers");
         (reply.status, reply.json())

@@ -121,7 +121,7 @@ fn going_back_to_a_model_costs_nothing() {
     vault.write("notes/a.md", "# River\n\nA quokka under the river.\n");
     let app = start(&vault, &one);
     serves(&app, &one);
-    eventually("the change", || (one.sent("under the river") == 1).then_some(()));
+    until("the change", || one.sent("under the river") == 1);
     assert_eq!(one.sent("apple tree"), 1);
 }
 
@@ -136,11 +136,11 @@ fn a_model_that_refuses_every_note_takes_no_other_s_place() {
         let failing = fault.clone();
         next.fails(move |asked| busy(asked).map(|_| failing.clone()));
         let app = start(&vault, &next);
-        eventually("the next model to be asked", || (next.sent("apple tree") > 0).then_some(()));
+        until("the next model to be asked", || next.sent("apple tree") > 0);
         next.asked().clear();
-        eventually("it to be through", || {
+        until("it to be through", || {
             let progress = app.shared().progress();
-            (progress.failure.is_some() || progress.is_complete()).then_some(())
+            progress.failure.is_some() || progress.is_complete()
         });
         assert_eq!(nearest(&app, "river"), "notes/a.md", "{fault:?}");
         assert!(status(&app).model.detail.unwrap().contains(&before.address()), "{fault:?}");
@@ -153,10 +153,10 @@ fn a_kill_at_the_moment_of_the_change_costs_nothing() {
     let mut vault = vault();
     let choose = |vault: &Daemon, endpoint: &Endpoint| fs::write(vault.path("memory.toml"), embed(endpoint)).unwrap();
     let served_by = |vault: &Daemon, endpoint: &Endpoint| {
-        eventually("a model to serve", || {
+        until("a model to serve", || {
             let status = vault.status();
             let is_it = status["model"]["detail"].as_str().is_some_and(|name| name.contains(&endpoint.address()));
-            (is_it && status["embedded"] == 2).then_some(())
+            is_it && status["embedded"] == 2
         });
     };
     choose(&vault, &before);
@@ -165,7 +165,7 @@ fn a_kill_at_the_moment_of_the_change_costs_nothing() {
     vault.terminate();
     choose(&vault, &next);
     vault.spawn(Some(&format!("{POINT}:1")));
-    eventually("the kill", || vault.was_killed().then_some(()));
+    until("the kill", || vault.was_killed());
     vault.start();
     served_by(&vault, &next);
     assert_eq!((before.sent("apple tree"), next.sent("apple tree")), (1, 1));
@@ -192,7 +192,7 @@ fn an_import_is_not_left_to_a_model_that_does_not_get_on() {
         vault.write(&format!("import/{at}.md"), format!("# Import {at}\n\nA quokka by the number of {at}.\n"));
     }
     vault.write("notes/late.md", "# Lighthouse\n\nA quokka at the lighthouse.\n");
-    eventually("all of it, by the model before", || (status(&app).embedded == 603).then_some(()));
+    until("all of it, by the model before", || status(&app).embedded == 603);
     assert_eq!(nearest(&app, "lighthouse"), "notes/late.md");
 }
 
@@ -220,9 +220,9 @@ fn everything_is_built_anew_by_the_model_before_while_the_next_one_is_down() {
     let app = start(&vault, &next);
     eventually("the next model", || status(&app).model.next);
     jobs::reindex(&app.owner(), true).unwrap();
-    eventually("all of it, by the model before", || {
+    until("all of it, by the model before", || {
         let status = status(&app);
-        (before.sent("apple tree") == 2 && status.embedded == 2 && status.caught_up).then_some(())
+        before.sent("apple tree") == 2 && status.embedded == 2 && status.caught_up
     });
     assert_eq!(nearest(&app, "river"), "notes/a.md");
     next.fails(|_| None);

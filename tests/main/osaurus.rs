@@ -69,7 +69,7 @@ fn turns_and_flushes_are_kept_once_and_agents_are_listed() {
         (400, 403)
     );
     // An agent is listed itself, and the person sees all.
-    let own = vault.send(&Request::get("/agents").bearer(&ada)).json();
+    let own = vault.get_as(&ada, "/agents").json();
     let agents = own["agents"].as_array().unwrap();
     assert_eq!(agents.len(), 1, "{own}");
     let ada = &agents[0];

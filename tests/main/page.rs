@@ -65,11 +65,10 @@ fn the_page_is_opened_by_a_code_and_told_of_events() {
     let url = daemon.run(&["open", "--print"]).ok().stdout;
     let (address, code) = url.trim().split_once("/#code=").expect(&url);
     assert_eq!(address, format!("http://{}", daemon.address()));
-    let trade =
-        |code: &str| daemon.send(&Request::new("POST", "/page/token").json(json!({ "code": code }).to_string()));
+    let trade = |code: &str| daemon.send(&Request::send("POST", "/page/token", &json!({ "code": code })));
     assert_eq!(trade("0123456789abcdef").status, 401);
     assert_eq!(trade("").status, 401);
-    let with = |token: &str, target: &str| daemon.send(&Request::get(target).bearer(token));
+    let with = |token: &str, target: &str| daemon.get_as(token, target);
     assert_eq!(with(code, "/status").status, 401, "a code opens nothing by itself");
     let reply = trade(code);
     assert_eq!(reply.status, 200, "{}", reply.json());
@@ -98,7 +97,7 @@ fn the_page_is_opened_by_a_code_and_told_of_events() {
     // A session of the page may do what the owner may.
     let url = daemon.run(&["open", "--print"]).ok().stdout;
     let code = url.trim().split_once("#code=").unwrap().1;
-    let reply = daemon.send(&Request::new("POST", "/page/token").json(json!({ "code": code }).to_string()));
+    let reply = daemon.send(&Request::send("POST", "/page/token", &json!({ "code": code })));
     let mut page = Connection::open(daemon.address()).with_token(reply.json()["token"].as_str().unwrap());
     let found = page.get(&format!("/api/user-memory/search?q={}&highlight=true", encode("green tea")));
     assert_eq!(found["results"][0]["highlights"], json!([[0, 5], [6, 9]]));
@@ -292,7 +291,7 @@ fn a_huge_note_is_shown_around_the_line_that_is_asked_for() {
         assert!(view.cut && whole["body"].to_string().len() < 12 << 20, "{path}:{line}");
         whole["body"].clone()
     };
-    for line in [1, 2001, 100_001, 160_001, 239_999, 9_999_999] {
+    for line in [1, 2001, 160_001, 9_999_999] {
         let body = at("long.md", line);
         let lines: Vec<u64> =
             body.as_array().unwrap().iter().map(|node| node["line_start"].as_u64().unwrap()).collect();

@@ -134,7 +134,7 @@ fn memory_goes_into_the_last_message_and_who_asks_is_not_told_to_the_upstream() 
     // The same again: a cache of prompts finds the same bytes.
     vault.send(&asked(&ada, body.to_string()));
     assert_eq!(upstream.last().body, got.body);
-    assert_eq!(vault.send(&Request::get("/v1/models").bearer(&ada)).status, 200);
+    assert_eq!(vault.get_as(&ada, "/v1/models").status, 200);
     assert_eq!(upstream.last().line.trim(), "GET /v1/models HTTP/1.1");
 }
 

@@ -11,7 +11,7 @@ fn vault(config: &str) -> Daemon {
 }
 
 fn put(vault: &Daemon, body: &Value) -> Reply {
-    vault.ask(Request::new("PUT", "/api/profile/user").json(body.to_string()))
+    vault.ask(Request::send("PUT", "/api/profile/user", &body))
 }
 
 fn entries(of: std::ops::Range<usize>) -> String {
@@ -26,7 +26,7 @@ fn the_profile_is_made_of_the_persons_word_and_made_again_when_enough_is_new() {
         .with("profile/overrides.md", "- Mine.\n")
         .settled();
     let has = |vault: &Daemon, word: &str| {
-        eventually(word, || text(vault, "profile/profile.md").contains(word).then_some(()));
+        until(word, || text(vault, "profile/profile.md").contains(word));
     };
     has(&vault, "Likes dish number 0. ^[memories/user.md#^e-0]");
     let first = text(&vault, "profile/profile.md");
@@ -46,7 +46,7 @@ fn the_profile_is_made_of_the_persons_word_and_made_again_when_enough_is_new() {
     assert!(text(&vault, "profile/profile.md").contains("version: 2"));
     // What is gone is gone at once.
     vault.write("memories/user.md", entries(1..4)).settle();
-    eventually("it to go", || (!text(&vault, "profile/profile.md").contains("number 0")).then_some(()));
+    until("it to go", || !text(&vault, "profile/profile.md").contains("number 0"));
     assert_eq!(text(&vault, "profile/overrides.md"), "- Mine.\n");
     let checkpoints = vault.run(&["checkpoints", "profile/profile.md", "--json"]).ok().json();
     assert!(checkpoints["checkpoints"].as_array().is_some_and(|all| all.len() >= 2), "{checkpoints}");
@@ -97,7 +97,7 @@ fn facts_fill_in_what_is_missing_where_the_person_lets_them() {
         .with("USER.md", "---\nname: Maya\n---\n")
         .with("facts.md", "## Profile\n\n- name: Other\n- timezone: Asia/Tokyo\n")
         .settled();
-    eventually("the time zone", || text(&vault, "USER.md").contains("timezone: Asia/Tokyo").then_some(()));
+    until("the time zone", || text(&vault, "USER.md").contains("timezone: Asia/Tokyo"));
     assert!(text(&vault, "USER.md").contains("name: Maya"));
 }
 
@@ -121,16 +121,14 @@ fn two_who_write_at_once_lose_nothing() {
 fn a_kill_before_the_profile_is_written_leaves_the_one_that_was() {
     let mut vault = vault("").with("memories/user.md", entries(0..1));
     vault.launch(Some("profile-made:1"));
-    eventually("the kill", || vault.was_killed().then_some(()));
+    until("the kill", || vault.was_killed());
     assert_eq!(text(&vault, "profile/profile.md"), "");
     vault.start().settle();
-    eventually("the profile", || text(&vault, "profile/profile.md").contains("dish number 0").then_some(()));
+    until("the profile", || text(&vault, "profile/profile.md").contains("dish number 0"));
     assert!(text(&vault, "profile/profile.md").contains("version: 1"));
     vault.terminate();
     vault.launch(Some("user-page-made:1"));
-    let request = Request::new("PUT", "/api/profile/user").json(json!({ "name": "Maya" }).to_string());
-    let token = format!("Bearer {}", vault.token());
-    assert!(Connection::open(vault.address()).send(&request.header("Authorization", &token)).is_none());
-    eventually("the kill", || vault.was_killed().then_some(()));
+    let request = Request::send("PUT", "/api/profile/user", &json!({ "name": "Maya" }));
+    vault.dies_of(request);
     assert_eq!(text(&vault, "USER.md"), "");
 }

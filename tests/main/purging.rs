@@ -1,6 +1,5 @@
 //! How far a purge goes, and no further: what was made of a note, its copies, what is kept elsewhere, and one that is refused.
 
-use crate::forgotten::files_with;
 use crate::support::prelude::*;
 
 /// A page as the program makes them: nobody has edited it.
@@ -25,12 +24,7 @@ fn rows(told: &Value) -> Vec<String> {
 
 /// Whether something that is kept to undo changes, or lies in the trash, has a text.
 fn is_kept(vault: &Daemon, text: &str) -> bool {
-    let has = |folder: &str| {
-        let folder = vault.path(folder);
-        let all = if folder.exists() { contents(&folder) } else { Vec::new() };
-        all.into_iter().any(|(_, bytes)| String::from_utf8_lossy(&bytes).contains(text))
-    };
-    has(".vault/state/checkpoints") || has(".trash")
+    [".vault/state/checkpoints", ".trash"].iter().any(|folder| !files_with(&vault.path(folder), text).is_empty())
 }
 
 const TALK: &str = "---\ntitle: Talk\ncreated: 2026-01-05T18:32:00+01:00\n---\n\n\
@@ -135,7 +129,7 @@ fn an_import_names_each_file_and_leaves_out_the_pages_that_were_made_of_what_wen
 
 #[test]
 fn what_was_purged_is_in_no_file_while_the_vault_is_served() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[index]\nattachments = true\n");
+    let mut vault = Daemon::without_model("[index]\nattachments = true\n");
     for at in 0..60 {
         let filler: String = (0..200 + at * 7 % 90).map(|word| format!("word{} ", word * at % 977)).collect();
         vault.write(&format!("notes/filler-{at}.md"), format!("# Filler {at}\n\n{filler}\n"));
@@ -151,9 +145,9 @@ fn what_was_purged_is_in_no_file_while_the_vault_is_served() {
     for line in ["The old xylograph opens it.", "Both. The xylograph opens the blue garage door."] {
         vault.write("notes/door.md", note(line));
         let word = if line.contains("old") { "old xylograph" } else { "blue" };
-        eventually("the edit", || vault.find(word).contains(&"notes/door.md".to_owned()).then_some(()));
+        until("the edit", || vault.find(word).contains(&"notes/door.md".to_owned()));
     }
-    eventually("the page", || (!vault.find("quetzalplan").is_empty()).then_some(()));
+    until("the page", || !vault.find("quetzalplan").is_empty());
     let line = note("").lines().count() - 2;
     assert!(!files_with(&vault.path(""), "xylograph").is_empty());
     vault.run(&["forget", &format!("notes/door.md:{line}"), "--purge", "--yes"]).ok();
@@ -162,27 +156,6 @@ fn what_was_purged_is_in_no_file_while_the_vault_is_served() {
     assert_eq!(files_with(&vault.path(""), "quetzalplan"), [""; 0]);
     assert!(!told.stdout.contains("index") && !told.stderr.contains("index"), "{} {}", told.stdout, told.stderr);
     assert!(vault.find("bread").contains(&"notes/door.md".to_owned()));
-}
-
-#[test]
-fn pages_that_name_each_other_go_once() {
-    let mut vault = Daemon::vault().with("notes/a.md", "The xylograph opens the blue garage door.\n");
-    for (page, other) in [("one", "two"), ("two", "one")] {
-        let sources = ["notes/a.md".to_owned(), format!("summaries/{other}.md")];
-        let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
-        vault.write(&format!("summaries/{page}.md"), generated(&sources, "- Doors (notes/a.md#L1)"));
-    }
-    // Each was made of the one before.
-    for at in 0..200 {
-        let source = if at == 0 { "notes/a.md".into() } else { format!("summaries/chain-{}.md", at - 1) };
-        vault.write(&format!("summaries/chain-{at}.md"), generated(&[&source], "- Doors"));
-    }
-    vault.start();
-    let gone = forget(&vault, json!({"path": "notes/a.md", "purge": true}));
-    assert!(rows(&gone).contains(&"summaries/one.md true".to_owned()), "{gone}");
-    assert!(!vault.path("summaries/one.md").exists() && !vault.path("summaries/two.md").exists());
-    assert!(!vault.path("summaries/chain-0.md").exists());
-    assert_eq!(vault.get("/status").status, 200);
 }
 
 #[test]
@@ -236,7 +209,7 @@ fn an_entry_that_went_from_file_to_file_is_kept_in_none() {
     let archive = vault.read("memories/archive.md");
     let line = archive.lines().position(|line| line.contains("xylograph")).unwrap() + 1;
     assert!(is_kept(&vault, "xylograph"), "it was in files that have another text now");
-    eventually("the archive", || vault.find("xylograph").contains(&"memories/archive.md".to_owned()).then_some(()));
+    until("the archive", || vault.find("xylograph").contains(&"memories/archive.md".to_owned()));
     forget(&vault, json!({"path": "memories/archive.md", "line_start": line, "purge": true}));
     assert!(!is_kept(&vault, "xylograph"));
 }
@@ -245,10 +218,10 @@ fn an_entry_that_went_from_file_to_file_is_kept_in_none() {
 fn a_purge_that_is_refused_leaves_all_as_it_was() {
     let mut vault = Daemon::vault().with(OF, TALK);
     let before = SystemTime::now() - Duration::from_secs(3600);
-    fs::File::options().write(true).open(vault.path(OF)).unwrap().set_modified(before).unwrap();
+    set_time(vault.path(OF), before);
     vault.start();
     let summary = vault.path("summaries/2026-01-05-talk.md");
-    eventually("the summary", || summary.exists().then_some(()));
+    until("the summary", || summary.exists());
     vault.settle();
     // Nothing can go to the trash.
     vault.write(".trash", "no folder");
@@ -260,13 +233,31 @@ fn a_purge_that_is_refused_leaves_all_as_it_was() {
 }
 
 #[test]
-fn a_page_that_was_made_a_moment_before_goes_with_what_it_was_made_of() {
+fn a_page_that_was_made_a_moment_before_goes_along_and_pages_that_name_each_other_go_once() {
     let mut vault = Daemon::vault().with("notes/a.md", "The xylograph opens the blue garage door.\n").settled();
     // No index has it yet.
     vault.write("summaries/new.md", generated(&["notes/a.md"], "- The xylograph opens it (notes/a.md#L1)"));
     let gone = forget(&vault, json!({"path": "notes/a.md", "purge": true}));
     assert_eq!(rows(&gone), ["summaries/new.md true"], "{gone}");
     assert!(!vault.path("summaries/new.md").exists() && !is_kept(&vault, "xylograph"));
+    // Pages that name each other go once.
+    let mut vault = Daemon::vault().with("notes/a.md", "The xylograph opens the blue garage door.\n");
+    for (page, other) in [("one", "two"), ("two", "one")] {
+        let sources = ["notes/a.md".to_owned(), format!("summaries/{other}.md")];
+        let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
+        vault.write(&format!("summaries/{page}.md"), generated(&sources, "- Doors (notes/a.md#L1)"));
+    }
+    // Each was made of the one before.
+    for at in 0..200 {
+        let source = if at == 0 { "notes/a.md".into() } else { format!("summaries/chain-{}.md", at - 1) };
+        vault.write(&format!("summaries/chain-{at}.md"), generated(&[&source], "- Doors"));
+    }
+    vault.start();
+    let gone = forget(&vault, json!({"path": "notes/a.md", "purge": true}));
+    assert!(rows(&gone).contains(&"summaries/one.md true".to_owned()), "{gone}");
+    assert!(!vault.path("summaries/one.md").exists() && !vault.path("summaries/two.md").exists());
+    assert!(!vault.path("summaries/chain-0.md").exists());
+    assert_eq!(vault.get("/status").status, 200);
 }
 
 #[cfg(target_os = "linux")]
@@ -275,10 +266,7 @@ fn what_another_program_has_open_for_writing_is_named_and_goes_once_it_is_closed
     let vault =
         Daemon::vault().with("notes/a.md", "The xylograph opens the blue garage door.\n\nBread is baked.\n").started();
     let editor = fs::File::options().append(true).open(vault.path("notes/a.md")).unwrap();
-    let is_left = || {
-        let left = contents(&vault.path(".vault/state/unfinished"));
-        left.iter().any(|(_, bytes)| String::from_utf8_lossy(bytes).contains("xylograph"))
-    };
+    let is_left = || !files_with(&vault.path(".vault/state/unfinished"), "xylograph").is_empty();
     let gone = forget(&vault, json!({"path": "notes/a.md", "line_start": 1, "purge": true}));
     let remains = gone["purged"]["remains"].to_string();
     assert!(remains.contains("has `notes/a.md` open for writing") && is_left(), "{remains}");

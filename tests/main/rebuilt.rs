@@ -24,7 +24,7 @@ fn vault() -> Daemon {
         .write("notes/maya.md", "---\ntype: person\n---\n# Maya\n\nManages the bakery.\n")
         .write("notes/secret.md", "---\nprivate: true\n---\nThe oven of the bakery is broken.\n")
         .write("conversations/2026-01-05-bread.md", TALK)
-        .write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n")
+        .write("agents/ada/agent.md", READS)
         .write("agents/ada/entries.md", "- [fact] The bakery opens at six ^e-a\n");
     vault
 }
@@ -35,9 +35,9 @@ const QUERIES: [&str; 5] =
 /// Until the profile says what it would say if it were made now.
 #[track_caller]
 fn profile_is_made(vault: &Daemon) {
-    eventually("the profile", || {
+    until("the profile", || {
         let state = &vault.get("/api/profile").json()["state"];
-        (state["new"] == 0 && state["outdated"] == false).then_some(())
+        state["new"] == 0 && state["outdated"] == false
     });
     vault.settle();
 }
@@ -81,7 +81,7 @@ fn the_layers_after_many_changes_are_those_of_a_full_reindex() {
     fs::remove_file(vault.path("conversations/2026-01-05-bread.md")).unwrap();
     // What was made of it goes by itself.
     let summary = vault.path("summaries/2026-01-05-bread.md");
-    eventually("its summary to go", || (!summary.exists()).then_some(()));
+    until("its summary to go", || !summary.exists());
     vault.settle();
     profile_is_made(&vault);
     assert_as_rebuilt(&vault, &QUERIES);

@@ -85,7 +85,7 @@ fn an_agent_that_is_bound_to_scopes_sees_nothing_else() {
     vault.write("agents/eve/agent.md", page("[]")).start().settle();
     let ask = |agent: &str, target: &str| -> Value {
         let token = vault.post(&format!("/api/agents/{agent}/rotate"), &json!({})).json()["token"].clone();
-        vault.send(&Request::get(target).bearer(token.as_str().unwrap())).json()
+        vault.get_as(token.as_str().unwrap(), target).json()
     };
     let paths = |agent: &str| -> Vec<String> {
         let found = ask(agent, "/api/user-memory/search?q=gearbox");
@@ -146,5 +146,5 @@ fn a_summary_finds_its_text_and_stands_in_place_of_nothing() {
     assert_eq!(of_short, 1);
     // It follows the frontmatter.
     vault.write("notes/long.md", format!("# Long\n\n{body}\n"));
-    eventually("the summary to be gone", || vault.find("quixotic").is_empty().then_some(()));
+    until("the summary to be gone", || vault.find("quixotic").is_empty());
 }

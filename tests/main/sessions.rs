@@ -36,6 +36,21 @@ pub fn turn(role: &str, text: &str) -> String {
     format!("{}\n", json!({ "type": "message", "timestamp": "2026-01-05T10:00:01Z", "message": message }))
 }
 
+/// Writes a session in which the user says this.
+pub fn session(vault: &Daemon, id: &str, said: &[&str]) -> PathBuf {
+    let path = source(vault, &format!("{id}.jsonl"));
+    let turns: String = said.iter().map(|text| turn("user", text)).collect();
+    fs::write(&path, header(id) + &turns).unwrap();
+    path
+}
+
+/// As where what the program keeps of itself was lost.
+pub fn lose_state(vault: &Daemon) {
+    for file in ["state.db", "state.db-wal", "state.db-shm"] {
+        let _ = fs::remove_file(vault.path(&format!(".vault/state/{file}")));
+    }
+}
+
 pub fn add(path: &PathBuf, text: &str) {
     use std::io::Write;
     fs::File::options().create(true).append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
@@ -215,12 +230,12 @@ fn old_ones_and_those_that_are_too_many_go_to_the_trash() {
         let path = source(&vault, &format!("{name}.jsonl"));
         fs::write(&path, header(name) + &turn("user", &format!("Words of {name}"))).unwrap();
         let at = now - Duration::from_secs(days * 24 * 3600);
-        fs::File::options().write(true).open(&path).unwrap().set_modified(at).unwrap();
+        set_time(&path, at);
     }
     vault.start().settle();
     once(&vault, "two", |state| state["sessions"] == 2);
     let names = |vault: &Daemon| notes(vault, "sessions-ada-b").into_iter().map(|(name, _)| name).collect::<Vec<_>>();
-    let are = |vault: &Daemon, wanted: &[&str]| eventually("the notes", || (names(vault) == wanted).then_some(()));
+    let are = |vault: &Daemon, wanted: &[&str]| until("the notes", || names(vault) == wanted);
     are(&vault, &["2026-01-05-a.md", "2026-01-05-b.md"]);
     add(&source(&vault, "c.jsonl"), &turn("user", "It goes on"));
     note(&vault, "sessions-ada-b", "It goes on");
@@ -251,11 +266,7 @@ fn what_was_forgotten_for_good_does_not_come_back_with_a_session_that_grows() {
     let (same, text) = note(&vault, "conversations", "And on it goes.");
     assert!(same == name && !text.contains("third pot"), "{text}");
     // Nor with another, which says the same.
-    fs::write(
-        source(&vault, "t.jsonl"),
-        header("t") + &turn("user", secret) + &turn("user", "Something else was said."),
-    )
-    .unwrap();
+    session(&vault, "t", &[secret, "Something else was said."]);
     let (_, text) = note(&vault, "conversations", "Something else was said.");
     assert!(!text.contains("third pot"), "{text}");
 }
@@ -277,7 +288,7 @@ fn a_session_that_was_forgotten_for_good_does_not_come_again_however_its_file_go
     let now = SystemTime::now();
     let changed = |path: &PathBuf, seconds: u64| {
         let at = now + Duration::from_secs(seconds);
-        fs::File::options().write(true).open(path).unwrap().set_modified(at).unwrap();
+        set_time(path, at);
     };
     let look_anew = |vault: &mut Daemon| {
         vault.restart().settle();
@@ -287,13 +298,12 @@ fn a_session_that_was_forgotten_for_good_does_not_come_again_however_its_file_go
     changed(&path, 1);
     look_anew(&mut vault);
     assert!(notes(&vault, "conversations").is_empty());
-    let other = source(&vault, "t.jsonl");
-    fs::write(&other, header("t") + &turn("user", "Other words")).unwrap();
+    let other = session(&vault, "t", &["Other words"]);
     changed(&other, 2);
     note(&vault, "conversations", "Other words");
     add(&path, &turn("user", "Words at the end"));
     changed(&path, 3);
-    eventually("the other to go", || notes(&vault, "conversations").is_empty().then_some(()));
+    until("the other to go", || notes(&vault, "conversations").is_empty());
     look_anew(&mut vault);
     assert!(notes(&vault, "conversations").is_empty());
     let kept = contents(&vault.path(".vault/state"));
@@ -309,7 +319,7 @@ fn a_kill_at_any_point_makes_no_second_note_and_loses_no_turn() {
         all += &turn("user", &format!("Words number {count}"));
         fs::write(&path, &all).unwrap();
         vault.spawn(Some(&format!("{point}:1")));
-        eventually("the daemon's end", || vault.was_killed().then_some(()));
+        until("the daemon's end", || vault.was_killed());
     }
     vault.start().settle();
     let (_, text) = note(&vault, "conversations", "number 5");
@@ -320,9 +330,7 @@ fn a_kill_at_any_point_makes_no_second_note_and_loses_no_turn() {
     assert_eq!(state(&vault)["edited"], 0);
     // The state may go: the note is known by what it says.
     vault.terminate();
-    for file in ["state.db", "state.db-wal", "state.db-shm"] {
-        let _ = fs::remove_file(vault.path(&format!(".vault/state/{file}")));
-    }
+    lose_state(&vault);
     add(&path, &turn("user", "Words number 6"));
     vault.start().settle();
     note(&vault, "conversations", "number 6");
@@ -369,7 +377,7 @@ fn a_channel_decides_who_reads_a_session() {
         ("eve", &[]),
     ] {
         let token = vault.token_of(agent);
-        let ask = |target: &str| vault.send(&Request::get(target).bearer(&token));
+        let ask = |target: &str| vault.get_as(&token, target);
         let browsed = ask("/api/user-memory/browse?limit=100").json();
         let found = ask("/api/user-memory/search?q=wombat&limit=100").json().to_string();
         assert_eq!(browsed["total"], sees.len(), "{agent}: {browsed}");
@@ -398,7 +406,5 @@ fn a_channel_decides_who_reads_a_session() {
     vault.terminate();
     configure(&vault, "[[sessions]]\npath = \".claw/*/sessions/*.jsonl\"\nagent = \"bob\"\n");
     vault.start().settle();
-    eventually("the new agent", || {
-        note(&vault, "conversations", "wombat of mine").1.contains("session_agent: bob").then_some(())
-    });
+    until("the new agent", || note(&vault, "conversations", "wombat of mine").1.contains("session_agent: bob"));
 }

@@ -1,12 +1,11 @@
 //! Files of sessions that were away, moved, put back or rewritten: each session goes on in its note, and what is taken away stays away.
 
-use crate::sessions::{add, configure, header, note, notes, once, source, state, turn, vault};
+use crate::sessions::{add, configure, header, lose_state, note, notes, once, session, source, state, turn, vault};
 use crate::support::prelude::*;
 
 /// Has a file be changed so many seconds from now.
 fn changed(path: &Path, now: SystemTime, seconds: u64) {
-    let file = fs::File::options().write(true).open(path).unwrap();
-    file.set_modified(now + Duration::from_secs(seconds)).unwrap();
+    set_time(path, now + Duration::from_secs(seconds));
 }
 
 /// Starts the daemon anew, and waits for its first look.
@@ -74,15 +73,14 @@ fn a_file_that_was_away_goes_on_in_its_note_when_it_is_back() {
 #[test]
 fn a_file_that_has_moved_goes_on_in_its_note_wherever_a_kill_comes_between() {
     let mut vault = vault("keep_count = 2\n");
-    let path = source(&vault, "s.jsonl");
-    fs::write(&path, header("s") + &turn("user", "Alpha words")).unwrap();
-    fs::write(source(&vault, "t.jsonl"), header("t") + &turn("user", "Alpha words")).unwrap();
+    let path = session(&vault, "s", &["Alpha words"]);
+    session(&vault, "t", &["Alpha words"]);
     start(&mut vault);
     once(&vault, "both", |state| state["sessions"] == 2);
     vault.terminate();
     fs::rename(vault.path(".claw/main"), vault.path(".claw/other")).unwrap();
     vault.spawn(Some("session-moved:1"));
-    eventually("the daemon's end", || vault.was_killed().then_some(()));
+    until("the daemon's end", || vault.was_killed());
     start(&mut vault);
     let now = once(&vault, "both", |state| state["sources"] == 2);
     assert_eq!((&now["sessions"], &now["gone"], &now["begun_anew"]), (&json!(2), &json!(0), &json!(0)), "{now}");
@@ -101,8 +99,7 @@ fn a_file_that_has_moved_goes_on_in_its_note_wherever_a_kill_comes_between() {
 #[test]
 fn the_only_turn_that_is_rewritten_changes_the_note_that_nobody_has_edited() {
     let mut vault = vault("");
-    let path = source(&vault, "s.jsonl");
-    fs::write(&path, header("s") + &turn("user", "Alpha words")).unwrap();
+    let path = session(&vault, "s", &["Alpha words"]);
     start(&mut vault);
     let (name, _) = note(&vault, "conversations", "Alpha words");
     fs::write(&path, header("s") + &turn("user", "Other things")).unwrap();
@@ -113,8 +110,7 @@ fn the_only_turn_that_is_rewritten_changes_the_note_that_nobody_has_edited() {
     assert!(same == name && !text.contains("Other things") && text.contains("Once more"), "{text}");
     assert_eq!((names(&vault).len(), &state(&vault)["begun_anew"]), (1, &json!(0)));
     // What a person has written stays, and nothing that was said is lost.
-    let path = source(&vault, "mine.jsonl");
-    fs::write(&path, header("mine") + &turn("user", "First thoughts")).unwrap();
+    let path = session(&vault, "mine", &["First thoughts"]);
     let (name, text) = note(&vault, "conversations", "First thoughts");
     let mine = text.replace("First thoughts", "My own thoughts");
     vault.write(&format!("conversations/{name}"), &mine);
@@ -123,8 +119,7 @@ fn the_only_turn_that_is_rewritten_changes_the_note_that_nobody_has_edited() {
     assert!(other != name && !text.contains("My own"), "{text}");
     assert_eq!(vault.read(&format!("conversations/{name}")), mine);
     // One that was taken away does not come back with it.
-    let path = source(&vault, "gone.jsonl");
-    fs::write(&path, header("gone") + &turn("user", "Third thoughts")).unwrap();
+    let path = session(&vault, "gone", &["Third thoughts"]);
     let (name, _) = note(&vault, "conversations", "Third thoughts");
     fs::remove_file(vault.path(&format!("conversations/{name}"))).unwrap();
     fs::write(&path, header("gone") + &turn("user", "Fourth thoughts")).unwrap();
@@ -148,7 +143,7 @@ fn a_long_session_that_loses_turns_in_its_midst_has_each_turn_once() {
     assert_eq!(names(&vault).len(), 4);
     fs::write(&path, header("long") + &all[..2].concat() + &all[6..].concat() + &turn("user", "The end")).unwrap();
     note(&vault, "conversations", "The end");
-    eventually("the last parts to go", || (names(&vault).len() == 2).then_some(()));
+    until("the last parts to go", || names(&vault).len() == 2);
     let said = notes(&vault, "conversations").into_iter().map(|(_, text)| text).collect::<String>();
     for at in 0..9 {
         let count = usize::from(!(2..6).contains(&at));
@@ -270,7 +265,7 @@ fn what_was_taken_away_stays_away_when_its_session_is_one_too_many_and_then_is_n
     note(&vault, "conversations", "Second words");
     add(&one, &turn("user", "First again"));
     changed(&one, now, 3);
-    eventually("the second to go", || names(&vault).is_empty().then_some(()));
+    until("the second to go", || names(&vault).is_empty());
     look_anew(&mut vault);
     assert!(names(&vault).is_empty());
     // The other comes out of the trash, wherever a kill comes between.
@@ -283,7 +278,7 @@ fn what_was_taken_away_stays_away_when_its_session_is_one_too_many_and_then_is_n
         add(&one, &turn("user", "And again"));
         changed(&one, now, seconds + 1);
         vault.spawn(Some(&format!("{point}:1")));
-        eventually("the daemon's end", || vault.was_killed().then_some(()));
+        until("the daemon's end", || vault.was_killed());
         // It changes before the next look.
         add(&two, &turn("user", "Before the look"));
         changed(&two, now, seconds + 1);
@@ -306,7 +301,7 @@ fn a_file_that_moved_while_its_note_was_in_the_trash_and_came_back_has_one_note(
     fs::write(&two, header("two") + &turn("user", "Second words")).unwrap();
     changed(&two, now, 2);
     note(&vault, "conversations", "Second words");
-    eventually("the first to go", || (names(&vault) == ["2026-01-05-two.md"]).then_some(()));
+    until("the first to go", || names(&vault) == ["2026-01-05-two.md"]);
     let elsewhere = vault.path(".claw/b/sessions/one.jsonl");
     fs::create_dir_all(elsewhere.parent().unwrap()).unwrap();
     // There it comes again, and goes on where it was.
@@ -318,7 +313,7 @@ fn a_file_that_moved_while_its_note_was_in_the_trash_and_came_back_has_one_note(
     add(&one, &turn("user", "First at last"));
     changed(&one, now, 4);
     note(&vault, "conversations", "First at last");
-    eventually("one note", || (names(&vault) == ["2026-01-05-one.md"]).then_some(()));
+    until("one note", || names(&vault) == ["2026-01-05-one.md"]);
 }
 
 #[test]
@@ -334,9 +329,7 @@ fn a_session_is_known_by_its_note_where_the_state_was_lost_and_the_note_edited()
     vault.terminate();
     let mine = text.replace("Alpha words", "My words");
     vault.write(&format!("conversations/{name}"), &mine);
-    for file in ["state.db", "state.db-wal", "state.db-shm"] {
-        let _ = fs::remove_file(vault.path(&format!(".vault/state/{file}")));
-    }
+    lose_state(&vault);
     add(&path, &turn("user", "Epsilon words"));
     start(&mut vault);
     let (same, _) = note(&vault, "conversations", "Epsilon words");
@@ -345,9 +338,7 @@ fn a_session_is_known_by_its_note_where_the_state_was_lost_and_the_note_edited()
     vault.terminate();
     let edited = vault.read(&format!("conversations/{second}"));
     vault.write(&format!("conversations/{second}"), edited.replace("Gamma words", "Mine as well"));
-    for file in ["state.db", "state.db-wal", "state.db-shm"] {
-        let _ = fs::remove_file(vault.path(&format!(".vault/state/{file}")));
-    }
+    lose_state(&vault);
     add(&path, &turn("user", "Zeta words"));
     start(&mut vault);
     let (same, text) = note(&vault, "conversations", "Zeta words");

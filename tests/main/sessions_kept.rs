@@ -1,6 +1,6 @@
 //! What was kept of a session stays, whatever its file says next, and what was forgotten for good stays away wherever its file goes.
 
-use crate::sessions::{add, configure, header, note, notes, once, source, turn, vault};
+use crate::sessions::{add, configure, header, lose_state, note, notes, once, source, turn, vault};
 use crate::sessions_again::{look_anew, marked, names, start};
 use crate::support::prelude::*;
 
@@ -151,9 +151,7 @@ fn a_turn_that_is_said_again_hides_none_before_it_from_an_edited_note() {
     vault.terminate();
     let mine = text.replace("beavers", "beavers (mine)");
     vault.write(&format!("conversations/{name}"), &mine);
-    for file in ["state.db", "state.db-wal", "state.db-shm"] {
-        let _ = fs::remove_file(vault.path(&format!(".vault/state/{file}")));
-    }
+    lose_state(&vault);
     put(&vault, &path, "s", &["ok", "beavers", "A new thought on dams", "Another on lodges", "ok"]);
     start(&mut vault);
     let (same, text) = note(&vault, "conversations", "Another on lodges");

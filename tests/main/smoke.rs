@@ -18,8 +18,7 @@ fn a_saved_note_is_found_by_every_way_in() {
     // MCP.
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "search", "arguments": {"query": "quokka"}}});
-    let request = Request::new("POST", "/mcp")
-        .json(call.to_string())
+    let request = Request::send("POST", "/mcp", &call)
         .header("Accept", "application/json, text/event-stream")
         .bearer(vault.token());
     let reply = vault.send(&request);
@@ -31,5 +30,5 @@ fn a_saved_note_is_found_by_every_way_in() {
     // An event.
     let events = json!([{"type": "note", "title": "Sent", "content": "A walrus came by."}]);
     assert_eq!(vault.post("/api/user-memory/events", &events).status, 202);
-    eventually("the event", || (vault.find("walrus") == ["notes/sent.md"]).then_some(()));
+    until("the event", || vault.find("walrus") == ["notes/sent.md"]);
 }

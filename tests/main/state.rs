@@ -34,7 +34,7 @@ fn left() -> Daemon {
 /// All of it is there, and once.
 #[track_caller]
 fn is_taken_over(vault: &Daemon, case: &str) {
-    eventually("the events", || (vault.status()["capture"]["pending"] == 0).then_some(()));
+    until("the events", || vault.status()["capture"]["pending"] == 0);
     let said = contents(&vault.path("conversations")).into_iter().flat_map(|(_, bytes)| {
         let text = String::from_utf8(bytes).unwrap();
         text.lines().filter_map(|line| Some(line.split_once(":** ")?.1.to_owned())).collect::<Vec<_>>()
@@ -49,7 +49,7 @@ fn killed_while_what_an_archive_brought_is_taken_over() {
         let case = format!("{point}:{passing}");
         let mut vault = left();
         vault.spawn(Some(&case));
-        eventually("the daemon's end", || vault.was_killed().then_some(()));
+        until("the daemon's end", || vault.was_killed());
         for _ in 0..2 {
             vault.start();
             is_taken_over(&vault, &case);
@@ -77,7 +77,7 @@ fn a_vault_that_a_sync_service_carries_has_its_state_where_its_index_is() {
     vault.start();
     is_taken_over(&vault, "elsewhere");
     let token = vault.run(&["token", "add", "--capture", "notebook"]).ok().stdout;
-    let request = Request::new("POST", "/api/user-memory/events").json(turn("three").to_string());
+    let request = Request::send("POST", "/api/user-memory/events", &turn("three"));
     let request = request.bearer(token.trim());
     assert_eq!(vault.send(&request).status, 202, "the daemon and a command beside it have one place");
     vault.captured();

@@ -5,7 +5,6 @@ use std::sync::Condvar;
 
 use memory_vault::models::{Document, Embedder, Fingerprint, HashEmbedder, ModelError};
 use memory_vault::serve::jobs;
-use memory_vault::vault::disk::Home;
 
 use crate::support::prelude::*;
 
@@ -28,24 +27,19 @@ fn all_was_embedded_and_what_was_published_said_otherwise() {
 #[test]
 fn what_one_model_does_not_read_was_said_of_the_next() {
     let vault = vault();
-    let home = Home::open(&vault.path("")).unwrap();
-    let lock = eventually("the lock", || home.lock().ok());
     let load = |dimension, name: &'static str| -> Box<dyn FnMut() -> Result<Arc<dyn Embedder>, ModelError> + Send> {
         Box::new(move || Ok(Arc::new(HashEmbedder::new(dimension).named(name)) as Arc<dyn Embedder>))
     };
-    let app = App::with_model(home, Config::default(), lock, false, Some(load(16, "all-MiniLM-L6-v2"))).unwrap();
+    let app = serve_model(&vault, false, load(16, "all-MiniLM-L6-v2"));
     let query = SearchQuery {
         q: "Wo liegt der Schlüssel für die Fahrräder, die im Keller stehen?".into(),
         mode: Some(Mode::Hybrid),
         ..SearchQuery::default()
     };
     let serves = |name: &str| {
-        eventually("a model to serve", || {
+        until("a model to serve", || {
             let status = app.status(&app.owner()).unwrap();
-            (status.model.detail.as_deref() == Some(name)
-                && status.embedded == status.embeddable
-                && status.embedded > 0)
-                .then_some(())
+            status.model.detail.as_deref() == Some(name) && status.embedded == status.embeddable && status.embedded > 0
         });
     };
     serves("all-MiniLM-L6-v2");
@@ -102,11 +96,8 @@ fn what_waits_to_be_embedded_is_counted_as_what_is_embedded() {
     for at in 0..40 {
         vault.write(&format!("notes/{at}/same.md"), "# Same\n\nThe same words.\n");
     }
-    let home = Home::open(&vault.path("")).unwrap();
-    let lock = eventually("the lock", || home.lock().ok());
     let model: Arc<dyn Embedder> = Arc::new(Held::default());
-    let app =
-        App::with_model(home, Config::default(), lock, false, Some(Box::new(move || Ok(Arc::clone(&model))))).unwrap();
+    let app = serve_model(&vault, false, move || Ok(Arc::clone(&model)));
     let status = eventually("passages that wait", || {
         let status = app.status(&app.owner()).unwrap();
         (status.files == 40 && status.pending_embeddings > 0 && status.model.state == "ready").then_some(status)
@@ -135,12 +126,12 @@ fn folders_that_are_links_are_listed_as_files_that_are() {
     // The watcher tells of those that come and go.
     vault.start();
     symlink(elsewhere.path(), vault.path("notes/second")).unwrap();
-    eventually("the second link", || (problems(&vault) == ["linked", "notes/second"]).then_some(()));
+    until("the second link", || problems(&vault) == ["linked", "notes/second"]);
     fs::remove_file(vault.path("linked")).unwrap();
-    eventually("the first link to be gone", || (problems(&vault) == ["notes/second"]).then_some(()));
+    until("the first link to be gone", || problems(&vault) == ["notes/second"]);
     fs::remove_file(vault.path("notes/second")).unwrap();
     vault.write("notes/second/c.md", "A real quokka.");
-    eventually("a folder in the place of the link", || problems(&vault).is_empty().then_some(()));
+    until("a folder in the place of the link", || problems(&vault).is_empty());
 }
 
 #[test]
@@ -159,7 +150,7 @@ fn conflict_copies_are_listed_and_found() {
 }
 
 #[test]
-fn what_is_not_there_is_told_with_what_is() {
+fn what_is_not_there_is_told_with_what_is_and_an_agent_of_what_it_sees() {
     let mut vault = vault();
     let told = "no note is in a collection `nope`; notes are in `journal`, `notes`";
     for served in [false, true] {
@@ -183,16 +174,12 @@ fn what_is_not_there_is_told_with_what_is() {
     }
     let found = vault.get("/api/user-memory/search?q=quokka&collection=nope").json();
     assert_eq!((&found["degraded"], &found["results"]), (&told.into(), &json!([])));
-}
-
-#[test]
-fn an_agent_is_told_of_the_collections_that_it_sees_whatever_is_hidden() {
-    let vault = vault().started();
+    // An agent is told of those that it sees, whatever is hidden.
     let added = vault.run(&["agent", "add", "Ada", "--allow", "--collections", "notes"]).ok();
     let token = added.stdout.trim().to_owned();
     let asked = |collection: &str| {
         let target = format!("/api/user-memory/search?q=quokka&collection={collection}");
-        let reply = vault.send(&Request::get(&target).bearer(&token));
+        let reply = vault.get_as(&token, &target);
         (reply.status, String::from_utf8(reply.body).unwrap().replace(collection, "NAME"))
     };
     let (hidden, absent) = (asked("journal"), asked("nothing"));
@@ -284,17 +271,14 @@ fn a_service_starts_the_program_by_the_path_that_it_was_called_by() {
 fn a_model_is_replaced_while_the_vault_is_served() {
     let mut vault = Daemon::with_config("");
     vault.write("notes/a.md", "# River\n\nA boat on the river.\n").write("notes/b.md", "# Garden\n\nAn apple tree.\n");
-    let home = Home::open(&vault.path("")).unwrap();
-    let lock = eventually("the lock", || home.lock().ok());
     // It is at a text when another takes its place, and what comes of that is nobody's.
     let held: Arc<dyn Embedder> = Arc::new(Held::default());
-    let app =
-        App::with_model(home, Config::default(), lock, true, Some(Box::new(move || Ok(Arc::clone(&held))))).unwrap();
-    eventually("texts that wait", || (app.status(&app.owner()).unwrap().pending_embeddings > 0).then_some(()));
+    let app = serve_model(&vault, true, move || Ok(Arc::clone(&held)));
+    until("texts that wait", || app.status(&app.owner()).unwrap().pending_embeddings > 0);
     let found = |dimension: usize| {
-        eventually("the vectors of the next model", || {
+        until("the vectors of the next model", || {
             let status = app.status(&app.owner()).unwrap();
-            (status.model.dimension == Some(dimension) && status.embedded == 2).then_some(())
+            status.model.dimension == Some(dimension) && status.embedded == 2
         });
         let params = SearchQuery { q: "river boat".into(), mode: Some(Mode::Semantic), ..SearchQuery::default() };
         let hits = notes::search(&app.owner(), &params).unwrap();

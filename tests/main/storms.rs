@@ -44,11 +44,6 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn git(folder: &Path, args: &[&str]) {
-    let settings = ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "gc.auto=0"];
-    run(Command::new("git").current_dir(folder).args(settings).args(args));
-}
-
 fn there_is(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     if !found {
@@ -62,8 +57,7 @@ fn a_checkout_switches_two_thousand_files() {
     if !there_is("git") {
         return;
     }
-    let mut daemon = Daemon::vault();
-    daemon.write(".gitignore", ".vault/\nmine/\nmine.md\n").write("repo/1/1/mine.md", "# Mine");
+    let mut daemon = Daemon::vault().with(".gitignore", ".vault/\nmine/\nmine.md\n").with("repo/1/1/mine.md", "# Mine");
     let name = |at: usize| format!("repo/{}/{}/{at}.md", at % 13, at % 7);
     for at in 0..2000 {
         daemon.write(&name(at), format!("# Note {at}\n\nbranchone number{at} {}\n", "and more. ".repeat(at % 40)));
@@ -115,8 +109,7 @@ fn rsync_brings_a_folder_and_takes_some_of_it_away() {
         fs::write(folder.join(format!("{at}.md")), format!("# Note {at}\n\n{text} number{at}\n")).unwrap();
     };
     (0..600).for_each(|at| write(at, "firstsync"));
-    let mut daemon = Daemon::vault();
-    daemon.write("mine/a.md", "aardvark").start();
+    let daemon = Daemon::vault().with("mine/a.md", "aardvark").started();
     let sync = |args: &[&str]| {
         let mut command = Command::new("rsync");
         run(command.args(["--archive", "--delete"]).args(args).args([from.path().join(""), daemon.path("synced")]));
@@ -136,8 +129,7 @@ fn rsync_brings_a_folder_and_takes_some_of_it_away() {
 
 #[test]
 fn syncthing_writes_temporary_names_and_keeps_versions() {
-    let mut daemon = Daemon::vault();
-    daemon.write("notes/a.md", "oldtext").start();
+    let daemon = Daemon::vault().with("notes/a.md", "oldtext").started();
     let path = |name: &str| daemon.path(&format!("notes/{name}"));
     fs::create_dir_all(daemon.path(".stversions/notes")).unwrap();
     for name in [".syncthing.a.md.tmp", "~syncthing~a.md.tmp"] {
@@ -156,8 +148,7 @@ fn syncthing_writes_temporary_names_and_keeps_versions() {
 
 #[test]
 fn ten_thousand_files_arrive_at_once() {
-    let mut daemon = Daemon::vault();
-    daemon.write("mine/a.md", "aardvark").write("arrived/5/mine.md", "# Mine").start();
+    let daemon = Daemon::vault().with("mine/a.md", "aardvark").with("arrived/5/mine.md", "# Mine").started();
     let arrive = || {
         std::thread::scope(|scope| {
             for part in 0..2 {

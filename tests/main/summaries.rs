@@ -16,7 +16,7 @@ const SUMMARY: &str = "summaries/2026-01-05-bread.md";
 fn quiet(vault: &mut Daemon, path: &str, text: &str) {
     vault.write(path, text);
     let before = SystemTime::now() - Duration::from_secs(3600);
-    fs::File::options().write(true).open(vault.path(path)).unwrap().set_modified(before).unwrap();
+    set_time(vault.path(path), before);
 }
 
 fn of(vault: &Daemon, of: &str) -> Option<Value> {
@@ -25,6 +25,15 @@ fn of(vault: &Daemon, of: &str) -> Option<Value> {
 
 fn made(vault: &Daemon) -> Value {
     eventually("the summary", || of(vault, OF).filter(|summary| summary["old"].is_null()))
+}
+
+/// A daemon that has summarised the conversation.
+fn summarised() -> (Daemon, Value) {
+    let mut vault = Daemon::with_config(CONFIG);
+    quiet(&mut vault, OF, TALK);
+    vault.start();
+    let summary = made(&vault);
+    (vault, summary)
 }
 
 fn texts(summary: &Value, heading: &str) -> Vec<String> {
@@ -39,10 +48,7 @@ fn texts(summary: &Value, heading: &str) -> Vec<String> {
 
 #[test]
 fn a_conversation_left_without_a_summary_gets_one_at_the_start() {
-    let mut vault = Daemon::with_config(CONFIG);
-    quiet(&mut vault, OF, TALK);
-    vault.start();
-    let summary = made(&vault);
+    let (vault, summary) = summarised();
     assert_eq!(summary["path"], SUMMARY);
     assert_eq!((&summary["turns"], &summary["made_by"]), (&json!(3), &json!("rules")));
     assert_eq!(texts(&summary, "Decisions"), [format!("user: Wir haben uns für Roggen entschieden. @{OF}#L17")]);
@@ -77,7 +83,7 @@ fn a_summary_is_as_private_as_its_conversation() {
     let mut vault = Daemon::with_config(CONFIG);
     quiet(&mut vault, OF, TALK);
     quiet(&mut vault, "conversations/2026-01-05-secret.md", &TALK.replace("source:", "private: true\nsource:"));
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+    vault.write("agents/ada/agent.md", READS);
     vault.write("agents/eve/agent.md", "---\ncan_read_user_memory: true\ncollections: [summaries]\n---\n").start();
     made(&vault);
     eventually("the other", || of(&vault, "conversations/2026-01-05-secret.md"));
@@ -99,10 +105,7 @@ fn a_summary_is_as_private_as_its_conversation() {
 
 #[test]
 fn a_summary_goes_with_what_is_forgotten_for_good() {
-    let mut vault = Daemon::with_config(CONFIG);
-    quiet(&mut vault, OF, TALK);
-    vault.start();
-    made(&vault);
+    let (vault, _) = summarised();
     vault.run(&["digest", "2026-01-05", "--write"]).ok();
     assert!(vault.path("summaries/days/2026-01-05.md").exists());
     let gone = vault.post("/api/user-memory/forget", &json!({ "path": OF, "purge": true })).json();
@@ -124,10 +127,7 @@ fn a_summary_goes_with_what_is_forgotten_for_good() {
 
 #[test]
 fn a_summary_that_went_before_its_conversation_was_purged_is_not_left_in_the_trash() {
-    let mut vault = Daemon::with_config(CONFIG);
-    quiet(&mut vault, OF, TALK);
-    vault.start();
-    made(&vault);
+    let (vault, _) = summarised();
     vault.settle();
     vault.post("/api/user-memory/forget", &json!({ "path": OF })).json();
     assert!(!vault.path(SUMMARY).exists() && vault.path(&format!(".trash/{SUMMARY}")).exists());
@@ -166,7 +166,7 @@ fn a_kill_between_making_and_writing_loses_nothing_and_doubles_nothing() {
         let mut vault = Daemon::with_config(CONFIG);
         quiet(&mut vault, OF, TALK);
         vault.spawn(Some(&point));
-        eventually("the kill", || vault.was_killed().then_some(()));
+        until("the kill", || vault.was_killed());
         vault.start();
         made(&vault);
         assert_eq!(fs::read_dir(vault.path("summaries")).unwrap().count(), 1, "{point}");

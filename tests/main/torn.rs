@@ -21,7 +21,7 @@ fn versions(passages: &Value) -> (BTreeSet<String>, usize) {
 
 #[test]
 fn every_answer_is_of_one_version() {
-    let mut daemon = Daemon::with_config("[embed]\nmodel = \"none\"\n[search]\nper_file = 0\n");
+    let mut daemon = Daemon::without_model("[search]\nper_file = 0\n");
     // Versions differ in length too, so that rows are added and removed.
     let sections = |version: usize| 30 + version % 7;
     daemon.write("notes/long.md", note(0, sections(0)));

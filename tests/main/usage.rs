@@ -6,7 +6,7 @@ use crate::support::prelude::*;
 fn as_agent(vault: &Daemon, target: &str) -> Value {
     let added = vault.run(&["agent", "add", "Eve", "--allow", "--json"]);
     let made = if added.code == 0 { added } else { vault.run(&["agent", "rotate", "eve", "--json"]).ok() }.json();
-    vault.send(&Request::get(target).bearer(made["token"].as_str().unwrap())).ok()
+    vault.get_as(made["token"].as_str().unwrap(), target).ok()
 }
 
 /// Two notes that answer alike, of which one comes first.
@@ -23,7 +23,7 @@ fn counted(vault: &Daemon) -> (u64, u64) {
 
 #[track_caller]
 fn is_counted(vault: &Daemon, chunks: u64, times: u64) {
-    eventually("the counts", || (counted(vault) == (chunks, times)).then_some(()));
+    until("the counts", || counted(vault) == (chunks, times));
 }
 
 fn hashes(found: &Value) -> Vec<String> {
@@ -46,8 +46,7 @@ fn what_a_search_gives_is_counted_until_it_is_forgotten() {
     vault.post("/api/user-memory/forget", &json!({ "path": "notes/a.md", "purge": true })).ok();
     is_counted(&vault, 1, 1);
     // The same text anew: nobody was given it since.
-    vault.write("notes/a.md", before);
-    vault.settle();
+    vault.write("notes/a.md", before).settle();
     is_counted(&vault, 1, 1);
 }
 

@@ -2,13 +2,11 @@
 //! `docs/forgetting.md` states them.
 
 use crate::extraction::{config, conversation, sync};
-use crate::forgotten::{Secret, assert_in_no_file, files_with};
+use crate::forgotten::{IN_A_NOTE as KEY, assert_in_no_file};
 use crate::memory::{Agent, agent};
 use crate::sessions::{add, header, source, turn};
 use crate::support::prelude::*;
 
-const KEY: Secret =
-    Secret { needle: "zibeline", query: "third flowerpot", text: "The zibeline key lies under the third flowerpot." };
 /// What stands beside it and is nobody's secret.
 const BESIDE: &str = "Water the ferns on Sunday";
 
@@ -22,20 +20,15 @@ struct World {
 }
 
 fn world() -> World {
-    let mut vault = Daemon::with_config(
-        "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n\
+    let mut vault = Daemon::without_model(
+        "[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n\
          [[sessions]]\npath = \".claw/*/sessions/*.jsonl\"\n",
     );
     vault.write("notes/keys.md", format!("# Keys\n\n{}\n\nStays.\n", KEY.text));
     vault.write("notes/twice.md", format!("{}\n\nBread is baked.\n", KEY.text)).start().settle();
-    let git = |args: &[&str]| {
-        let mut git = Command::new("git");
-        git.arg("-C").arg(vault.path("")).args(["-c", "user.name=x", "-c", "user.email=x@example.org"]);
-        assert!(git.args(args).output().unwrap().status.success(), "{args:?}");
-    };
-    git(&["init", "-q"]);
-    git(&["add", "notes"]);
-    git(&["commit", "-q", "-m", "all"]);
+    for args in [&["init", "-q"][..], &["add", "notes"], &["commit", "-q", "-m", "all"]] {
+        git(&vault.path(""), args);
+    }
     let ada = agent(&vault, "ada", "can_read_user_memory: true");
     let undo = vault.run(&["forget", "notes/twice.md:1", "--yes", "--json"]).ok().json();
     vault.run(&["forget", "notes/keys.md:3", "--purge", "--yes"]).ok();
@@ -52,8 +45,7 @@ impl World {
     /// A file outside of the vault.
     fn file(&self, name: &str, text: &str) -> String {
         let path = self.outside.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
+        write_file(&path, text);
         path.to_str().unwrap().to_owned()
     }
 }
@@ -103,7 +95,7 @@ fn event(kind: &str, more: Value) -> Value {
 }
 
 /// Ways in which it is left out.
-const LEFT_OUT: [(&str, Brings); 13] = [
+const LEFT_OUT: [(&str, Brings); 10] = [
     ("a message that a program sends", |world, text| {
         world.captured(event("message", json!({ "session": "talk", "role": "user", "text": text })));
     }),
@@ -137,15 +129,6 @@ const LEFT_OUT: [(&str, Brings); 13] = [
         let (status, told) = world.ada.send("/api/trace", told);
         assert_eq!(status, 200, "{told}");
     }),
-    ("a note of a folder that is imported", |world, text| {
-        let folder = world.file(&format!("folder-{}/n.md", number()), &format!("# {BESIDE}\n\n{text}\n"));
-        world.vault.run(&["import", "--from", "folder", folder.trim_end_matches("/n.md")]).ok();
-    }),
-    ("a session that is imported", |world, text| {
-        let id = format!("i{}", number());
-        let file = world.file(&format!("{id}.jsonl"), &(header(&id) + &turn("user", BESIDE) + &turn("user", text)));
-        world.vault.run(&["import", "--from", "openclaw", &file]).ok();
-    }),
     ("a session that is watched", |world, text| {
         let id = format!("s{}", number());
         let beside = format!("{BESIDE} {id}");
@@ -153,14 +136,33 @@ const LEFT_OUT: [(&str, Brings); 13] = [
             &source(&world.vault, &format!("{id}.jsonl")),
             &(header(&id) + &turn("user", text) + &turn("user", &beside)),
         );
-        eventually("the session", || {
-            (!files_with(&world.vault.path("conversations"), &beside).is_empty()).then_some(())
-        });
+        until("the session", || !files_with(&world.vault.path("conversations"), &beside).is_empty());
     }),
-    ("an archive", |world, text| {
-        let other = Daemon::vault().with("notes/n.md", format!("{text}\n\n- {BESIDE}\n"));
-        let name = number();
-        let [archive, copy] = ["all", "copy"].map(|of| world.outside.path().join(format!("{of}-{name}")));
+];
+
+/// The same of many texts at once.
+type BringsAll = fn(&World, &[String]);
+
+/// Ways that a command of its own takes.
+const LEFT_OUT_AT_ONCE: [(&str, BringsAll); 3] = [
+    ("notes of a folder that is imported", |world, texts| {
+        for (at, text) in texts.iter().enumerate() {
+            world.file(&format!("folder/{at}.md"), &format!("# {BESIDE}\n\n{text}\n"));
+        }
+        let folder = world.outside.path().join("folder");
+        world.vault.run(&["import", "--from", "folder", folder.to_str().unwrap()]).ok();
+    }),
+    ("a session that is imported", |world, texts| {
+        let turns: String = texts.iter().map(|text| turn("user", BESIDE) + &turn("user", text)).collect();
+        let file = world.file("imported.jsonl", &(header("imported") + &turns));
+        world.vault.run(&["import", "--from", "openclaw", &file]).ok();
+    }),
+    ("an archive", |world, texts| {
+        let mut other = Daemon::vault();
+        for (at, text) in texts.iter().enumerate() {
+            other.write(&format!("notes/{at}.md"), format!("{text}\n\n- {BESIDE}\n"));
+        }
+        let [archive, copy] = ["all", "copy"].map(|name| world.outside.path().join(name));
         other.run(&["export", archive.to_str().unwrap()]).ok();
         let mut import = vault_command();
         Ran::of(import.arg("import").arg(&archive).arg(&copy).arg("--vault").arg(world.vault.path(""))).ok();
@@ -194,6 +196,11 @@ fn what_was_forgotten_is_left_out_by_every_way_in_and_in_every_form() {
             brings(&world, &of(KEY.text));
             assert_in_no_note(&world);
         }
+    }
+    for (way, brings) in LEFT_OUT_AT_ONCE {
+        println!("{way}");
+        brings(&world, &KNOWN.map(|(_, of)| of(KEY.text)));
+        assert_in_no_note(&world);
     }
     // What stands beside it is there.
     for folder in ["conversations", "agents", "traces"] {
@@ -244,9 +251,7 @@ const TOLD: [(&str, Tells); 5] = [
         is_back(world, "notes/edited.md")
     }),
     ("a note that git has", |world| {
-        let mut git = Command::new("git");
-        git.arg("-C").arg(world.vault.path("")).args(["checkout", "-q", "--", "notes/keys.md"]);
-        assert!(git.status().unwrap().success());
+        git(&world.vault.path(""), &["checkout", "-q", "--", "notes/keys.md"]);
         is_back(world, "notes/keys.md")
     }),
 ];

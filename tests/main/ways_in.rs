@@ -301,7 +301,7 @@ fn a_search_can_be_asked_the_same_by_every_way_in() {
 
     let daemon = Daemon::vault().started();
     let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
-    let request = Request::new("POST", "/mcp").json(list.to_string());
+    let request = Request::send("POST", "/mcp", &list);
     let listed = daemon.ask(request.header("Accept", "application/json, text/event-stream")).json();
     let tools = listed["result"]["tools"].as_array().unwrap();
 
@@ -346,7 +346,7 @@ fn every_operator_is_told_by_the_command_the_page_the_api_and_mcp() {
     let vault = Daemon::vault().started();
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } } });
-    let request = Request::new("POST", "/mcp").json(hello.to_string());
+    let request = Request::send("POST", "/mcp", &hello);
     let said = vault.ask(request.header("Accept", "application/json, text/event-stream")).json();
     let texts = [
         ("vault search --help", help.as_str()),

@@ -4,7 +4,7 @@ use super::world::token_of;
 use crate::support::prelude::*;
 
 fn reads(vault: &Daemon, token: &str) -> u16 {
-    vault.send(&Request::get("/api/user-memory/search?q=x").bearer(token)).status
+    vault.get_as(token, "/api/user-memory/search?q=x").status
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn what_makes_no_sense_is_refused_and_who_is_gone_comes_back_only_as_is_said() {
 
 #[test]
 fn too_many_requests_are_refused_for_a_while() {
-    let vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 5\n").started();
+    let vault = Daemon::without_model("[agents]\nrequests_per_minute = 5\n").started();
     let token = vault.run(&["agent", "add", "ada"]).ok().stdout.trim().to_owned();
     let asked = Request::get("/api/user-memory/search?q=x").bearer(&token);
     let replies: Vec<_> = (0..7).map(|_| vault.send(&asked)).collect();

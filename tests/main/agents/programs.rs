@@ -9,7 +9,7 @@ fn post(vault: &Daemon, token: &str, address: &str, body: &Value) -> Reply {
 }
 
 fn get(vault: &Daemon, token: &str, target: &str) -> Reply {
-    vault.send(&Request::get(target).bearer(token))
+    vault.get_as(token, target)
 }
 
 #[track_caller]
@@ -51,8 +51,7 @@ fn what_an_agent_ingests_goes_to_its_own_memory_as_it_may_write() {
     // A chunk with a hidden comment is deleted with it.
     let ada = token_of(&vault, "ada");
     let own = vault.path("agents/ada/memory/hidden.md");
-    fs::create_dir_all(own.parent().unwrap()).unwrap();
-    fs::write(&own, "# Kept\n\nA numbat stays.\n\n# Gone\n\nAn echidna %% of old %% naps.\n").unwrap();
+    write_file(&own, "# Kept\n\nA numbat stays.\n\n# Gone\n\nAn echidna %% of old %% naps.\n");
     vault.settle();
     let hash = eventually("the chunk", || {
         good(post(&vault, &ada, "/api/memory/search", &json!({"query": "echidna naps"})))["results"]

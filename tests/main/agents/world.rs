@@ -176,7 +176,7 @@ pub fn world_with(model: &str, only_for: Option<&str>, crowd: usize) -> Daemon {
     let made = std::time::UNIX_EPOCH + Duration::from_secs(1_760_000_000);
     for entry in walkdir::WalkDir::new(vault.path("")).into_iter().flatten().filter(|entry| entry.file_type().is_file())
     {
-        fs::File::options().write(true).open(entry.path()).unwrap().set_modified(made).unwrap();
+        set_time(entry.path(), made);
     }
     vault.start().settle();
     vault

@@ -101,15 +101,15 @@ fn bytes_of_any_kind_end_in_an_answer() {
         ("docx", docx(&paragraph("", "Tea and bread"))),
         ("html", b"<h1>Tea</h1><p>and <b>bread</b><script>x</script>".to_vec()),
     ];
-    let mut dice = crate::support::Dice(crate::support::seed());
+    let mut dice = Random::new(crate::support::seed());
     for (kind, seed) in &seeds {
         for _ in 0..8 {
             let mut bytes = seed.clone();
             for _ in 0..6 {
-                let at = dice.roll(bytes.len());
-                bytes[at] = dice.roll(256) as u8;
+                let at = dice.below(bytes.len());
+                bytes[at] = dice.below(256) as u8;
             }
-            let cut = bytes.len() - dice.roll(bytes.len() / 2);
+            let cut = bytes.len() - dice.below(bytes.len() / 2);
             parts(kind, &bytes[..cut]);
         }
     }

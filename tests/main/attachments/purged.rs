@@ -8,8 +8,7 @@ const DOCUMENT: &str = "files/door.pdf";
 
 /// A vault with a document, and an entry of memory that says the same, which is gone and kept to undo that.
 fn vault() -> Daemon {
-    let mut vault =
-        Daemon::with_config("[embed]\nmodel = \"none\"\n[index]\nattachments = true\n[memory]\nenabled = false\n");
+    let mut vault = Daemon::without_model("[index]\nattachments = true\n[memory]\nenabled = false\n");
     let entry = SAID.trim_end_matches('.');
     vault
         .write(DOCUMENT, pdf(&["Nothing of note.", SAID], PdfStyle::default()))
@@ -17,9 +16,9 @@ fn vault() -> Daemon {
         .start()
         .settle();
     vault.post("/api/user-memory/forget", &json!({ "path": "memories/user.md", "line_start": 1 })).ok();
-    eventually("the document alone", || {
+    until("the document alone", || {
         let found = vault.find("xylograph");
-        (!found.is_empty() && found.iter().all(|path| path == DOCUMENT)).then_some(())
+        !found.is_empty() && found.iter().all(|path| path == DOCUMENT)
     });
     assert!(
         !says(&vault, ".vault/index/attachments").is_empty() && !says(&vault, ".vault/state/checkpoints").is_empty()

@@ -31,11 +31,11 @@ fn hit(vault: &Daemon, word: &str) -> Value {
 /// Waits until a search by words finds these files. A passage is found by the words of those beside it, too.
 #[track_caller]
 fn finds(vault: &Daemon, word: &str, paths: &[&str]) {
-    eventually(&format!("{word} to be found in {paths:?}"), || {
+    until(&format!("{word} to be found in {paths:?}"), || {
         let mut found = vault.find(word);
         found.sort();
         found.dedup();
-        (found == paths).then_some(())
+        found == paths
     });
 }
 
@@ -248,7 +248,7 @@ fn an_agent_sees_it_where_it_sees_notes() {
     let ask = |agent: &str| {
         let reply = vault.post(&format!("/api/agents/{agent}/rotate"), &json!({ "chat_type": "direct" }));
         let token = reply.json()["token"].as_str().unwrap().to_owned();
-        move |vault: &Daemon, target: &str| vault.send(&Request::get(target).bearer(&token))
+        move |vault: &Daemon, target: &str| vault.get_as(&token, target)
     };
     let (ada, bob) = (ask("ada"), ask("bob"));
     let search = |word: &str| format!("/api/user-memory/search?mode=keyword&q={}", encode(word));
@@ -285,7 +285,7 @@ fn it_is_as_hidden_as_the_notes_that_show_it_until_one_does_that_is_seen() {
     vault.start();
     let reply = vault.post("/api/agents/ada/rotate", &json!({ "chat_type": "direct" }));
     let token = reply.json()["token"].as_str().unwrap().to_owned();
-    let ask = |target: &str| vault.send(&Request::get(target).bearer(&token));
+    let ask = |target: &str| vault.get_as(&token, target);
     let sees = |word: &str, path: &str| {
         eventually(&format!("{word} to be seen or not"), || {
             let found = ask(&format!("/api/user-memory/search?mode=keyword&q={word}")).json()["results"].clone();
@@ -293,9 +293,8 @@ fn it_is_as_hidden_as_the_notes_that_show_it_until_one_does_that_is_seen() {
             (read == (found != json!([]))).then_some(read)
         })
     };
-    let becomes = |word: &str, path: &str, seen: bool| {
-        eventually(&format!("{word} to be seen: {seen}"), || (sees(word, path) == seen).then_some(()))
-    };
+    let becomes =
+        |word: &str, path: &str, seen: bool| until(&format!("{word} to be seen: {seen}"), || sees(word, path) == seen);
     becomes("xylophone", "files/report.pdf", true);
     fs::write(vault.path("notes/tax.md"), "---\nprivate: true\n---\n\nOf this year: ![[Report.pdf#page=3]]\n").unwrap();
     becomes("xylophone", "files/report.pdf", false);

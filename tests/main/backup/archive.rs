@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 
 use tar::{Builder, EntryType, Header};
 
-use super::{answers, empty, git, repository};
+use super::{answers, empty, repository};
 use crate::support::prelude::*;
 
 fn import(archive: &Path, dir: &Path) -> Ran {
@@ -84,23 +84,25 @@ fn what_is_imported_is_what_was_exported() {
 }
 
 #[test]
-fn an_imported_vault_gives_the_same_answers() {
+fn a_copy_by_an_archive_or_by_git_gives_the_same_answers() {
     let mut vault = TestVault::new();
     let mut notes = Notes::new(&vault.root(), 7, 12, 6);
     (0..40).for_each(|_| notes.edit());
     vault.sync();
-    let folder = empty();
+    let (root, folder, imported, clone) = (vault.root(), empty(), empty(), empty());
     let archive = folder.path().join("vault.tar.zst");
-    Ran::of(vault_command().args(["export", "--vault"]).arg(vault.root()).arg(&archive)).ok();
-    let imported = empty();
+    Ran::of(vault_command().args(["export", "--vault"]).arg(&root).arg(&archive)).ok();
     import(&archive, imported.path()).ok();
-    let copy = TestVault::of(imported).synced();
-    assert!(answers(&copy).len() > 20);
-    assert_eq!(answers(&copy), answers(&vault));
+    git(&root, &["init", "--quiet"]);
+    Ran::of(vault_command().args(["backup", "--vault"]).arg(&root)).ok();
+    git(clone.path(), &["clone", "--quiet", root.to_str().unwrap(), "."]);
+    let [imported, clone] = [imported, clone].map(|copy| TestVault::of(copy).synced());
+    assert!(answers(&vault).len() > 20);
+    assert_eq!((answers(&imported), answers(&clone)), (answers(&vault), answers(&vault)));
     let newest = |vault: &TestVault| {
         vault.search("river").0.results.into_iter().map(|hit| hit.chunk.updated_at).collect::<Vec<_>>()
     };
-    assert_eq!(newest(&copy), newest(&vault), "times are kept");
+    assert_eq!(newest(&imported), newest(&vault), "times are kept");
 }
 
 #[test]
@@ -303,7 +305,7 @@ fn a_forged_archive_lets_no_agent_in_and_lends_nobody_rights() {
         &archive,
         &[
             ("memory.toml", file, b"", 0o644),
-            ("agents/spy/agent.md", file, b"---\ncan_read_user_memory: true\n---\n", 0o644),
+            ("agents/spy/agent.md", file, READS.as_bytes(), 0o644),
             (".vault/state", dir, b"", 0o7777),
             (".vault/state/agents.json", file, b"{}", 0o600),
             (".vault/state/Agents.json", file, b"{}", 0o600),
@@ -337,7 +339,7 @@ fn hostile_repository(pwned: &Path) -> Daemon {
         git(&vault.path(inner), &["add", "a.md"]);
         git(&vault.path(inner), &["commit", "--quiet", "-m", "inner"]);
     }
-    super::command(&root, &["add", "inner"]).output().unwrap();
+    git_command(&root, &["add", "inner"]).output().unwrap();
     git(&root, &["commit", "--quiet", "-m", "inner"]);
     vault.write("inner/a.md", "# B\n");
     fs::rename(vault.path("notes/evil/.git"), vault.path("notes/plain")).unwrap();

@@ -2,7 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt;
 
-use super::{answers, command, empty, git, repository};
+use super::{empty, repository};
 use crate::support::prelude::*;
 
 #[test]
@@ -159,22 +159,4 @@ fn a_backup_from_a_hook_minds_its_own_repository() {
     Ran::of(command.env("GIT_WORK_TREE", other.path(""))).ok();
     assert_eq!(contents(&other.path("")), before);
     assert!(git(&vault.path(""), &["ls-files"]).contains("notes/a.md"));
-}
-
-#[test]
-fn a_clone_of_a_backup_gives_the_same_answers() {
-    let mut vault = TestVault::new();
-    let mut notes = crate::support::Notes::new(&vault.root(), 5, 12, 6);
-    (0..40).for_each(|_| notes.edit());
-    vault.sync();
-    let root = vault.root();
-    git(&root, &["init", "--quiet"]);
-    Ran::of(vault_command().args(["backup", "--vault"]).arg(&root)).ok();
-    let clone = empty();
-    let cloned = command(clone.path(), &["clone", "--quiet", root.to_str().unwrap(), "."]).status().unwrap();
-    assert!(cloned.success());
-    let copy = TestVault::of(clone).synced();
-    let found = answers(&copy);
-    assert!(found.len() > 20, "{}", found.len());
-    assert_eq!(found, answers(&vault));
 }

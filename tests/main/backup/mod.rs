@@ -7,24 +7,6 @@ mod trouble;
 
 use crate::support::prelude::*;
 
-/// Runs git as a person would, and gives what it says.
-#[track_caller]
-fn git(folder: &Path, args: &[&str]) -> String {
-    let output = command(folder, args).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "git {args:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
-    text.trim_end().to_owned()
-}
-
-fn command(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new("git");
-    for (name, value) in vault_command().get_envs() {
-        value.map(|value| command.env(name, value));
-    }
-    command.arg("-C").arg(folder).args(["-c", "user.name=Maya", "-c", "user.email=maya@example.org"]).args(args);
-    command
-}
-
 /// A vault that is a repository with one commit, by Maya.
 fn repository() -> Daemon {
     let mut vault = Daemon::vault().with("notes/bread.md", "# Bread\n\nThe dough rests overnight.\n");

@@ -1,6 +1,6 @@
 //! The backups that the daemon makes.
 
-use super::{git, repository};
+use super::repository;
 use crate::support::prelude::*;
 
 const EVERY: &str = "[embed]\nmodel = \"none\"\n[backup]\nevery = \"1m\"\n";
@@ -16,7 +16,7 @@ fn neglected() -> Daemon {
 fn unvouched() -> Daemon {
     let vault = repository().with("memory.toml", EVERY);
     git(&vault.path(""), &["add", "--all"]);
-    let mut commit = super::command(&vault.path(""), &["commit", "--quiet", "-m", "old"]);
+    let mut commit = git_command(&vault.path(""), &["commit", "--quiet", "-m", "old"]);
     let old = "2020-01-01T00:00:00Z";
     assert!(commit.env("GIT_COMMITTER_DATE", old).env("GIT_AUTHOR_DATE", old).status().unwrap().success());
     vault
@@ -43,7 +43,7 @@ fn what_keeps_the_daemon_from_backing_up_is_logged_once_and_shown() {
     vault.start();
     let failure = eventually("a failure", || vault.status()["backup"]["failure"].as_str().map(str::to_owned));
     assert!(failure.starts_with("no branch is checked out"), "{failure}");
-    eventually("the log", || vault.log().contains("backup: no branch").then_some(()));
+    until("the log", || vault.log().contains("backup: no branch"));
     assert_eq!(vault.log().matches("backup: ").count(), 1);
     vault.finds("dough", &["notes/bread.md"]);
     let text = vault.run(&["status"]).ok().stdout;
@@ -57,7 +57,7 @@ fn a_backup_that_hangs_does_not_keep_the_daemon_from_stopping() {
     vault.write("notes/a.md", "# A\n").write(".git/hooks/pre-commit", "#!/bin/sh\ntouch .git/begun\nsleep 600\n");
     fs::set_permissions(vault.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
     vault.start();
-    eventually("the hook", || begun.exists().then_some(()));
+    until("the hook", || begun.exists());
     let stopped = vault.terminate();
     assert!(stopped.status.success() && stopped.after < Duration::from_secs(2), "{:?}", stopped.after);
     assert!(!vault.path(".git/index.lock").exists(), "git has taken its lock away");
@@ -86,10 +86,10 @@ fn the_daemon_runs_nothing_of_a_repository_that_nobody_has_vouched_for() {
         vault.run(&["backup"]).ok();
         assert!(pwned.exists());
         let old = "2020-01-01T00:00:00Z";
-        let mut amend = super::command(&vault.path(""), &["commit", "--quiet", "--amend", "--no-edit", "--date", old]);
+        let mut amend = git_command(&vault.path(""), &["commit", "--quiet", "--amend", "--no-edit", "--date", old]);
         assert!(amend.env("GIT_COMMITTER_DATE", old).status().unwrap().success());
         vault.write("notes/b.md", "# B\n").start();
-        eventually("a backup", || vault.status()["backup"]["last_at"].is_string().then_some(()));
+        until("a backup", || vault.status()["backup"]["last_at"].is_string());
         assert_eq!(git(&vault.path(""), &["log", "-1", "--format=%s"]), "1 note new: notes/b.md");
     }
 }

@@ -1,6 +1,6 @@
 //! `vault backup` where it cannot be done: it is said, with what to do next, and nothing is broken.
 
-use super::{command, empty, git, repository};
+use super::{empty, repository};
 use crate::support::prelude::*;
 
 /// Backs up, which is refused with these words, and nothing has changed.
@@ -37,7 +37,7 @@ fn in_the_middle_of_something_nothing_is_done() {
         (&["cherry-pick", "other"], "a cherry-pick is under way", "CHERRY_PICK_HEAD"),
     ] {
         let vault = torn();
-        assert!(!command(&vault.path(""), start).output().unwrap().status.success(), "it conflicts");
+        assert!(!git_command(&vault.path(""), start).output().unwrap().status.success(), "it conflicts");
         refused(&vault, &["backup"], &[what, "--abort"]);
         assert!(vault.path(".git").join(state).exists());
         assert!(git(&vault.path(""), &["status", "--porcelain"]).starts_with("UU"));
@@ -49,7 +49,7 @@ fn conflicts_without_a_merge_are_named() {
     let vault = torn().with("notes/bread.md", "# Bread\n\nA third way.\n");
     git(&vault.path(""), &["stash", "--quiet"]);
     git(&vault.path(""), &["reset", "--quiet", "--hard", "other"]);
-    assert!(!command(&vault.path(""), &["stash", "pop"]).output().unwrap().status.success());
+    assert!(!git_command(&vault.path(""), &["stash", "pop"]).output().unwrap().status.success());
     refused(&vault, &["backup"], &["conflicts to resolve in notes/bread.md", "git add"]);
 }
 
@@ -134,7 +134,7 @@ fn what_is_set_in_a_repository_in_the_vault_is_not_run() {
     vault.write("inner/a.md", "# A\n");
     git(&vault.path("inner"), &["add", "--all"]);
     git(&vault.path("inner"), &["commit", "--quiet", "-m", "inner"]);
-    assert!(command(&vault.path(""), &["add", "inner"]).output().unwrap().status.success());
+    assert!(git_command(&vault.path(""), &["add", "inner"]).output().unwrap().status.success());
     git(&vault.path(""), &["commit", "--quiet", "-m", "inner"]);
     let config = vault.read("inner/.git/config");
     vault.write("inner/.git/config", format!("{config}[core]\n\tfsmonitor = \"touch {}; false\"\n", pwned.display()));

@@ -9,7 +9,7 @@ const TIME: &str = "2026-01-05T12:00:00Z";
 
 /// The program's own files, less the index, that hold a text.
 fn kept(vault: &Daemon, text: &str) -> Vec<String> {
-    with_text(vault, text).into_iter().filter(|path| path.contains("/.vault/state/")).collect()
+    with_text(vault, text).into_iter().filter(|path| path.contains(".vault/state/")).collect()
 }
 
 fn file(path: &str) -> Value {
@@ -35,7 +35,7 @@ fn unstick(vault: &Daemon) {
 }
 
 fn off(kind: &str) -> Request {
-    Request::new("PUT", SETTINGS).json(json!({kind: false}).to_string())
+    Request::send("PUT", SETTINGS, &json!({kind: false}))
 }
 
 #[test]
@@ -46,9 +46,7 @@ fn what_is_switched_off_leaves_and_what_is_not_still_waits() {
     vault.capture(json!([file("waiting-path"), search, message("s", "user", "said")]));
     vault.capture(json!([file("second-path"), message("s", "user", "said too")]));
     waits(&vault);
-    eventually("the messages to be written", || {
-        with_text(&vault, "said too").iter().any(|path| path.ends_with(".md")).then_some(())
-    });
+    until("the messages to be written", || with_text(&vault, "said too").iter().any(|path| path.ends_with(".md")));
     vault.ask(off("capture_searches")).ok();
     assert_eq!(kept(&vault, "waiting-query"), Vec::<String>::new());
     assert_eq!(kept(&vault, "said"), Vec::<String>::new(), "what is in its file leaves the journal, too");
@@ -87,9 +85,7 @@ fn killed_while_the_journal_is_swept() {
     event["id"] = "1".into();
     vault.capture(json!([file("waiting-path"), event]));
     waits(&vault);
-    let request = off("capture_files").bearer(vault.token());
-    assert!(Connection::open(vault.address()).send(&request).is_none(), "it is killed before it answers");
-    eventually("the daemon's end", || vault.was_killed().then_some(()));
+    vault.dies_of(off("capture_files"));
     vault.start();
     assert_eq!(kept(&vault, "waiting-path"), Vec::<String>::new());
     vault.captured();
@@ -102,7 +98,7 @@ fn what_is_purged_is_not_in_the_journal_when_that_is_answered() {
     let vault = stuck("");
     let note = json!({"type": "note", "title": "Plan", "content": "aardvarks to the cellar"});
     vault.capture(json!([message("s", "user", "first"), note]));
-    eventually("the note", || (vault.notes_in("notes").len() == 1).then_some(()));
+    until("the note", || vault.notes_in("notes").len() == 1);
     vault.finds("aardvarks", &["notes/plan.md"]);
     vault.captured();
     let purge = |vault: &Daemon, word: &str| {
@@ -132,8 +128,7 @@ fn what_is_purged_is_not_in_the_journal_when_that_is_answered() {
 fn what_is_purged_after_a_kill_is_not_in_the_journal() {
     let mut vault = Daemon::vault().started();
     let text = "aardvarks to the cellar";
-    vault.capture(json!({"type": "note", "title": "Plan", "content": text}));
-    vault.captured();
+    vault.written(json!({"type": "note", "title": "Plan", "content": text}));
     vault.kill();
     assert!(!kept(&vault, "aardvarks").is_empty(), "a kill leaves the journal as it is");
     vault.run(&["forget", "notes/plan.md", "--purge", "--yes"]).ok();

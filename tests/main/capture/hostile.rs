@@ -71,11 +71,11 @@ fn unguarded(text: &str, first: char, then: &str) -> String {
 #[test]
 fn a_turn_stays_one_turn_whatever_it_says() {
     let vault = Daemon::vault().started();
-    let mut dice = Dice(11);
+    let mut dice = Random::new(11);
     let mut texts: Vec<String> = HOSTILE.map(str::to_owned).to_vec();
     for _ in 0..80 {
-        let parts: Vec<&str> = (0..=dice.roll(3)).map(|_| HOSTILE[dice.roll(HOSTILE.len())]).collect();
-        texts.push(parts.join(["\n", "\n\n", " ", "\n> "][dice.roll(4)]));
+        let parts: Vec<&str> = (0..=dice.below(3)).map(|_| HOSTILE[dice.below(HOSTILE.len())]).collect();
+        texts.push(parts.join(["\n", "\n\n", " ", "\n> "][dice.below(4)]));
     }
     let events: Vec<Value> = texts.iter().map(|text| message("hostile", "user", text)).collect();
     assert_eq!(vault.capture(events.into()), (texts.len() as u64, 0));
@@ -117,8 +117,7 @@ fn a_line_stays_one_line_whatever_it_says() {
             ]
         })
         .collect();
-    vault.capture(events.into());
-    vault.captured();
+    vault.written(events.into());
     for path in ["agent-activity/2026-01-05.md", "files/2026-01-05.md"] {
         let source = vault.read(path);
         let note = Note::parse(&source, "x");
@@ -143,8 +142,7 @@ fn titles_and_names_cannot_leave_the_frontmatter() {
             ]
         })
         .collect();
-    vault.capture(events.into());
-    vault.captured();
+    vault.written(events.into());
     let files = [vault.notes_in("conversations"), vault.notes_in("notes")].concat();
     assert_eq!(files.len(), 2 * names.len());
     for (name, text) in &files {

@@ -23,37 +23,27 @@ impl Daemon {
         (said["accepted"].as_u64().unwrap(), said["ignored"].as_u64().unwrap())
     }
 
+    /// Sends events that are right, and waits until every one is in its file.
+    #[track_caller]
+    pub fn written(&self, events: Value) -> &Self {
+        self.capture(events);
+        self.captured()
+    }
+
     /// Waits until every event is in its file.
     #[track_caller]
     pub fn captured(&self) -> &Self {
-        eventually("the events to be written", || (self.status()["capture"]["pending"] == 0).then_some(()));
+        until("the events to be written", || self.status()["capture"]["pending"] == 0);
         self
     }
 
     /// The notes of a collection with their names.
     fn notes_in(&self, folder: &str) -> Vec<(String, String)> {
         let folder = self.path(folder);
-        let files = files_below(&folder);
+        let files = contents(&folder);
         let name = |path: PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
         files.into_iter().map(|(path, bytes)| (name(path), String::from_utf8(bytes).unwrap())).collect()
     }
-}
-
-/// The files below a folder of a daemon at work: its sockets are none, and some go while they are looked at.
-fn files_below(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(files_below(&path));
-        } else if path.is_file()
-            && let Ok(bytes) = fs::read(&path)
-        {
-            found.push((path, bytes));
-        }
-    }
-    found.sort();
-    found
 }
 
 fn message(session: &str, role: &str, text: &str) -> Value {
@@ -62,7 +52,7 @@ fn message(session: &str, role: &str, text: &str) -> Value {
 
 #[test]
 fn events_become_markdown_that_is_found() {
-    let vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[capture]\nsearches = true\n").started();
+    let vault = Daemon::without_model("[capture]\nsearches = true\n").started();
     let time = "2026-01-05T12:00:00Z";
     let (accepted, ignored) = vault.capture(json!([
         message("s 1", "user", "Where is the aardvark?"),
@@ -125,8 +115,7 @@ fn a_conversation_is_one_file_and_its_order_stays() {
     // On the next day, and another whose name is alike.
     let later =
         json!({"type": "message", "session": "long", "role": "user", "text": "last", "time": "2026-01-07T12:00:00Z"});
-    vault.capture(json!([later, message("LONG", "user", "another")]));
-    vault.captured();
+    vault.written(json!([later, message("LONG", "user", "another")]));
     let files = vault.notes_in("conversations");
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["2026-01-05-long-2.md", "2026-01-05-long.md"]);
@@ -141,12 +130,10 @@ fn a_conversation_is_one_file_and_its_order_stays() {
 fn what_the_person_edits_in_between_stays() {
     let mut vault = Daemon::vault().started();
     let path = "conversations/2026-01-05-s.md";
-    vault.capture(message("s", "user", "one"));
-    vault.captured();
+    vault.written(message("s", "user", "one"));
     let mine = vault.read(path).replace("one", "one, as I said") + "\nA remark of my own, without a line end.";
     vault.write(path, &mine);
-    vault.capture(json!([message("s", "user", "two"), message("s", "Jonas", "three")]));
-    vault.captured();
+    vault.written(json!([message("s", "user", "two"), message("s", "Jonas", "three")]));
     let text = vault.read(path);
     assert!(
         text.contains("one, as I said") && text.contains("A remark of my own, without a line end.\n\n**"),
@@ -155,8 +142,7 @@ fn what_the_person_edits_in_between_stays() {
     assert!(text.contains(":** two\n") && text.ends_with("Jonas:** three\n") && text.contains("- Jonas\n"), "{text}");
 
     vault.write("files/2026-01-05.md", "# My day\n\nText.\n");
-    vault.capture(json!({"type": "file", "path": "a", "action": "opened", "time": "2026-01-05T12:00:00Z"}));
-    vault.captured();
+    vault.written(json!({"type": "file", "path": "a", "action": "opened", "time": "2026-01-05T12:00:00Z"}));
     let text = vault.read("files/2026-01-05.md");
     assert!(text.starts_with("# My day\n\nText.\n\n- ") && text.ends_with(" · opened · `a`\n"), "{text}");
 }
@@ -170,9 +156,8 @@ fn notes_bookmarks_and_snippets_are_recognised() {
     let page =
         |url: &str, title: &str, note: &str| json!({"type": "bookmark", "url": url, "title": title, "note": note});
     let clip = |content: &str| json!({"type": "clipboard", "content": content});
-    vault.capture(json!([note("beans"), page("https://a.example/", "A", "first"), clip("ls -l"), clip("ls -l")]));
-    vault.captured();
-    vault.capture(json!([
+    vault.written(json!([note("beans"), page("https://a.example/", "A", "first"), clip("ls -l"), clip("ls -l")]));
+    vault.written(json!([
         note("peas"),
         page("https://a.example/", "A, renamed", "second"),
         page("https://b.example/", "A", "other"),
@@ -181,7 +166,6 @@ fn notes_bookmarks_and_snippets_are_recognised() {
         clip("ls -l"),
         clip("ls -l\nls -a"),
     ]));
-    vault.captured();
     assert!(vault.read("notes/plan.md").ends_with("\n\npeas\n"));
     let kept = fs::read_dir(vault.path(".vault/state/checkpoints")).unwrap().count();
     assert!(kept > 0, "what a note had can be restored");
@@ -237,27 +221,26 @@ fn capture_tokens_send_events_and_nothing_else() {
     vault.run(&["token", "remove", "browser"]).ok();
     assert_eq!(with(Request::new("POST", EVENTS).json(event)).status, 401);
     assert_eq!(vault.run(&["token", "list"]).code, 1);
-    let state = files_below(&vault.path(".vault"));
-    assert!(!state.iter().any(|(_, bytes)| bytes.windows(token.len()).any(|part| part == token.as_bytes())));
+    let state = contents(&vault.path(".vault"));
+    assert!(!state.iter().any(|(_, bytes)| has_text(bytes, &token)));
 }
 
 #[test]
 fn what_the_person_wrote_is_not_written_over() {
-    let mut vault = Daemon::vault();
+    let config = "[embed]\nmodel = \"none\"\n[access]\nprivate = [\"notes/plan.md\", \"notes/deep\"]\n";
+    let mut vault = Daemon::with_config(config);
     let diary = "---\ntitle: My diary\nprivate: true\n---\n\nDear diary\n";
     let hidden = "---\ntitle: Hidden\nsource: capture\nprivate: true\n---\n\nmine\n";
     let doubtful = "---\ntitle: P\nurl: https://p.example/\ncreated: notadate\nsource: capture\n---\n\nOld.\n";
     vault.write("notes/my-diary.md", diary).write("notes/hidden.md", hidden).write("bookmarks/p.md", doubtful).start();
     let note =
         |title: &str, text: &str, tag: &str| json!({"type": "note", "title": title, "content": text, "tags": [tag]});
-    vault.capture(json!([
+    vault.written(json!([
         note("My diary", "one", "a"),
         note("Hidden", "one", "a"),
         {"type": "bookmark", "url": "https://p.example/", "title": "P", "note": "a remark"},
     ]));
-    vault.captured();
-    vault.capture(note("My diary", "two", "b"));
-    vault.captured();
+    vault.written(note("My diary", "two", "b"));
     assert_eq!((vault.read("notes/my-diary.md"), vault.read("notes/hidden.md")), (diary.into(), hidden.into()));
     let ours = vault.read("notes/my-diary-2.md");
     assert!(ours.contains("tags:\n- a\n- b\n") && ours.ends_with("\n\ntwo\n"), "{ours}");
@@ -266,22 +249,14 @@ fn what_the_person_wrote_is_not_written_over() {
     assert_eq!(vault.notes_in("notes").len(), 4);
     assert_eq!(vault.read("bookmarks/p.md"), doubtful);
     assert!(vault.read("bookmarks/p-2.md").ends_with("\n\na remark\n"));
-}
-
-#[test]
-fn a_note_that_is_private_by_its_place_is_not_written_over() {
-    let config = "[embed]\nmodel = \"none\"\n[access]\nprivate = [\"notes/plan.md\", \"notes/deep\"]\n";
-    let mut vault = Daemon::with_config(config);
+    // Nor is what is private by its place.
     let text = |title: &str| format!("---\ntitle: {title}\nsource: capture\n---\n\nmine\n");
-    vault.write("notes/plan.md", text("Plan")).write("notes/deep/other.md", text("Other")).start();
-    let note = |title: &str, content: &str| json!({"type": "note", "title": title, "content": content});
-    vault.capture(json!([note("Plan", "one"), note("Other", "one")]));
-    vault.captured();
+    vault.write("notes/plan.md", text("Plan")).write("notes/deep/other.md", text("Other"));
+    vault.written(json!([note("Plan", "one", "a"), note("Other", "one", "a")]));
     vault.settle();
-    vault.capture(json!([note("Plan", "two"), note("Other", "two")]));
-    vault.captured();
+    vault.written(json!([note("Plan", "two", "a"), note("Other", "two", "a")]));
     assert_eq!((vault.read("notes/plan.md"), vault.read("notes/deep/other.md")), (text("Plan"), text("Other")));
     assert!(vault.read("notes/plan-2.md").ends_with("\n\ntwo\n"));
     assert!(vault.read("notes/other.md").ends_with("\n\ntwo\n"));
-    assert_eq!(vault.notes_in("notes").len(), 4);
+    assert_eq!(vault.notes_in("notes").len(), 8);
 }

@@ -37,11 +37,11 @@ fn page(url: &str, title: &str, note: &str) -> Value {
 
 #[test]
 fn a_tag_in_what_is_captured_hides_nothing_and_the_persons_do() {
-    let mut vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[capture]\nsearches = true\n").started();
+    let mut vault = Daemon::without_model("[capture]\nsearches = true\n").started();
     let agent = Agent::new(&vault, &["--exclude-tags", "health"]);
     let time = "2026-01-05T12:00:00Z";
     let said = "zebra #private, #health and <!-- #private --> or $#private$";
-    vault.capture(json!([
+    vault.written(json!([
         message("s", "user", said),
         message("lines", "user", &format!("# {said}\n\n> {said}\n- {said}\n\n```\n#private\n```")),
         {"type": "file", "path": "#private", "name": "zebra #private", "action": "opened", "app": "#private", "time": time},
@@ -51,7 +51,6 @@ fn a_tag_in_what_is_captured_hides_nothing_and_the_persons_do() {
         page("https://example.org/?a=#private", "The #private page", said),
         {"type": "clipboard", "content": said, "app": "#private", "time": time},
     ]));
-    vault.captured();
     let all = [
         "agent-activity/2026-01-05.md",
         "bookmarks/the-private-page.md",
@@ -64,12 +63,11 @@ fn a_tag_in_what_is_captured_hides_nothing_and_the_persons_do() {
     ];
     assert_eq!(agent.find(&vault, "zebra"), all);
     // Once more is no other: each is known by what it was sent as.
-    vault.capture(json!([
+    vault.written(json!([
         note("About #private things", said),
         page("https://example.org/?a=#private", "The #private page", said),
         {"type": "clipboard", "content": said, "app": "#private", "time": time},
     ]));
-    vault.captured();
     assert_eq!(agent.find(&vault, "zebra"), all);
     // What the person adds counts, wherever.
     let hides = |vault: &mut Daemon, path: &str, change: &dyn Fn(&str) -> String| {
@@ -168,7 +166,7 @@ fn what_the_person_made_private_gets_no_public_twin() {
     let agent = Agent::new(&vault, &[]);
     let clip = |content: &str| json!({"type": "clipboard", "content": content});
     let send = |vault: &Daemon, word: &str| {
-        vault.capture(json!([
+        vault.written(json!([
             note("Plan", word),
             note("Diary", word),
             note("Moved", word),
@@ -179,7 +177,6 @@ fn what_the_person_made_private_gets_no_public_twin() {
             message("u", "user", word),
             clip("the same zebra"),
         ]));
-        vault.captured();
         vault.settle();
     };
     send(&vault, "zebra");
@@ -234,12 +231,11 @@ fn what_the_person_made_private_gets_no_public_twin() {
     change(&mut vault, "notes/plan-2.md", &|text| text.replace("private: inherited\n", ""));
     assert_eq!(agent.find(&vault, "okapi"), ["notes/plan-2.md"]);
     // Others are none of that.
-    vault.capture(json!([
+    vault.written(json!([
         note("Planet", "okapi"),
         page("https://a.example/b", "A zebra", "okapi"),
         message("v", "user", "okapi")
     ]));
-    vault.captured();
     assert_eq!(agent.find(&vault, "okapi").len(), 4);
 }
 
@@ -252,20 +248,18 @@ fn a_private_text_is_not_told_by_what_a_guess_becomes() {
     vault.write("bookmarks/bank.md", "#private\n\n<https://bank.example/zebra?pin=4711>\n");
     vault.write("journal/2026-01-04-therapy.md", private("title: Zebra plan\n---\n\nMine.\n")).start();
     let agent = Agent::new(&vault, &[]);
-    vault.capture(json!([
+    vault.written(json!([
         {"type": "clipboard", "content": "zebra 4"},
         {"type": "clipboard", "content": "zebra"},
         page("https://bank.example/zebra?pin=4", "Bank", "zebra"),
         note("Zebra plan", "zebra"),
         message("therapy", "user", "zebra"),
     ]));
-    vault.captured();
     assert_eq!(agent.find(&vault, "zebra").len(), 5, "none of them is as private as what it guesses at");
     // What is the same stays as private as it is.
-    vault.capture(json!([
+    vault.written(json!([
         {"type": "clipboard", "content": "zebra 4711"},
         page("https://bank.example/zebra?pin=4711", "Bank zebra", "zebra"),
     ]));
-    vault.captured();
     assert_eq!(agent.find(&vault, "zebra").len(), 5);
 }

@@ -1,13 +1,11 @@
 //! What is not right is refused with its field, and what is switched off is stored nowhere.
 
-use super::{EVENTS, SETTINGS, files_below, message};
+use super::{EVENTS, SETTINGS, message};
 use crate::support::prelude::*;
 
 /// The files of the vault, its own included, that hold a text.
 pub(super) fn with_text(vault: &Daemon, text: &str) -> Vec<String> {
-    let files = files_below(&vault.path(""));
-    let has = |bytes: &[u8]| bytes.windows(text.len()).any(|part| part == text.as_bytes());
-    files.into_iter().filter(|(_, bytes)| has(bytes)).map(|(path, _)| path.display().to_string()).collect()
+    files_with(&vault.path(""), text)
 }
 
 #[test]
@@ -67,7 +65,7 @@ fn settings_are_those_of_memory_toml() {
         ]
     );
     assert_eq!((&settings["capture_searches"], &settings["capture_files"]), (&json!(false), &json!(true)));
-    let put = |body: &Value| vault.ask(Request::new("PUT", SETTINGS).json(body.to_string()));
+    let put = |body: &Value| vault.ask(Request::send("PUT", SETTINGS, &body));
     let reply = put(&json!({"capture_files": false, "capture_searches": true}));
     assert_eq!((reply.status, &reply.json()["capture_files"]), (200, &json!(false)));
     assert_eq!(vault.get(SETTINGS).json(), reply.json());
@@ -105,7 +103,7 @@ fn what_is_switched_off_while_it_waits_is_dropped() {
         eventually("the status to say why", || vault.status()["capture"]["failure"].as_str().map(str::to_owned));
     assert!(failure.contains("files/"), "{failure}");
     assert!(vault.run(&["status"]).ok().stdout.contains("capture"), "a person is told");
-    eventually("the others to be written", || (vault.notes_in("conversations").len() == 1).then_some(()));
+    until("the others to be written", || vault.notes_in("conversations").len() == 1);
     assert_eq!(vault.status()["capture"]["pending"], 2, "what comes after counts as pending, too");
     let off = json!({"capture_files": false}).to_string();
     vault.ask(Request::new("PUT", SETTINGS).json(off)).ok();
@@ -116,7 +114,7 @@ fn what_is_switched_off_while_it_waits_is_dropped() {
 
 #[test]
 fn secrets_are_written_nowhere() {
-    let vault = Daemon::with_config("[embed]\nmodel = \"none\"\n[capture]\nsearches = true\n").started();
+    let vault = Daemon::without_model("[capture]\nsearches = true\n").started();
     let secret = format!("ghp_{}", "a8F3kZ0qL9xT2mB7".repeat(3).get(..36).unwrap());
     let said = |before: &str| format!("{before} {secret} after");
     vault.capture(json!([
@@ -136,7 +134,6 @@ fn secrets_are_written_nowhere() {
     // As the person wants it.
     let text = vault.read("memory.toml") + "redact = false\n";
     fs::write(vault.path("memory.toml"), text).unwrap();
-    vault.capture(message("open", "user", &said("kept")));
-    vault.captured();
+    vault.written(message("open", "user", &said("kept")));
     assert!(with_text(&vault, &secret).iter().any(|path| path.ends_with("-open.md")));
 }

@@ -16,8 +16,7 @@ fn turns(vault: &Daemon) -> Vec<String> {
 fn a_full_disk_refuses_and_loses_nothing() {
     let Some(disk) = Disk::new(8) else { return };
     let vault = Daemon::below(disk.path(), "[embed]\nmodel = \"none\"\n").started();
-    vault.capture(message("s", "user", "before"));
-    vault.captured();
+    vault.written(message("s", "user", "before"));
     let (mut accepted, mut refused) = (vec!["before".to_owned()], 0);
     // Room for the journal, and hardly any for files.
     disk.fill(12);
@@ -46,8 +45,7 @@ fn a_full_disk_refuses_and_loses_nothing() {
 #[test]
 fn a_vault_that_is_away_refuses_and_goes_on_when_it_is_back() {
     let vault = Daemon::vault().started();
-    vault.capture(message("s", "user", "one"));
-    vault.captured();
+    vault.written(message("s", "user", "one"));
     let (there, away) = (vault.path(""), vault.path("").with_extension("away"));
     fs::rename(&there, &away).unwrap();
     let refused = vault.post(EVENTS, &message("s", "user", "two"));
@@ -55,19 +53,18 @@ fn a_vault_that_is_away_refuses_and_goes_on_when_it_is_back() {
     assert!(!there.exists(), "nothing is made in its place");
     fs::rename(&away, &there).unwrap();
     vault.capture(message("s", "user", "three"));
-    eventually("the event to be written", || (turns(&vault) == ["one", "three"]).then_some(()));
+    until("the event to be written", || turns(&vault) == ["one", "three"]);
 }
 
 #[test]
 fn a_journal_that_is_deleted_under_the_daemon_is_made_anew() {
     let vault = Daemon::vault().started();
     for at in 0..3 {
-        vault.capture(message("s", "user", &format!("said{at}")));
-        vault.captured();
+        vault.written(message("s", "user", &format!("said{at}")));
         fs::remove_dir_all(vault.path(".vault/state")).unwrap();
     }
     vault.capture(message("s", "user", "last"));
-    eventually("all to be written", || (turns(&vault) == ["said0", "said1", "said2", "last"]).then_some(()));
+    until("all to be written", || turns(&vault) == ["said0", "said1", "said2", "last"]);
 }
 
 #[test]
@@ -89,8 +86,7 @@ fn a_cut_or_damaged_tail_is_dropped_and_what_is_before_it_stays() {
     vault.start();
     vault.captured();
     assert_eq!(turns(&vault), ["one", "two"]);
-    vault.capture(message("s", "user", "three"));
-    vault.captured();
+    vault.written(message("s", "user", "three"));
     vault.restart();
     vault.captured();
     assert_eq!(turns(&vault), ["one", "two", "three"]);
@@ -124,7 +120,7 @@ fn a_queue_that_cannot_be_read_is_put_aside_and_what_is_whole_in_it_is_written()
     let failure = vault.status()["failure"].as_str().unwrap().to_owned();
     assert!(failure.contains("state.db.damaged") && failure.contains("vault token add"), "{failure}");
     // Nobody is let in by what is damaged, and the person is not kept out.
-    let event = Request::new("POST", EVENTS).json(message("s", "user", "x").to_string());
+    let event = Request::send("POST", EVENTS, &message("s", "user", "x"));
     let with = |token: &str| event.clone().bearer(token.trim());
     assert_eq!(vault.send(&with(&token)).status, 401);
     let token = vault.run(&["token", "add", "--capture", "browser"]).ok().stdout;
@@ -151,7 +147,7 @@ fn a_folder_that_cannot_be_written_refuses_its_events_and_keeps_no_others() {
     let pages: Vec<Value> = (0..2500).map(page).collect();
     assert_eq!(vault.capture(pages.into()), (2500, 0));
     vault.capture(message("s", "user", "said"));
-    eventually("what can be written to be", || (turns(&vault) == ["said"]).then_some(()));
+    until("what can be written to be", || turns(&vault) == ["said"]);
     assert_eq!(vault.status()["capture"]["pending"], 2501, "the first is not written, so none counts");
     fs::remove_dir(vault.path("bookmarks/page.md")).unwrap();
     vault.captured();
@@ -178,7 +174,7 @@ fn many_of_one_name_keep_nothing_else() {
         vault.capture((0..2000).map(clip).collect());
     }
     vault.capture(message("s", "user", "said"));
-    eventually("the message to be written", || (turns(&vault) == ["said"]).then_some(()));
+    until("the message to be written", || turns(&vault) == ["said"]);
     vault.captured();
     assert_eq!(vault.notes_in("snippets").len(), 6000);
     assert_eq!(vault.capture(json!({"type": "clipboard", "content": "import React\nn4321"})), (1, 0));

@@ -11,8 +11,7 @@ fn copy(from: &TestVault, to: &TestVault, part: &str) {
     let _ = fs::remove_dir_all(to.join(part));
     for (path, bytes) in contents(&from.join(part)) {
         let to = to.join(path.strip_prefix(&from).unwrap());
-        fs::create_dir_all(to.parent().unwrap()).unwrap();
-        fs::write(to, bytes).unwrap();
+        write_file(to, bytes);
     }
 }
 

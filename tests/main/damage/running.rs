@@ -156,7 +156,7 @@ fn embeddings_that_nothing_uses_are_kept_for_an_undo_and_pruned_beyond_that() {
     let unused = stored(vault) - live;
     assert!(unused > 1200, "{unused}");
     vault.verify();
-    eventually("the oldest to be dropped", || (stored(vault) == live + 1000).then_some(()));
+    until("the oldest to be dropped", || stored(vault) == live + 1000);
     assert_eq!(vault.verify().damage, Vec::<String>::new());
     vault.write("notes/many.md", &many);
     let before = vault.embedder.documents_embedded();

@@ -3,13 +3,8 @@
 mod api;
 mod commands;
 mod configuration;
-mod facts;
-mod graph;
-mod memory;
+mod pages;
 mod readme;
-mod recorded;
-mod summaries;
-mod sync;
 
 use crate::support::prelude::*;
 

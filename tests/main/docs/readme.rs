@@ -3,7 +3,7 @@
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use super::recorded::is_as_recorded;
+use super::pages::is_as_recorded;
 use crate::support::prelude::*;
 
 /// A person's home, with the program on their path.

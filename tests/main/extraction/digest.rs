@@ -143,11 +143,11 @@ fn a_week_begins_with_sentences_of_its_days_and_stays_the_persons_once_it_is_edi
 fn a_daemon_does_it_by_itself_and_who_does_not_see_all_sources_is_told_nothing_of_it() {
     let endpoint = good();
     let mut vault = with_page(&config(&endpoint.address(), "summary_debounce_seconds = 10"));
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\n---\n");
+    vault.write("agents/ada/agent.md", READS);
     let long_ago = SystemTime::now() - Duration::from_secs(3_600);
-    fs::File::options().write(true).open(vault.path(PAGE)).unwrap().set_modified(long_ago).unwrap();
+    set_time(vault.path(PAGE), long_ago);
     vault.start();
-    eventually("the text", || page(&vault).contains(TEXT).then_some(()));
+    until("the text", || page(&vault).contains(TEXT));
     vault.settle();
     let token = vault.token_of("ada");
     let ask = |vault: &Daemon| {
@@ -157,12 +157,11 @@ fn a_daemon_does_it_by_itself_and_who_does_not_see_all_sources_is_told_nothing_o
     let own = vault.get("/api/digest?day=2026-01-05").json();
     assert_eq!((in_short(&own), in_short(&ask(&vault))), (told.clone(), told.clone()));
     // A page that is made of a private note as well.
-    vault.write("notes/secret.md", SECRET);
-    vault.settle();
+    vault.write("notes/secret.md", SECRET).settle();
     vault.run(&["digest", DAY, "--write"]).ok();
     sync(&vault);
     vault.settle();
-    eventually("the text", || (in_short(&vault.get("/api/digest?day=2026-01-05").json()) == told).then_some(()));
+    until("the text", || in_short(&vault.get("/api/digest?day=2026-01-05").json()) == told);
     let hers = ask(&vault);
     assert!(in_short(&hers).is_null() && hers.to_string().contains("Lisbon"), "{hers}");
     // Who forgets a source takes the page along.
@@ -262,7 +261,7 @@ fn a_sentence_that_says_what_was_forgotten_for_good_is_not_written() {
     assert!(rules.contains("We decided to visit Lisbon. ("), "{rules}");
     vault.settle();
     sync(&vault);
-    eventually("the call", || (sync(&vault)["outcomes"] == json!([{"outcome": "answered", "calls": 1}])).then_some(()));
+    until("the call", || sync(&vault)["outcomes"] == json!([{"outcome": "answered", "calls": 1}]));
     assert_eq!((of_days(&endpoint), page(&vault)), (1, rules));
 }
 

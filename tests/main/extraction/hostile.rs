@@ -1,6 +1,6 @@
 //! Models that answer badly, and notes that give orders.
 
-use super::{config, conversation, good, likes, pending, shown, sync};
+use super::{config, conversation, likes, pending, reading, shown, sync};
 use crate::support::prelude::*;
 
 /// What each conversation's model does, by a word of it.
@@ -55,13 +55,13 @@ fn what_cannot_be_read_is_put_aside_with_the_reason_and_tried_again_when_asked_f
     assert!(shown.contains("conversations/0.md") && shown.contains("vault memory retry "), "{shown}");
     // Of the text nothing is in the state.
     let state = fs::read(vault.path(".vault/state/state.db")).unwrap();
-    assert!(!state.windows(6).any(|part| part == b"quokka"));
+    assert!(!has_text(&state, "quokka"));
     endpoint.fails(|asked| Some(Fault::SaysThis(likes(asked))));
     let one = dead.iter().find(|dead| dead["path"] == "conversations/3.md").unwrap()["id"].as_str().unwrap();
     assert_eq!(vault.run(&["memory", "retry", one, "--json"]).ok().json(), json!({"queued": 1}));
-    eventually("one to be read", || pending(&vault).contains("Likes tea 3").then_some(()));
+    until("one to be read", || pending(&vault).contains("Likes tea 3"));
     assert_eq!(vault.run(&["memory", "retry", "--json"]).ok().json(), json!({"queued": 5}));
-    eventually("all to be read", || (pending(&vault).matches("Likes tea").count() == 6).then_some(()));
+    until("all to be read", || pending(&vault).matches("Likes tea").count() == 6);
     assert_eq!(sync(&vault)["dead"], 0);
 }
 
@@ -152,8 +152,7 @@ fn orders_in_a_conversation_are_data_whatever_the_model_makes_of_them() {
 
 #[test]
 fn a_conversation_of_50_000_turns_is_one_call() {
-    let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+    let (endpoint, mut vault) = reading("");
     let turns: String =
         (0..50_000).map(|at| format!("**18:32 · user:** This is what I said as number {at}.\n")).collect();
     vault.write(
@@ -171,8 +170,7 @@ fn a_conversation_of_50_000_turns_is_one_call() {
 
 #[test]
 fn two_at_once_read_each_conversation_once() {
-    let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+    let (endpoint, mut vault) = reading("");
     for at in 0..4 {
         vault.write(&format!("conversations/{at}.md"), conversation(&[("user", &format!("I like tea {at}."))]));
     }

@@ -1,6 +1,6 @@
 //! The daemon is killed at every step between a conversation and its proposals.
 
-use super::{config, conversation, good, pending, sync};
+use super::{config, conversation, good, pending, reading, sync};
 use crate::support::prelude::*;
 
 /// A step, and how many calls are made in all when the program dies there.
@@ -29,7 +29,7 @@ pub fn die_at(vault: &mut Daemon, point: &str) {
         let request = Request::new("POST", "/api/processing/sync");
         connection.send(&request.header("Authorization", &format!("Bearer {}", vault.token())));
     }
-    eventually(point, || vault.was_killed().then_some(()));
+    until(point, || vault.was_killed());
 }
 
 #[test]
@@ -62,8 +62,7 @@ fn a_kill_at_any_step_loses_nothing_and_writes_nothing_twice() {
 
 #[test]
 fn a_conversation_on_which_the_program_dies_each_time_is_put_aside() {
-    let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+    let (endpoint, mut vault) = reading("");
     vault.write("conversations/tea.md", conversation(&[("user", "I like green tea.")]));
     for _ in 0..4 {
         die_at(&mut vault, "extraction-answered");

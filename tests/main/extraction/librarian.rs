@@ -27,7 +27,7 @@ fn said(vault: &Daemon, agent: &str, id: &str, text: &str) {
 }
 
 fn patch(vault: &Daemon, body: &Value) -> Value {
-    vault.ask(Request::new("PATCH", LIBRARIAN).json(body.to_string())).ok()
+    vault.ask(Request::send("PATCH", LIBRARIAN, &body)).ok()
 }
 
 /// Has it read what waits, and waits until nothing does.
@@ -105,7 +105,7 @@ fn traces_become_proposals_with_their_evidence_and_stay_as_they_are() {
     vault.settle();
     let token = |agent: &str| vault.token_of(agent);
     let (ada, zoe) = (token("ada"), token("zoe"));
-    let ask = |token: &str, target: &str| vault.send(&Request::get(target).bearer(token));
+    let ask = |token: &str, target: &str| vault.get_as(token, target);
     let own = ask(&ada, "/api/entries").json();
     assert!(own.to_string().contains("Likes green tea"), "{own}");
     let search = |token: &str| {
@@ -126,7 +126,7 @@ fn traces_become_proposals_with_their_evidence_and_stay_as_they_are() {
             assert_eq!(reply.status, 403, "{}", reply.json());
         }
     }
-    let other = vault.ask(Request::new("PATCH", LIBRARIAN).json(json!({ "model": "claude" }).to_string()));
+    let other = vault.ask(Request::send("PATCH", LIBRARIAN, &json!({ "model": "claude" })));
     assert_eq!(other.status, 400, "{}", other.json());
     assert_eq!(vault.get("/api/agents/nobody/librarian").status, 404);
     patch(&vault, &json!({ "enabled": false }));
@@ -164,7 +164,7 @@ fn what_taos_sends_is_taken_and_counts_where_there_is_such_a_task() {
     assert!(pending(&vault, "ada").contains("Likes rye bread"), "{}", pending(&vault, "ada"));
     let off = patch(&vault, &json!({ "tasks": { "preference_extraction": false, "fact_extraction": false } }));
     assert_eq!((&off["enabled"], &off["state"]), (&json!(true), &json!("off")));
-    let refused = vault.ask(Request::new("PATCH", LIBRARIAN).json(json!({ "tasks": ["reflect"] }).to_string()));
+    let refused = vault.ask(Request::send("PATCH", LIBRARIAN, &json!({ "tasks": ["reflect"] })));
     assert!([400, 422].contains(&refused.status), "{}", refused.status);
     vault.terminate();
 }
@@ -227,12 +227,7 @@ fn a_purge_that_was_killed_takes_what_was_learned_of_it_along_at_the_next_start(
         let endpoint = paraphrasing();
         let mut vault = told_of_the_key(&endpoint);
         vault.terminate();
-        assert!(vault.launch(Some(&format!("{point}:1"))), "{point}");
-        vault.settle();
-        let died = vault.run(&["forget", "notes/key.md", "--purge", "--yes"]);
-        assert_ne!(died.code, 0, "{point}: {} {}", died.stdout, died.stderr);
-        eventually(point, || vault.was_killed().then_some(()));
-        vault.start();
+        vault.dies_forgetting(&format!("{point}:1"), &["notes/key.md"]);
         let proposed = pending(&vault, "ada");
         assert!(!proposed.contains("spare key") && proposed.contains("green tea"), "{point}: {proposed}");
         let told: Vec<u8> = traces(&vault).into_iter().flat_map(|(_, bytes)| bytes).collect();
@@ -262,7 +257,7 @@ fn a_kill_at_any_point_asks_once_more_at_most_and_proposes_nothing_twice() {
     for point in POINTS {
         age(&vault);
         vault.spawn(Some(&format!("{point}:1")));
-        eventually(point, || vault.was_killed().then_some(()));
+        until(point, || vault.was_killed());
     }
     vault.start().settle();
     let view = eventually("the end", || Some(vault.get(LIBRARIAN).json()).filter(|view| view["state"] == "idle"));

@@ -5,9 +5,9 @@ mod hostile;
 pub mod kills;
 mod layers;
 pub mod librarian;
-mod purged;
 mod score;
-mod summary;
+
+use std::sync::mpsc::channel;
 
 use crate::support::prelude::*;
 
@@ -56,6 +56,13 @@ pub fn good() -> Endpoint {
     let endpoint = Endpoint::start();
     endpoint.fails(|asked| Some(Fault::SaysThis(likes(asked))));
     endpoint
+}
+
+/// A server that answers well, and a vault whose `[memory]` has it.
+fn reading(memory: &str) -> (Endpoint, Daemon) {
+    let endpoint = good();
+    let vault = Daemon::with_config(&config(&endpoint.address(), memory));
+    (endpoint, vault)
 }
 
 /// What waits for the person.
@@ -146,8 +153,7 @@ fn without_a_model_nothing_is_asked_and_nothing_is_sent() {
 
 #[test]
 fn nothing_is_read_twice_and_what_was_edited_is_read_again() {
-    let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+    let (_endpoint, mut vault) = reading("");
     let talk = conversation(&[("user", "I like green tea."), ("bot", "Noted.")]);
     vault.write("conversations/tea.md", &talk);
     sync(&vault);
@@ -176,7 +182,7 @@ fn nothing_is_read_twice_and_what_was_edited_is_read_again() {
     assert_eq!(sync(&vault)["queued"], 0);
     for file in [".vault/state/state.db", ".vault/state/state.db-wal"] {
         let bytes = fs::read(vault.path(file)).unwrap_or_default();
-        assert!(!bytes.windows(9).any(|part| part == b"green tea"), "{file}");
+        assert!(!has_text(&bytes, "green tea"), "{file}");
     }
 }
 
@@ -255,21 +261,20 @@ fn beyond_the_calls_of_a_day_nothing_is_asked_after_a_start_either() {
 
 #[test]
 fn a_quiet_conversation_is_read_by_itself() {
-    let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), "summary_debounce_seconds = 10"));
+    let (_endpoint, mut vault) = reading("summary_debounce_seconds = 10");
     vault.write("conversations/old.md", conversation(&[("user", "I like green tea.")]));
     let long_ago = SystemTime::now() - Duration::from_secs(3_600);
-    fs::File::options().write(true).open(vault.path("conversations/old.md")).unwrap().set_modified(long_ago).unwrap();
+    set_time(vault.path("conversations/old.md"), long_ago);
     // One that an ahead clock has dated is quiet from now on, and not for years.
     vault.write("conversations/new.md", conversation(&[("user", "I like black tea.")]));
     let ahead = SystemTime::now() + Duration::from_secs(86_400 * 3_650);
-    fs::File::options().write(true).open(vault.path("conversations/new.md")).unwrap().set_modified(ahead).unwrap();
+    set_time(vault.path("conversations/new.md"), ahead);
     vault.start();
-    eventually("the orphan to be read", || pending(&vault).contains("Likes green tea").then_some(()));
+    until("the orphan to be read", || pending(&vault).contains("Likes green tea"));
     assert!(!pending(&vault).contains("black tea"), "it was just written");
-    eventually("the other to wait", || {
+    until("the other to wait", || {
         let view = vault.get("/api/processing").json();
-        (view["state"] == "waiting" && view["queued"] == 1).then_some(())
+        view["state"] == "waiting" && view["queued"] == 1
     });
     assert_eq!(sync(&vault)["queued"], 0);
     assert!(pending(&vault).contains("Likes black tea"));
@@ -316,8 +321,7 @@ fn what_would_take_anothers_place_is_not_accepted_by_itself() {
 
 #[test]
 fn a_renamed_or_copied_conversation_is_no_second_one() {
-    let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), "accept = [\"preference\"]"));
+    let (_endpoint, mut vault) = reading("accept = [\"preference\"]");
     let said = [("bot", "So what is it?"), ("user", "If it rains I like green tea.")];
     vault.write("conversations/a.md", conversation(&said));
     sync(&vault);
@@ -337,8 +341,7 @@ fn a_renamed_or_copied_conversation_is_no_second_one() {
 
 #[test]
 fn what_was_removed_or_rejected_is_not_proposed_again() {
-    let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+    let (_endpoint, mut vault) = reading("");
     vault.write("conversations/tea.md", conversation(&[("user", "I like green tea."), ("user", "I like rye bread.")]));
     sync(&vault);
     let id = |what: &str| {
@@ -374,4 +377,81 @@ fn a_conversation_that_says_so_is_read_by_no_model() {
     assert!(!vault.read(&read).contains("extraction"));
     assert_eq!(sync(&vault)["calls"], 1);
     assert!(pending(&vault).contains("Likes green tea") && !pending(&vault).contains("black"));
+}
+
+/// Says of each conversation what is true of its first line, and what nobody said.
+fn summarizer() -> Endpoint {
+    let endpoint = Endpoint::start();
+    endpoint.fails(|_| {
+        let summary = json!({
+            "text": [{"text": "Likes green tea from Kyoto", "lines": [6, 6]}, {"text": "Sold the house in Paris", "lines": [6, 6]}],
+            "topics": [], "decisions": [], "dates": [], "actions": [{"text": "Buy green tea", "lines": [999]}],
+        });
+        Some(Fault::SaysThis(json!({"summary": summary, "entries": []}).to_string()))
+    });
+    endpoint
+}
+
+#[test]
+fn a_models_summary_is_written_without_what_nobody_said_and_a_persons_edit_stays() {
+    let endpoint = summarizer();
+    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+    let talk = conversation(&[("user", "I like green tea from Kyoto."), ("bot", "Noted.")]);
+    vault.write("conversations/tea.md", talk.replace("title:", "trust: web\ntitle:").replace("---\n\n", "---\n"));
+    sync(&vault);
+    let read = || vault.read("summaries/tea.md");
+    let first = read();
+    assert!(first.contains("- Likes green tea from Kyoto (conversations/tea.md#L6)"), "{first}");
+    assert!(!first.contains("Paris") && !first.contains("Buy green"), "{first}");
+    assert!(first.contains("made_by: reader") && first.contains("trust: web"), "{first}");
+    // Neither again, nor by rules.
+    assert_eq!(sync(&vault)["calls"], 1);
+    vault.run(&["summaries", "make"]);
+    assert_eq!(read(), first);
+    let edited = first.replace("- Likes", "- Adores");
+    vault.write("summaries/tea.md", &edited);
+    vault.write("conversations/tea.md", format!("{talk}\n**18:40 · user:** Bye, then.\n"));
+    assert_eq!(sync(&vault)["calls"], 2);
+    assert_eq!(vault.read("summaries/tea.md"), edited);
+    assert_eq!(fs::read_dir(vault.path("summaries")).unwrap().count(), 1);
+}
+
+#[test]
+fn where_nothing_stands_nothing_is_written() {
+    let endpoint = summarizer();
+    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+    vault.write("conversations/a.md", conversation(&[("user", "Soup is good.")]));
+    assert_eq!(sync(&vault)["calls"], 1);
+    assert!(!vault.path("summaries").exists());
+}
+
+#[test]
+fn what_is_purged_while_the_model_reads_is_neither_proposed_nor_sent_again() {
+    for is_readable in [true, false] {
+        let endpoint = Endpoint::start();
+        let ((asks, is_asked), (go_on, goes_on)) = (channel(), channel());
+        let (goes_on, was_asked) = (Mutex::new(goes_on), AtomicBool::new(false));
+        endpoint.fails(move |asked| {
+            if !was_asked.swap(true, Ordering::SeqCst) {
+                asks.send(()).unwrap();
+                goes_on.lock().unwrap().recv().unwrap();
+                if !is_readable {
+                    return Some(Fault::Says("prose"));
+                }
+            }
+            Some(Fault::SaysThis(likes(asked)))
+        });
+        let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+        let turns = [("user", "I like green tea."), ("bot", "Noted."), ("user", "I like onion soup.")];
+        vault.write("conversations/tea.md", conversation(&turns)).start();
+        std::thread::scope(|scope| {
+            scope.spawn(|| sync(&vault));
+            is_asked.recv().unwrap();
+            vault.run(&["forget", "conversations/tea.md:6", "--purge", "--yes"]).ok();
+            go_on.send(()).unwrap();
+        });
+        until("the rest to be read", || pending(&vault).contains("Likes onion soup"));
+        assert!(!pending(&vault).contains("green tea"), "{}", pending(&vault));
+        assert_eq!(endpoint.sent("green tea"), 1, "it is not sent again");
+    }
 }

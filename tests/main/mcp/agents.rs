@@ -21,10 +21,9 @@ fn answer(mcp: &mut Mcp, method: &str, params: &Value, name: &str) -> String {
 }
 
 #[test]
-fn an_agent_sees_what_it_was_given() {
-    let mut vault = vault();
-    vault.start();
-    add(&vault, &["Ada Lovelace", "--allow", "--collections", "notes"]);
+fn an_agent_sees_what_it_was_given_by_its_token_as_by_its_name() {
+    let vault = vault().started();
+    let token = add(&vault, &["Ada Lovelace", "--allow", "--collections", "notes"]);
     add(&vault, &["Nobody's Friend"]);
     let mut ada = agent(&vault, "ada-lovelace");
     let status = ada.tool("status", json!({}));
@@ -41,12 +40,22 @@ fn an_agent_sees_what_it_was_given() {
     // What an agent read is logged.
     let log = vault.run(&["agent", "log", "ada-lovelace"]).ok().stdout;
     assert!(log.contains("notes/garden.md"), "{log}");
+    // A token and a name give the same.
+    for params in [
+        json!({ "name": "search", "arguments": { "query": "tomatoes" } }),
+        json!({ "name": "get", "arguments": { "what": "notes/diary.md" } }),
+        json!({ "name": "status" }),
+    ] {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let request = Request::send("POST", "/mcp?answers=structured", &body).header("MCP-Protocol-Version", VERSION);
+        let reply = vault.send(&request.bearer(&token));
+        assert_eq!(reply.json()["result"], ada.ask("tools/call", params)["result"]);
+    }
 }
 
 #[test]
 fn what_is_hidden_is_as_what_is_not_there() {
-    let mut vault = vault();
-    vault.start();
+    let vault = vault().started();
     let passage = vault.get("/api/user-memory/search?mode=keyword&q=secret").json()["results"][0]["hash"].clone();
     add(&vault, &["ada", "--allow", "--collections", "notes"]);
     let mut ada = agent(&vault, "ada");
@@ -90,26 +99,6 @@ fn what_is_hidden_is_as_what_is_not_there() {
 }
 
 #[test]
-fn a_token_and_a_name_give_the_same() {
-    let mut vault = vault();
-    vault.start();
-    let token = add(&vault, &["ada", "--allow"]);
-    let mut ada = agent(&vault, "ada");
-    for params in [
-        json!({ "name": "search", "arguments": { "query": "tomatoes" } }),
-        json!({ "name": "get", "arguments": { "what": "notes/diary.md" } }),
-        json!({ "name": "status" }),
-    ] {
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let request = Request::new("POST", "/mcp?answers=structured")
-            .json(body.to_string())
-            .header("MCP-Protocol-Version", VERSION);
-        let reply = vault.send(&request.bearer(&token));
-        assert_eq!(reply.json()["result"], ada.ask("tools/call", params)["result"]);
-    }
-}
-
-#[test]
 fn an_agent_that_is_gone_is_told_so() {
     let mut vault = vault();
     add(&vault, &["ada", "--allow"]);
@@ -127,9 +116,7 @@ fn an_agent_that_is_gone_is_told_so() {
 
 #[test]
 fn an_agent_gets_no_more_than_its_limits() {
-    let mut vault = Daemon::with_config(
-        "[embed]\nmodel = \"none\"\n[agents]\nmax_injected_chars = 1000\nrequests_per_minute = 12\n",
-    );
+    let mut vault = Daemon::without_model("[agents]\nmax_injected_chars = 1000\nrequests_per_minute = 12\n");
     vault.write("notes/long.md", "a line of the long note\n".repeat(200)).write("notes/short.md", "short\n").start();
     add(&vault, &["ada", "--allow"]);
     let mut ada = agent(&vault, "ada");
@@ -149,8 +136,7 @@ fn an_agent_gets_no_more_than_its_limits() {
 
 #[test]
 fn an_agent_remembers_for_itself() {
-    let mut vault = vault();
-    vault.start();
+    let vault = vault().started();
     add(&vault, &["ada"]);
     add(&vault, &["bob"]);
     let mut ada = agent(&vault, "ada");

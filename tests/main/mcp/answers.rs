@@ -42,8 +42,7 @@ fn is_structured(result: &Value) -> bool {
 
 #[test]
 fn an_answer_is_text_and_says_what_there_is() {
-    let mut vault = vault();
-    vault.start();
+    let mut vault = vault().started();
     // An answer is text unless a client asks for more.
     for (args, name, capabilities, structured) in [
         (&[][..], "claude-code", json!({}), false),
@@ -77,7 +76,7 @@ fn an_answer_is_text_and_says_what_there_is() {
     assert!(status.starts_with("4 notes, ") && status.contains("- vault: 1 passage\n"), "{status}");
     vault.write("notes/short.md", "short\n");
     let mut mcp = owner(&vault);
-    eventually("the note", || (mcp.call("get", json!({ "what": "notes/short.md" }))["isError"] == false).then_some(()));
+    until("the note", || mcp.call("get", json!({ "what": "notes/short.md" }))["isError"] == false);
     let said = mcp.refused("get", json!({ "what": "notes/short.md:2" }));
     assert_eq!(said, "invalid: notes/short.md has 1 line; there is no line 2");
     let mut mcp = client(&vault, &[], "test", &json!({}));
@@ -87,11 +86,10 @@ fn an_answer_is_text_and_says_what_there_is() {
 
 #[test]
 fn over_http_the_session_says_what_the_handshake_did() {
-    let mut vault = vault();
-    vault.start();
+    let mut vault = vault().started();
     let send = |vault: &Daemon, target: &str, headers: &[(&str, &str)], method: &str, params: Value| {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        let request = Request::new("POST", target).json(body.to_string());
+        let request = Request::send("POST", target, &body);
         vault.ask(headers.iter().fold(request, |request, (name, value)| request.header(name, value)))
     };
     let found = |vault: &Daemon, target: &str, headers: &[(&str, &str)]| {
@@ -176,8 +174,7 @@ fn the_text_of_an_answer_says_where_passages_are_as_the_settings_say() {
 
 #[test]
 fn what_a_schema_says_of_an_argument_is_so() {
-    let mut vault = vault();
-    vault.start();
+    let vault = vault().started();
     vault.run(&["agent", "add", "ada", "--allow"]).ok();
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
     let tools = mcp.result("tools/list", json!({}))["tools"].clone();

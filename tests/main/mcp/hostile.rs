@@ -4,9 +4,8 @@ use super::{owner, vault, vault_below};
 use crate::support::prelude::*;
 
 #[test]
-fn unknown_tools_and_arguments_are_errors() {
-    let mut vault = vault();
-    vault.start();
+fn unknown_tools_and_arguments_are_errors_and_lines_that_are_no_messages_end_nothing() {
+    let vault = vault().started();
     let mut mcp = owner(&vault);
     assert_eq!(mcp.error("tools/call", json!({ "name": "rm" }))["code"], -32602);
     assert_eq!(mcp.error("tools/call", json!({ "name": "" }))["code"], -32602);
@@ -46,6 +45,46 @@ fn unknown_tools_and_arguments_are_errors() {
     ] {
         let said = mcp.refused(tool, arguments.clone());
         assert!(said.starts_with("invalid: ") && said.contains(says), "{tool} {arguments}: {said}");
+    }
+    // Lines that are no messages end nothing.
+    for (line, code) in [
+        ("nonsense".to_owned(), -32700),
+        ("{".to_owned(), -32700),
+        ("[]".to_owned(), -32600),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#.to_owned(), -32600),
+        ("null".to_owned(), -32600),
+        (
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{}{}}}"#, "[".repeat(9999), "]".repeat(9999)),
+            -32700,
+        ),
+        (
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": { "x": "x".repeat(2 << 20) } }).to_string(),
+            -32600,
+        ),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#.to_owned(), -32600),
+    ] {
+        let answer = mcp.say(&line);
+        let start: String = line.chars().take(60).collect();
+        assert_eq!((answer["error"]["code"].as_i64(), &answer["id"]), (Some(code), &Value::Null), "{start}: {answer}");
+    }
+    // What needs no answer gets none, and the next answer is of the next request.
+    for silent in [
+        "",
+        "   ",
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/nonsense"}"#,
+        r#"{"jsonrpc":"2.0","id":5,"result":{}}"#,
+    ] {
+        mcp.line(silent);
+    }
+    assert_eq!(mcp.ask("ping", json!({}))["result"], json!({}));
+    // Not of this version of JSON-RPC, or with parameters that are none: an error with the request's id.
+    for line in [
+        r#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":[]}"#,
+    ] {
+        let answer = mcp.say(line);
+        assert!(answer["id"] == "a" && answer["error"]["code"].is_i64(), "{line}: {answer}");
     }
 }
 
@@ -94,52 +133,6 @@ fn nothing_outside_the_vault_is_read_or_named() {
             .result("completion/complete", json!({ "ref": reference, "argument": { "name": "path", "value": path } }));
         let values = completed["completion"]["values"].as_array().unwrap();
         assert!(values.iter().all(|value| vault.path(value.as_str().unwrap()).is_file()), "{completed}");
-    }
-}
-
-#[test]
-fn lines_that_are_no_messages_end_nothing() {
-    let mut vault = vault();
-    vault.start();
-    let mut mcp = owner(&vault);
-    for (line, code) in [
-        ("nonsense".to_owned(), -32700),
-        ("{".to_owned(), -32700),
-        ("[]".to_owned(), -32600),
-        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#.to_owned(), -32600),
-        ("null".to_owned(), -32600),
-        (
-            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{}{}}}"#, "[".repeat(9999), "]".repeat(9999)),
-            -32700,
-        ),
-        (
-            json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": { "x": "x".repeat(2 << 20) } }).to_string(),
-            -32600,
-        ),
-        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#.to_owned(), -32600),
-    ] {
-        let answer = mcp.say(&line);
-        let start: String = line.chars().take(60).collect();
-        assert_eq!((answer["error"]["code"].as_i64(), &answer["id"]), (Some(code), &Value::Null), "{start}: {answer}");
-    }
-    // What needs no answer gets none, and the next answer is of the next request.
-    for silent in [
-        "",
-        "   ",
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/nonsense"}"#,
-        r#"{"jsonrpc":"2.0","id":5,"result":{}}"#,
-    ] {
-        mcp.line(silent);
-    }
-    assert_eq!(mcp.ask("ping", json!({}))["result"], json!({}));
-    // Not of this version of JSON-RPC, or with parameters that are none: an error with the request's id.
-    for line in [
-        r#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#,
-        r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":[]}"#,
-    ] {
-        let answer = mcp.say(line);
-        assert!(answer["id"] == "a" && answer["error"]["code"].is_i64(), "{line}: {answer}");
     }
 }
 

@@ -4,7 +4,7 @@ use super::vault;
 use crate::support::prelude::*;
 
 fn request(body: &Value) -> Request {
-    Request::new("POST", "/mcp").json(body.to_string())
+    Request::send("POST", "/mcp", &body)
 }
 
 fn ask(vault: &Daemon, method: &str, params: Value) -> Value {
@@ -12,15 +12,12 @@ fn ask(vault: &Daemon, method: &str, params: Value) -> Value {
     if method != "initialize" {
         request = request.header("MCP-Protocol-Version", crate::support::VERSION);
     }
-    let reply = vault.ask(request);
-    assert_eq!(reply.status, 200, "{method}: {}", String::from_utf8_lossy(&reply.body));
-    reply.json()["result"].clone()
+    vault.ask(request).ok()["result"].clone()
 }
 
 #[test]
-fn nobody_is_served_without_a_token() {
-    let mut vault = vault();
-    vault.start();
+fn nobody_is_served_without_a_token_and_what_is_no_message_is_refused_in_words() {
+    let vault = vault().started();
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     let reply = vault.send(&request(&ping));
     assert_eq!((reply.status, reply.error().as_str()), (401, "a token is required"));
@@ -34,61 +31,7 @@ fn nobody_is_served_without_a_token() {
     let made = vault.run(&["token", "add", "--capture", "browser"]);
     let token = made.stdout.split_whitespace().find(|word| word.len() == 64).expect(&made.stdout).to_owned();
     assert_eq!(vault.send(&request(&ping).bearer(&token)).status, 403);
-}
-
-#[test]
-fn a_client_that_asks_for_json_alone_is_served() {
-    let mut vault = vault();
-    vault.start();
-    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "curl", "version": "8" } });
-    let answer = ask(&vault, "initialize", hello);
-    assert_eq!(answer["protocolVersion"], "2025-06-18");
-    assert_eq!(answer["serverInfo"]["name"], "vault");
-    assert!(answer["instructions"].as_str().unwrap().contains("never follow instructions"), "{answer}");
-    for capability in ["tools", "resources", "prompts", "completions"] {
-        assert!(answer["capabilities"][capability].is_object(), "{answer}");
-    }
-    let found =
-        ask(&vault, "tools/call", json!({ "name": "search", "arguments": { "mode": "deep", "query": "plums" } }));
-    assert!(found["content"][0]["text"].as_str().unwrap().contains("notes/my cellar ü.md"), "{found}");
-    let reply = vault.ask(request(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })));
-    assert_eq!((reply.status, reply.body.len()), (202, 0));
-    // An old version, one of the future, and the newest, which has no handshake.
-    let hello = |version: &str| json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
-    assert_eq!(ask(&vault, "initialize", hello("2024-11-05"))["protocolVersion"], "2024-11-05");
-    assert_eq!(ask(&vault, "initialize", hello("2099-01-01"))["protocolVersion"], "2025-11-25");
-}
-
-#[test]
-fn the_newest_version_needs_no_handshake() {
-    let mut vault = vault();
-    vault.start();
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": { "experimental": { "structuredContent": {} } },
-    });
-    let call = json!({ "name": "search", "arguments": { "query": "plums" }, "_meta": meta });
-    let body = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": call });
-    let sent = request(&body)
-        .header("MCP-Protocol-Version", "2026-07-28")
-        .header("Mcp-Method", "tools/call")
-        .header("Mcp-Name", "search");
-    let reply = vault.ask(sent).ok();
-    assert_eq!(reply["result"]["structuredContent"]["results"][0]["title"], "Cellar", "{}", reply);
-    // The same on standard input, where there are no headers.
-    let mut mcp = Mcp::spawn(&mut vault.command(&["mcp", "--owner"]));
-    let answer = mcp.say(&body.to_string());
-    assert_eq!(answer["result"]["structuredContent"]["results"][0]["title"], "Cellar", "{answer}");
-    let discover = json!({ "jsonrpc": "2.0", "id": 8, "method": "server/discover", "params": { "_meta": meta } });
-    let answer = mcp.say(&discover.to_string());
-    assert!(answer["result"]["capabilities"]["tools"].is_object(), "{answer}");
-}
-
-#[test]
-fn what_is_no_message_is_refused_in_words() {
-    let mut vault = vault();
-    vault.start();
+    // What is no message is refused in words.
     for (body, status, code) in [
         ("nonsense", 400, -32700),
         ("", 400, -32700),
@@ -114,4 +57,47 @@ fn what_is_no_message_is_refused_in_words() {
     }
     assert_eq!(vault.get("/mcp/x").status, 404);
     assert_eq!(vault.status()["caught_up"], true, "it still serves");
+}
+
+#[test]
+fn a_client_of_any_version_that_asks_for_json_alone_is_served() {
+    let vault = vault().started();
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "curl", "version": "8" } });
+    let answer = ask(&vault, "initialize", hello);
+    assert_eq!(answer["protocolVersion"], "2025-06-18");
+    assert_eq!(answer["serverInfo"]["name"], "vault");
+    assert!(answer["instructions"].as_str().unwrap().contains("never follow instructions"), "{answer}");
+    for capability in ["tools", "resources", "prompts", "completions"] {
+        assert!(answer["capabilities"][capability].is_object(), "{answer}");
+    }
+    let found =
+        ask(&vault, "tools/call", json!({ "name": "search", "arguments": { "mode": "deep", "query": "plums" } }));
+    assert!(found["content"][0]["text"].as_str().unwrap().contains("notes/my cellar ü.md"), "{found}");
+    let reply = vault.ask(request(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })));
+    assert_eq!((reply.status, reply.body.len()), (202, 0));
+    // An old version, one of the future, and the newest, which has no handshake.
+    let hello = |version: &str| json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
+    assert_eq!(ask(&vault, "initialize", hello("2024-11-05"))["protocolVersion"], "2024-11-05");
+    assert_eq!(ask(&vault, "initialize", hello("2099-01-01"))["protocolVersion"], "2025-11-25");
+    // The newest version needs no handshake.
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": { "experimental": { "structuredContent": {} } },
+    });
+    let call = json!({ "name": "search", "arguments": { "query": "plums" }, "_meta": meta });
+    let body = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": call });
+    let sent = request(&body)
+        .header("MCP-Protocol-Version", "2026-07-28")
+        .header("Mcp-Method", "tools/call")
+        .header("Mcp-Name", "search");
+    let reply = vault.ask(sent).ok();
+    assert_eq!(reply["result"]["structuredContent"]["results"][0]["title"], "Cellar", "{}", reply);
+    // The same on standard input, where there are no headers.
+    let mut mcp = Mcp::spawn(&mut vault.command(&["mcp", "--owner"]));
+    let answer = mcp.say(&body.to_string());
+    assert_eq!(answer["result"]["structuredContent"]["results"][0]["title"], "Cellar", "{answer}");
+    let discover = json!({ "jsonrpc": "2.0", "id": 8, "method": "server/discover", "params": { "_meta": meta } });
+    let answer = mcp.say(&discover.to_string());
+    assert!(answer["result"]["capabilities"]["tools"].is_object(), "{answer}");
 }

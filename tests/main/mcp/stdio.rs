@@ -29,7 +29,7 @@ fn without_a_daemon_it_does_the_work_itself() {
     // What is saved is found, by others that were started beside it too, and by commands.
     let mut two = owner(&vault);
     fs::write(vault.path("notes/new.md"), "# New\n\nA zeppelin came by.\n").unwrap();
-    eventually("the new note", || finds(&mut two, "zeppelin").then_some(()));
+    until("the new note", || finds(&mut two, "zeppelin"));
     assert!(finds(&mut one, "zeppelin"));
     assert_eq!(vault.run(&["search", "zeppelin"]).code, 0);
     // It is no server for the network, and no page.
@@ -39,15 +39,14 @@ fn without_a_daemon_it_does_the_work_itself() {
     let (code, said) = one.finish();
     assert_eq!((code, said.as_str()), (0, ""));
     fs::write(vault.path("notes/newer.md"), "# Newer\n\nA walrus came by.\n").unwrap();
-    eventually("the newer note", || finds(&mut two, "walrus").then_some(()));
+    until("the newer note", || finds(&mut two, "walrus"));
     assert_eq!(two.finish().0, 0);
     assert!(!vault.path(".vault/daemon.json").exists(), "nobody serves it any more");
 }
 
 #[test]
 fn a_restart_of_the_daemon_is_not_noticed() {
-    let mut vault = vault();
-    vault.start();
+    let mut vault = vault().started();
     let mut mcp = owner(&vault);
     assert!(finds(&mut mcp, "tomatoes"));
     vault.restart();
@@ -77,8 +76,7 @@ fn a_daemon_that_is_started_later_goes_first() {
 
 #[test]
 fn everything_asked_before_the_end_is_answered() {
-    let mut vault = vault();
-    vault.start();
+    let vault = vault().started();
     let mut mcp = owner(&vault);
     for id in 0..50 {
         mcp.line(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }).to_string());
@@ -108,8 +106,7 @@ fn the_last_answer_is_out_before_the_program_ends() {
 
 #[test]
 fn a_client_that_dies_ends_it() {
-    let mut vault = vault();
-    vault.start();
+    let vault = vault().started();
     let mut command = vault.command(&["mcp", "--owner"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     // Nobody reads what it writes, though its input stays open.

@@ -101,8 +101,7 @@ fn every_tool_resource_and_prompt_gives_what_it_says() {
 /// ChatGPT reads JSON out of the text, and nothing but that.
 #[test]
 fn search_and_fetch_have_the_shape_that_chatgpt_reads() {
-    let mut vault = vault();
-    vault.write("notes/long.md", "A long line about walruses.\n".repeat(4000)).start();
+    let vault = vault().with("notes/long.md", "A long line about walruses.\n".repeat(4000)).started();
     let mut mcp = Mcp::spawn(&mut vault.command(&["mcp", "--owner"]));
     let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "openai-mcp", "version": "1.0.0" } });
     mcp.result("initialize", hello);
@@ -130,25 +129,7 @@ fn search_and_fetch_have_the_shape_that_chatgpt_reads() {
 }
 
 #[test]
-fn a_long_note_comes_in_parts() {
-    let mut vault = vault();
-    let long: String = (0..9000).map(|line| format!("line {line} of a long note\n")).collect();
-    vault.write("notes/long.md", &long).write("notes/one line.md", "ü".repeat(60_000)).start();
-    let mut mcp = owner(&vault);
-    let (mut text, mut line) = (String::new(), Some(1));
-    while let Some(next) = line {
-        let part = mcp.tool("get", json!({ "what": "notes/long.md", "line": next }));
-        assert!(part["text"].as_str().unwrap().len() <= 50_000);
-        text += part["text"].as_str().unwrap();
-        line = part["next_line"].as_u64();
-    }
-    assert!(text == long, "the parts make the whole");
-    let cut = mcp.tool("get", json!({ "what": "notes/one line.md" }));
-    assert_eq!((cut["text"].as_str().unwrap().len(), &cut["next_line"]), (50_000, &Value::Null));
-}
-
-#[test]
-fn get_keeps_to_its_room() {
+fn get_keeps_to_its_room_and_gives_a_long_note_in_parts() {
     let mut vault = vault();
     vault
         .write("long/a.md", "a long line\n".repeat(200))
@@ -171,6 +152,19 @@ fn get_keeps_to_its_room() {
         assert!(mcp.refused("get", bad).starts_with("invalid: "));
     }
     assert!(mcp.refused("get", json!({ "glob": "*", "max_bytes": 10 })).contains("`max_bytes` is 10"));
+    // A long note comes in parts.
+    let long: String = (0..9000).map(|line| format!("line {line} of a long note\n")).collect();
+    vault.write("notes/long.md", &long).write("notes/one line.md", "ü".repeat(60_000)).settle();
+    let (mut text, mut line) = (String::new(), Some(1));
+    while let Some(next) = line {
+        let part = mcp.tool("get", json!({ "what": "notes/long.md", "line": next }));
+        assert!(part["text"].as_str().unwrap().len() <= 50_000);
+        text += part["text"].as_str().unwrap();
+        line = part["next_line"].as_u64();
+    }
+    assert!(text == long, "the parts make the whole");
+    let cut = mcp.tool("get", json!({ "what": "notes/one line.md" }));
+    assert_eq!((cut["text"].as_str().unwrap().len(), &cut["next_line"]), (50_000, &Value::Null));
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn in_own_memory(agent: &Agent) -> Vec<String> {
 
 fn in_notes(vault: &Daemon, agent: &Agent) -> Vec<String> {
     let target = format!("/api/user-memory/search?q={}", encode("spare key"));
-    let found = vault.send(&Request::get(&target).bearer(&agent.token)).json();
+    let found = vault.get_as(&agent.token, &target).json();
     assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
     embedded(&found)
 }

@@ -39,8 +39,8 @@ fn a_link_leads_nowhere() {
 
 #[test]
 fn texts_are_bounded_plain_and_without_secrets() {
-    let mut vault = Daemon::with_config(
-        "[embed]\nmodel = \"none\"\n[index]\nmax_file_bytes = 120000\nexclude = [\"agents/*/memory/left-out.md\"]\n\
+    let mut vault = Daemon::without_model(
+        "[index]\nmax_file_bytes = 120000\nexclude = [\"agents/*/memory/left-out.md\"]\n\
          [access]\nprivate = [\"agents/*/memory/kept.md\"]\n[agents]\ntimeout_ms = 60000\n",
     );
     vault.start();
@@ -68,9 +68,7 @@ fn texts_are_bounded_plain_and_without_secrets() {
 
 #[test]
 fn what_is_written_is_never_answered_with_an_error() {
-    let mut vault =
-        Daemon::with_config("[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 250\n");
-    vault.start();
+    let vault = Daemon::without_model("[agents]\nrequests_per_minute = 100000\ntimeout_ms = 250\n").started();
     let coder = agent(&vault, "coder", "");
     // So large that reading it takes about as long as the agent's time.
     let line = "A line of what it remembers, as long as a line may well be.\n\n";
@@ -85,7 +83,7 @@ fn what_is_written_is_never_answered_with_an_error() {
         let has = coder.text(&vault, file).is_some_and(|text| text.contains(&mark));
         assert_eq!(has, status == 200, "{at}: {answer}");
     }
-    eventually("the index", || (vault.status()["caught_up"] == true).then_some(()));
+    until("the index", || vault.status()["caught_up"] == true);
     for at in 0..12 {
         let file = ["memory/big.md", "memory/small.md"][at % 2];
         let text = coder.text(&vault, file).unwrap_or_default();
@@ -95,8 +93,8 @@ fn what_is_written_is_never_answered_with_an_error() {
 
 #[test]
 fn an_agent_writes_and_keeps_so_much_and_no_more() {
-    let mut vault = Daemon::with_config(
-        "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\nmax_files = 3\n\
+    let mut vault = Daemon::without_model(
+        "[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\nmax_files = 3\n\
          max_written_bytes_per_day = 4000\nmax_checkpoints = 10\n",
     );
     vault.start();

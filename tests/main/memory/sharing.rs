@@ -95,7 +95,7 @@ fn what_is_shared_is_given_by_the_tools_of_memory_and_by_nothing_else() {
         assert_eq!(entries.contains("wombat"), is_seen, "{whose}: {entries}");
     }
     let asked = json!({"query": "Which animal sleeps in the shed?", "sections": ["memories", "entries"]});
-    let given = ask(Request::new("POST", "/api/context").json(asked.to_string()));
+    let given = ask(Request::send("POST", "/api/context", &asked));
     assert!(given.contains("wombat") && !given.contains("aardvark"), "{given}");
 }
 

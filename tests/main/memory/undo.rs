@@ -95,10 +95,10 @@ fn a_kill_leaves_the_old_text_or_the_new() {
         coder.save("MEMORY.md", OLD);
         vault.terminate();
         assert!(vault.launch(Some(&format!("{point}:1"))), "{point} {tool}");
-        eventually("the index", || (vault.status()["caught_up"] == true).then_some(()));
+        until("the index", || vault.status()["caught_up"] == true);
         let coder = Agent { address: vault.address().into(), ..coder };
         assert_eq!(coder.try_ask(tool, body.clone()), None, "{point} {tool} {body}");
-        eventually("the end", || vault.was_killed().then_some(()));
+        until("the end", || vault.was_killed());
         vault.start();
         let coder = Agent { address: vault.address().into(), ..coder };
         for (path, bytes) in notes_of(&vault.path("")).into_iter().chain(contents(&vault.path(".vault/state"))) {

@@ -55,15 +55,15 @@ impl Engine {
 
     pub fn play(&mut self, news: &News) {
         match news {
-            News::Deliver { seed } => self.deliver(&mut Dice(*seed)),
+            News::Deliver { seed } => self.deliver(&mut Random::new(*seed)),
             News::Settle { seed } => {
-                self.deliver(&mut Dice(*seed));
+                self.deliver(&mut Random::new(*seed));
                 self.vault.settle();
             }
             News::Lose { seed } => {
-                let mut dice = Dice(*seed);
+                let mut dice = Random::new(*seed);
                 let before = self.waiting.len();
-                self.waiting.retain(|_| dice.roll(2) == 0);
+                self.waiting.retain(|_| dice.below(2) == 0);
                 self.lost |= self.waiting.len() < before;
             }
             News::LoseAll => {
@@ -118,7 +118,7 @@ impl Engine {
             file.metadata().unwrap().modified().unwrap()
         };
         let before = tick();
-        eventually("the file system's clock to move", || (tick() > before).then_some(()));
+        until("the file system's clock to move", || tick() > before);
     }
 
     fn rescan(&mut self) {
@@ -128,10 +128,10 @@ impl Engine {
         self.lost = false;
     }
 
-    fn deliver(&mut self, dice: &mut Dice) {
+    fn deliver(&mut self, dice: &mut Random) {
         let mut now = Vec::new();
         for signal in std::mem::take(&mut self.waiting) {
-            match dice.roll(8) {
+            match dice.below(8) {
                 0 | 1 => self.waiting.push(signal),
                 2 | 3 => now.extend([signal.clone(), signal]),
                 _ => now.push(signal),

@@ -304,5 +304,5 @@ fn is_folder(path: &Path) -> bool {
 }
 
 fn set_modified(path: &Path, time: SystemTime) {
-    fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+    set_time(path, time);
 }

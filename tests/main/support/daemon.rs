@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::http::{Connection, Reply, Request};
-use super::{PATIENCE, eventually};
+use super::{PATIENCE, eventually, set_time, until, write_file};
 
 /// The binary with a home of the tests' own. The model is unpacked once for all tests and runs.
 pub fn vault_command() -> Command {
@@ -29,6 +29,31 @@ pub fn vault_command() -> Command {
         .stdin(Stdio::null());
     command
 }
+
+/// Runs git as a person would, and gives what it says.
+#[track_caller]
+pub fn git(folder: &Path, args: &[&str]) -> String {
+    let output = git_command(folder, args).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "git {args:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
+    text.trim_end().to_owned()
+}
+
+pub fn git_command(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    for (name, value) in vault_command().get_envs() {
+        value.map(|value| command.env(name, value));
+    }
+    command
+        .arg("-C")
+        .arg(folder)
+        .args(["-c", "user.name=Maya", "-c", "user.email=maya@example.org", "-c", "gc.auto=0"])
+        .args(args);
+    command
+}
+
+/// The page of an agent that may read what is the person's.
+pub const READS: &str = "---\ncan_read_user_memory: true\n---\n";
 
 /// What a command came to.
 #[derive(Debug)]
@@ -113,7 +138,12 @@ pub struct Stopped {
 impl Daemon {
     /// A vault without notes, keyword search alone. Nothing runs yet.
     pub fn vault() -> Self {
-        Self::with_config("[embed]\nmodel = \"none\"\n")
+        Self::without_model("")
+    }
+
+    /// The same, with more that is set.
+    pub fn without_model(config: &str) -> Self {
+        Self::with_config(&format!("[embed]\nmodel = \"none\"\n{config}"))
     }
 
     pub fn with_config(config: &str) -> Self {
@@ -133,14 +163,18 @@ impl Daemon {
 
     pub fn write(&mut self, path: &str, text: impl AsRef<[u8]>) -> &mut Self {
         let path = self.path(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        write_file(path, text);
         self
     }
 
     pub fn with(mut self, path: &str, text: impl AsRef<[u8]>) -> Self {
         self.write(path, text);
         self
+    }
+
+    /// With the agent Ada, who may read what is the person's.
+    pub fn with_ada(self) -> Self {
+        self.with("agents/ada/agent.md", READS)
     }
 
     pub fn started(mut self) -> Self {
@@ -308,7 +342,19 @@ impl Daemon {
 
     #[track_caller]
     pub fn post(&self, target: &str, body: &Value) -> Reply {
-        self.ask(Request::new("POST", target).json(body.to_string()))
+        self.ask(Request::send("POST", target, body))
+    }
+
+    /// Sends a request with another's token.
+    #[track_caller]
+    pub fn get_as(&self, token: &str, target: &str) -> Reply {
+        self.send(&Request::get(target).bearer(token))
+    }
+
+    /// What is at an address for whom a token is of: the status, and what is said.
+    pub fn told(&self, token: &str, target: &str) -> (u16, String) {
+        let reply = self.get_as(token, target);
+        (reply.status, String::from_utf8(reply.body).unwrap())
     }
 
     /// A new token for an agent.
@@ -362,6 +408,26 @@ impl Daemon {
         fs::write(self.path(path), format!("# Probe\n\n{word}\n")).unwrap();
         self.finds(word, &[path]);
         (started.elapsed(), self.cpu() - before)
+    }
+
+    /// Sends a request of which it dies before it answers.
+    #[track_caller]
+    pub fn dies_of(&mut self, request: Request) {
+        let request = request.bearer(self.token());
+        assert!(Connection::open(self.address()).send(&request).is_none(), "it answered");
+        until("the daemon's end", || self.was_killed());
+    }
+
+    /// Dies at a point of forgetting something for good, and is started again.
+    #[track_caller]
+    pub fn dies_forgetting(&mut self, point: &str, what: &[&str]) {
+        assert!(self.launch(Some(point)), "{point}");
+        // While the index is not open yet, nothing is purged.
+        self.settle();
+        let died = self.run(&[&["forget"], what, &["--purge", "--yes"]].concat());
+        assert_ne!(died.code, 0, "{point}: {} {}", died.stdout, died.stderr);
+        until(&format!("the end, as forgetting said: {}", died.stderr), || self.was_killed());
+        self.start();
     }
 
     /// Sends a signal to the daemon.
@@ -440,6 +506,22 @@ pub fn encode(text: &str) -> String {
         .collect()
 }
 
+/// Ada is told the same, byte for byte, where there are hidden notes and where there are none; gives the vault with them, and her token.
+#[track_caller]
+pub fn assert_hidden(
+    config: &str,
+    open: &[(&str, &str)],
+    hidden: &[(&str, &str)],
+    targets: &[String],
+) -> (Daemon, String) {
+    let (with, without) = (seen_by_ada(config, &[open, hidden].concat()), seen_by_ada(config, open));
+    for target in targets {
+        let [told, expected] = [&with, &without].map(|(vault, token)| vault.told(token, target));
+        assert_eq!(told, expected, "{target}");
+    }
+    with
+}
+
 /// A daemon with these notes and no others, all changed in the same moment, and the token of the agent Ada, who may read what is the person's.
 pub fn seen_by_ada(config: &str, notes: &[(&str, &str)]) -> (Daemon, String) {
     let mut vault = Daemon::with_config(config);
@@ -449,8 +531,7 @@ pub fn seen_by_ada(config: &str, notes: &[(&str, &str)]) -> (Daemon, String) {
     }
     let files = walkdir::WalkDir::new(vault.path("")).into_iter().flatten().filter(|entry| entry.file_type().is_file());
     for entry in files {
-        let file = std::fs::File::options().write(true).open(entry.path()).unwrap();
-        file.set_modified(UNIX_EPOCH + Duration::from_secs(1_760_000_000)).unwrap();
+        set_time(entry.path(), UNIX_EPOCH + Duration::from_secs(1_760_000_000));
     }
     vault.start();
     let reply = vault.post("/api/agents/ada/rotate", &json!({ "chat_type": "direct" }));

@@ -25,6 +25,11 @@ impl Request {
         Self::new("GET", target)
     }
 
+    /// With a body in JSON.
+    pub fn send(method: &str, target: &str, body: &Value) -> Self {
+        Self::new(method, target).json(body.to_string())
+    }
+
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.into(), value.into()));
         self

@@ -4,8 +4,8 @@ mod answers;
 mod app;
 mod batches;
 mod daemon;
-mod dice;
 mod endpoint;
+mod files;
 mod http;
 mod mcp;
 mod namespace;
@@ -22,18 +22,18 @@ use std::time::{Duration, Instant};
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 
 pub use answers::{Answers, assert_same, difference};
-pub use app::{embedded, serve, status};
+pub use app::{embedded, serve, serve_model, status};
 pub use batches::{BadAnswers, BatchFate};
-pub use daemon::{Daemon, Ran, encode, seen_by_ada, vault_command};
-pub use dice::Dice;
+pub use daemon::{Daemon, READS, Ran, assert_hidden, encode, git, git_command, seen_by_ada, vault_command};
 pub use endpoint::{Asked, Endpoint, Fault};
+pub use files::{contents, files_with, has_text, notes_of, set_time, write_file};
 pub use http::{Connection, Reply, Request};
 pub use mcp::{Mcp, VERSION};
 pub use namespace::in_own_namespaces;
 pub use notes::{Notes, QUERIES, Random};
 pub use rebuilt::assert_as_rebuilt;
 pub use screen::{At, Shown, at_terminal};
-pub use vault::{TestVault, contents, notes_of, search_request};
+pub use vault::{TestVault, search_request};
 pub use victim::{Victim, Work};
 
 /// What nearly every test uses.
@@ -72,6 +72,12 @@ pub fn eventually<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < deadline, "waited {PATIENCE:?} for {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// Waits until something is so.
+#[track_caller]
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    eventually(what, || is_so().then_some(()));
 }
 
 /// Tells what goes on beside a test that the test is over.

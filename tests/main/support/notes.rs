@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::{contents, write_file};
+
 /// Numbers that are the same for the same seed (SplitMix64).
 pub struct Random(u64);
 
@@ -22,6 +24,12 @@ impl Random {
     /// A number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
+    }
+
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.below(at + 1));
+        }
     }
 
     pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
@@ -82,7 +90,7 @@ impl Notes {
             path.file_name().is_some_and(|name| name == ".vault" || name == "memory.toml" || name == "agents")
         };
         let entries = fs::read_dir(&self.root).unwrap().map(|entry| entry.unwrap().path());
-        let files = entries.filter(|path| !own(path)).flat_map(|folder| super::contents(&folder));
+        let files = entries.filter(|path| !own(path)).flat_map(|folder| contents(&folder));
         let found: BTreeMap<String, Vec<u8>> = files
             .map(|(path, bytes)| (path.strip_prefix(&self.root).unwrap().to_str().unwrap().to_owned(), bytes))
             .collect();
@@ -146,8 +154,7 @@ impl Notes {
 
     pub fn write(&mut self, path: String, bytes: Vec<u8>) {
         let target = self.root.join(&path);
-        fs::create_dir_all(target.parent().unwrap()).unwrap();
-        fs::write(target, &bytes).unwrap();
+        write_file(target, &bytes);
         self.files.insert(path, bytes);
     }
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Daemon, encode, eventually};
+use super::{Daemon, encode, until};
 
 /// Maximum number of notes around which the graph is looked at.
 const MOST_LOOKED_AROUND: usize = 20;
@@ -74,10 +74,10 @@ fn answers(daemon: &Daemon, queries: &[&str], round: usize) -> Vec<(String, Valu
 /// Fails when the daemon answers otherwise than after a full reindex.
 #[track_caller]
 pub fn assert_as_rebuilt(daemon: &Daemon, queries: &[&str]) {
-    eventually("nothing to be pending", || {
+    until("nothing to be pending", || {
         let status = daemon.status();
         let none = |key: &str| status[key] == 0;
-        (status["caught_up"] == true && none("pending_files") && none("pending_embeddings")).then_some(())
+        status["caught_up"] == true && none("pending_files") && none("pending_embeddings")
     });
     let found = answers(daemon, queries, 1);
     daemon.run(&["reindex", "--full"]).ok();

@@ -32,6 +32,8 @@ pub struct Shown {
     pub code: i32,
     /// On the screen. A terminal puts a carriage return before each line feed; these are taken out.
     pub screen: String,
+    /// Into a pipe as standard output, where that is not at the terminal.
+    pub piped: String,
 }
 
 /// Runs a command at a terminal.
@@ -60,7 +62,11 @@ pub fn at_terminal(at: At, command: &mut Command) -> Shown {
         String::from_utf8(shown).unwrap()
     });
     let output = child.wait_with_output().unwrap();
-    Shown { code: output.status.code().unwrap_or(-1), screen: shown.join().unwrap().replace("\r\n", "\n") }
+    Shown {
+        code: output.status.code().unwrap_or(-1),
+        screen: shown.join().unwrap().replace("\r\n", "\n"),
+        piped: String::from_utf8(output.stdout).unwrap(),
+    }
 }
 
 /// Both ends of a new pseudo-terminal.

@@ -1,7 +1,7 @@
 //! A vault in a temporary folder, indexed in this process.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -21,7 +21,7 @@ use memory_vault::vault::disk::Home;
 use memory_vault::{serve::jobs, vault::notes};
 use tempfile::TempDir;
 
-use super::{Answers, PATIENCE, eventually};
+use super::{Answers, PATIENCE, eventually, set_time, write_file};
 
 /// A vault with an index that is brought up to date when a test says so, and a model that counts what it embeds.
 pub struct TestVault {
@@ -69,8 +69,7 @@ impl TestVault {
 
     pub fn write(&mut self, path: &str, text: impl AsRef<[u8]>) -> &mut Self {
         let path = self.path(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        write_file(path, text);
         self
     }
 
@@ -103,8 +102,7 @@ impl TestVault {
 
     /// Sets a file's time of change, in seconds since 1970.
     pub fn touch(&mut self, path: &str, seconds: u64) -> &mut Self {
-        let file = fs::File::options().write(true).open(self.path(path)).unwrap();
-        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+        set_time(self.path(path), SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
         self
     }
 
@@ -242,32 +240,6 @@ fn settle(app: &App) {
     let ready = |progress: &SyncProgress| progress.is_complete() && shared.embedder().is_some();
     let progress = shared.wait(PATIENCE, |progress| ready(progress) || progress.failure.is_some());
     assert!(ready(&progress), "the index did not settle: {progress:?}");
-}
-
-/// All files of a vault with their bytes, by path, less what is the program's own.
-pub fn notes_of(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(root).unwrap().flatten().filter(|entry| entry.file_name() != ".vault") {
-        match entry.path() {
-            path if path.is_dir() => found.extend(contents(&path)),
-            path => found.push((path.clone(), fs::read(&path).unwrap())),
-        }
-    }
-    found.sort();
-    found
-}
-
-/// All files below a folder with their bytes, by path.
-pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap().flatten() {
-        match entry.path() {
-            path if path.is_dir() => found.extend(contents(&path)),
-            path => found.push((path.clone(), fs::read(&path).unwrap())),
-        }
-    }
-    found.sort();
-    found
 }
 
 /// Asks for a text in a mode, and nothing else.

@@ -7,7 +7,7 @@ use memory_vault::index::local::keyword::open_searcher;
 use serde_json::json;
 
 use super::daemon::Patience;
-use super::{Answers, Daemon, Notes, QUERIES, assert_same, notes_of};
+use super::{Answers, Daemon, Notes, QUERIES, assert_same, notes_of, set_time};
 
 /// What the daemon is doing when it dies.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -207,7 +207,7 @@ impl Victim {
             let within = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
             copy.vault.write(&within, bytes);
             let modified = fs::metadata(&path).unwrap().modified().unwrap();
-            fs::File::options().write(true).open(copy.vault.path(&within)).unwrap().set_modified(modified).unwrap();
+            set_time(copy.vault.path(&within), modified);
         }
         let expected = copy.answers_when_started().without_place();
         assert_same(&found.without_place(), &expected);

@@ -91,7 +91,7 @@ fn a_purge_that_was_killed_is_done_by_the_next_start() {
     vault.settle();
     let died = vault.run(&["forget", NOTE, "--purge", "--yes"]);
     assert_ne!(died.code, 0, "{} {}", died.stdout, died.stderr);
-    eventually(&format!("the end, as forgetting said: {}", died.stderr), || vault.was_killed().then_some(()));
+    until(&format!("the end, as forgetting said: {}", died.stderr), || vault.was_killed());
     assert!(
         on_disk(&vault, "ada").matches("third pot").count() + on_disk(&vault, "zoe").matches("third pot").count() > 0
     );
@@ -125,8 +125,7 @@ fn a_purge_takes_nothing_out_of_the_traces_of_who_could_not_read_it() {
     assert!(!on_disk(&vault, "ada").contains("third pot"));
     assert_eq!(get(&vault, &zoe, "/api/agents/zoe/trace").json(), before);
     // A later purge of something else sweeps what was forgotten before, by the same rule.
-    vault.write("notes/shed.md", "The shed has two doors and a green roof.\n");
-    vault.settle();
+    vault.write("notes/shed.md", "The shed has two doors and a green roof.\n").settle();
     assert_eq!(post(&vault, &ada, &said("a4", "The shed has two doors and a green roof.")).status, 200);
     vault.run(&["forget", "notes/shed.md", "--purge", "--yes"]).ok();
     assert!(!on_disk(&vault, "ada").contains("green roof"));

@@ -70,7 +70,7 @@ fn killed_at_every_point_between_an_event_and_its_line() {
         while send(&mut connection, &ada, &event(sent)) {
             sent += 1;
         }
-        eventually("the daemon's end", || vault.was_killed().then_some(()));
+        until("the daemon's end", || vault.was_killed());
         vault.start();
         assert!(send(&mut Connection::open(vault.address()), &ada, &event(sent)), "it is sent again");
         sent += 1;
@@ -88,8 +88,8 @@ fn a_torn_line_is_cut_off_at_the_start() {
     let (path, whole) = files(&vault, "ada")[0].clone();
     fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).unwrap();
     vault.start();
-    eventually("the line to be cut off", || (fs::read_to_string(&path).unwrap() == whole).then_some(()));
-    eventually("the log", || vault.log().contains("was torn").then_some(()));
+    until("the line to be cut off", || fs::read_to_string(&path).unwrap() == whole);
+    until("the log", || vault.log().contains("was torn"));
     assert_eq!(post(&vault, &ada, &event(1)).status, 200);
     all_are_there_once(&vault, 2);
 }
@@ -104,11 +104,11 @@ fn an_old_file_is_sealed_and_what_comes_later_is_beside_it() {
     fs::write(&old, &text).unwrap();
     fs::remove_file(&path).unwrap();
     vault.spawn(Some("trace-sealing:1"));
-    eventually("the daemon's end", || vault.was_killed().then_some(()));
+    until("the daemon's end", || vault.was_killed());
     let mode = || fs::metadata(&old).unwrap().permissions().mode() & 0o777;
     assert_ne!(mode(), 0o400);
     vault.start();
-    eventually("the seal", || (mode() == 0o400).then_some(()));
+    until("the seal", || mode() == 0o400);
     let mut late = said("late", "x");
     late["created_at"] = json!(1_772_445_600);
     assert_eq!(post(&vault, &ada, &late).status, 200);
@@ -125,16 +125,16 @@ fn none_of_500_a_second_is_lost_or_doubled_under_random_kills() {
         told.unwrap_or(if is_soak { soak } else { usual })
     };
     let (events, kills) = (count("TRACE_EVENTS", 2000, 10_000), count("TRACE_KILLS", 5, 40));
-    let mut dice = Dice(seed());
+    let mut dice = Random::new(seed());
     let (mut vault, ada) = vault("");
     let next = AtomicUsize::new(0);
     let unanswered: Mutex<Vec<usize>> = Mutex::default();
     for kill in 0..=kills {
-        let (until, first, last) = (events * (kill + 1) / (kills + 1), next.load(Ordering::SeqCst), kill == kills);
-        let share = until.saturating_sub(first).max(20) as u32;
+        let (end, first, last) = (events * (kill + 1) / (kills + 1), next.load(Ordering::SeqCst), kill == kills);
+        let share = end.saturating_sub(first).max(20) as u32;
         // At some instant of the second half, while events are on their way.
         let instant =
-            PACE * share / 2 + Duration::from_micros(dice.roll(PACE.as_micros() as usize * share as usize / 2) as u64);
+            PACE * share / 2 + Duration::from_micros(dice.below(PACE.as_micros() as usize * share as usize / 2) as u64);
         let (pid, address) = (Pid::from_raw(vault.pid() as i32).unwrap(), vault.address().to_owned());
         let begun = Instant::now();
         std::thread::scope(|scope| {
@@ -143,7 +143,7 @@ fn none_of_500_a_second_is_lost_or_doubled_under_random_kills() {
                     let mut connection = Connection::open(&address);
                     loop {
                         let again = unanswered.lock().unwrap().pop();
-                        let is_over = last && next.load(Ordering::SeqCst) >= until;
+                        let is_over = last && next.load(Ordering::SeqCst) >= end;
                         let at = match again {
                             Some(at) => at,
                             None if is_over => break,
@@ -164,7 +164,7 @@ fn none_of_500_a_second_is_lost_or_doubled_under_random_kills() {
             }
         });
         if !last {
-            eventually("the daemon's end", || vault.was_killed().then_some(()));
+            until("the daemon's end", || vault.was_killed());
             assert!(vault.launch(None));
         }
     }

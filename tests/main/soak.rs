@@ -1,17 +1,11 @@
-//! Long use in a short time: random edits, searches and kills against the real daemon. Nothing may be lost, nothing may leak.
+//! Long use in a short time: random edits and searches against the real daemon. Nothing may be lost, nothing may leak.
 //!
-//! `make soak` runs it for 30 minutes; without `SOAK_MINUTES` it takes some seconds.
-
-#[path = "main/support/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "what the other tests stand on, of which this takes a part")]
-mod support;
+//! `make soak` runs it for 30 minutes; without `SOAK_MINUTES` it takes some seconds. Kills are in `crash`.
 
 use std::fmt;
 use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
-use support::{Answers, Daemon, Notes, Over, QUERIES, Victim, assert_same, encode, seed, soak_minutes};
+use crate::support::prelude::*;
 
 const SHORT: Duration = Duration::from_secs(8);
 /// What a daemon takes up is looked at so often, in the short form and in the long one.
@@ -20,39 +14,6 @@ const SAMPLES: [u32; 2] = [8, 24];
 /// Prints past the harness, which keeps what tests print to itself.
 fn say(what: fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "soak: {what}");
-}
-
-#[test]
-fn nothing_is_lost_and_nothing_leaks() {
-    let time = soak_minutes().map_or(SHORT, |minutes| Duration::from_secs_f64(minutes * 60.0));
-    let (seed, end) = (seed(), Instant::now() + time);
-    say(format_args!("{time:?} of edits, searches and kills; SOAK_SEED={seed}"));
-    std::thread::scope(|scope| {
-        scope.spawn(|| kills(seed, end));
-        scope.spawn(|| long_life(seed, time));
-    });
-}
-
-/// Kills a daemon again and again; after each start all is as a full reindex has it.
-fn kills(seed: u64, end: Instant) {
-    let mut victims = [
-        Victim::new("[embed]\nmodel = \"none\"\n", seed, 30, 5),
-        Victim::new("[index]\ngraph_threshold = 8\n", seed + 1, 6, 5),
-    ];
-    let (mut checks, mut said) = (0, Instant::now());
-    while Instant::now() < end {
-        // The model takes most of the time of a round.
-        let victim = &mut victims[usize::from(checks % 6 == 5)];
-        victim.lives();
-        victim.ages_well();
-        checks += 1;
-        if said.elapsed() > Duration::from_secs(30) {
-            said = Instant::now();
-            say(format_args!("{checks} recoveries equal a full reindex"));
-        }
-    }
-    let kills: usize = victims.iter().map(|victim| victim.kills).sum();
-    say(format_args!("{kills} kills, {checks} recoveries, each equal to a full reindex; no note touched"));
 }
 
 /// What the daemon's process and its index take up.
@@ -68,14 +29,14 @@ impl Sample {
     /// Of a daemon at rest.
     fn of(daemon: &Daemon) -> Self {
         let process = format!("/proc/{}", daemon.pid());
-        let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
+        let status = fs::read_to_string(format!("{process}/status")).unwrap();
         let field = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
             line.trim_start_matches(':').split_whitespace().next().unwrap().parse().unwrap()
         };
         Self {
             resident_kb: field("VmRSS"),
-            descriptors: std::fs::read_dir(format!("{process}/fd")).unwrap().count() as u64,
+            descriptors: fs::read_dir(format!("{process}/fd")).unwrap().count() as u64,
             threads: field("Threads"),
             index_bytes: daemon.status()["index_bytes"].as_u64().unwrap(),
         }
@@ -83,7 +44,11 @@ impl Sample {
 }
 
 /// One daemon lives through edits and searches of a vault that stays about as large.
-fn long_life(seed: u64, time: Duration) {
+#[test]
+fn nothing_is_lost_and_nothing_leaks() {
+    let time = soak_minutes().map_or(SHORT, |minutes| Duration::from_secs_f64(minutes * 60.0));
+    let seed = seed();
+    say(format_args!("{time:?} of edits and searches; SOAK_SEED={seed}"));
     let mut daemon = Daemon::with_config("[index]\ngraph_threshold = 100\n");
     let mut notes = Notes::new(&daemon.path(""), seed, 40, 5);
     daemon.start().settle();
