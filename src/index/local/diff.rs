@@ -20,15 +20,13 @@ pub(super) struct Diff {
 }
 
 impl Store {
-    /// Matches the chunks of a file with those it had, so that what stays keeps its row. Those before the part are as they are.
+    /// Matches the chunks of a file with those it had, so that what stays keeps its row.
     pub(super) fn diff(&mut self, update: &FileUpdate, old: Option<&FileEntry>) -> Diff {
-        let (kept, end) = (update.part.kept, update.end());
-        let (before, others) = old.map_or(&[][..], |old| &old.chunks).split_at(kept);
-        let mut rows: HashMap<_, _> = others.iter().map(|chunk| (chunk.id, chunk.row)).collect();
-        let mut new = vec![false; kept];
-        let mut chunks: Vec<ChunkEntry> = Vec::with_capacity(end);
-        chunks.extend(before);
-        for chunk in update.new_chunks() {
+        let mut rows: HashMap<_, _> =
+            old.iter().flat_map(|old| &old.chunks).map(|chunk| (chunk.id, chunk.row)).collect();
+        let (mut new, mut chunks) = (Vec::new(), Vec::with_capacity(update.chunks.len()));
+        for (at, chunk) in update.chunks.iter().enumerate() {
+            let near = update.chunks[neighbours(at, update.chunks.len())].iter().map(|near| near.own.count).sum();
             let row = rows.remove(&chunk.chunk.id);
             new.push(row.is_none());
             chunks.push(ChunkEntry {
@@ -36,18 +34,12 @@ impl Store {
                 id: chunk.chunk.id,
                 line: chunk.chunk.lines.0 as u32,
                 content: chunk.content,
-                words: [0, chunk.heading.count, chunk.own.count],
+                words: [near, chunk.heading.count, chunk.own.count],
             });
         }
-        for (at, chunk) in chunks.iter_mut().enumerate().skip(update.first_written()) {
-            chunk.words[0] = neighbours(at, end).map(|near| update.chunk(near).own.count).sum();
-        }
-        let reword = match kept {
-            0 => reworded(old, update, &chunks, &new),
-            _ => (0..end).map(|at| at >= update.first_written()).collect(),
-        };
+        let reword = reworded(old, update, &chunks, &new);
         let id = old.map_or_else(|| self.catalog.new_file_id(), |old| old.id);
-        let entry = FileEntry { id, info: update.info_of_part(), chunks };
+        let entry = FileEntry { id, info: update.info.clone(), chunks };
         Diff { gone: rows.into_values().collect(), entry, new, reword }
     }
 }

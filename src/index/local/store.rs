@@ -1,6 +1,6 @@
 //! The one writer of the index.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, Weak};
 use super::catalog::{Catalog, CatalogReader, NewFile};
 use super::diff::{Diff, document};
 use super::embeddings::{Added, Embeddings};
-use super::engine::{WORDS, erase, remove_misplaced};
+use super::engine::{WORDS, erase, remove, remove_misplaced};
 use super::keyword::{self, FORMAT, KeywordSearcher, KeywordWriter, Payload};
 use super::recovery::{MERGES_END_WITHIN, Marker};
 use super::snapshot::Snapshot;
@@ -68,6 +68,8 @@ impl Store {
     pub fn open(folder: &Path, settings: Settings, distrust: bool) -> Result<Self, EngineError> {
         create_private_dir(folder)?;
         let mut notices = remove_misplaced(folder)?;
+        // Versions before saved the graph there, and nothing reads it any more.
+        remove(&folder.join("graph"))?;
         let marker = Marker::read(folder);
         let (database, words) = (folder.join("catalog.db"), folder.join(WORDS));
         if words.exists() && fs::metadata(&database).map_or(0, |found| found.len()) == 0 {
@@ -173,12 +175,12 @@ impl Store {
                 Some(old) => self.keyword.remove_file(old.id),
                 None => change.gone.iter().for_each(|row| self.keyword.remove(*row)),
             }
-            for at in (update.first_written()..update.end()).filter(|at| change.reword[*at]) {
+            for at in (0..update.chunks.len()).filter(|at| change.reword[*at]) {
                 if !change.new[at] {
                     self.keyword.remove(change.entry.chunks[at].row);
                 }
                 self.keyword.add(&document(&change.entry, at, |at| {
-                    let new = update.chunk(at);
+                    let new = &update.chunks[at];
                     (&new.own, &new.heading, new.speakers.as_slice())
                 }))?;
             }
@@ -216,9 +218,8 @@ impl Store {
             let mut gone: Vec<ChunkEntry> = removed.iter().flat_map(|file| file.chunks.iter().copied()).collect();
             let mut added = Vec::new();
             for (((update, old), change), is_private) in updates.iter().zip(before).zip(changes).zip(&is_private) {
-                let kept = update.part.kept;
-                let old_chunks = old.as_ref().map_or(&[][..], |old| &old.chunks[kept..]);
-                let chunks = &change.entry.chunks[kept..];
+                let old_chunks = old.as_ref().map_or(&[][..], |old| &old.chunks);
+                let chunks = &change.entry.chunks;
                 let (had, has) = (contents(old_chunks), contents(chunks));
                 // A model that is not to have private notes has none of them, and all of one that no longer is private.
                 let withheld = !takes_private && *is_private;
@@ -290,16 +291,9 @@ impl Writer for Store {
     }
 
     fn open_vectors(&mut self, space: &EmbeddingSpace) -> Result<(), EngineError> {
-        self.mark()?;
-        let (set, damaged) = Embeddings::load(&mut self.catalog, space, &self.files, self.settings.graph_threshold)?;
+        let damaged = self.load_vectors(space)?;
         if damaged > 0 {
             self.notices.push(format!("{damaged} stored embeddings were damaged, and are made again"));
-        }
-        if self.sets.serving.as_ref().is_some_and(|serving| serving.space.fingerprint == space.fingerprint) {
-            self.sets.serving = Some(set);
-            self.load_graph()?;
-        } else {
-            self.sets.next = Some(set);
         }
         Ok(())
     }
@@ -308,7 +302,6 @@ impl Writer for Store {
         let next = self.sets.next.take();
         if let Some(next) = next.filter(|next| next.space.fingerprint == *model) {
             self.sets.serving = Some(next);
-            self.load_graph()?;
         }
         Ok(())
     }
@@ -322,31 +315,18 @@ impl Writer for Store {
         self.sets.of(model).map_or(0, Embeddings::waiting)
     }
 
-    fn take_pending(&mut self, model: &Fingerprint, limit: usize) -> Result<Vec<PendingText>, EngineError> {
-        let taken = self.sets.of_mut(model).map(|set| set.take(limit)).unwrap_or_default();
-        self.texts_of(taken)
+    fn pending_among(&self, model: &Fingerprint, contents: &HashSet<ContentHash>) -> usize {
+        self.sets.of(model).map_or(0, |set| set.waiting_among(contents))
     }
 
-    fn set_bulk_aside(&mut self, model: &Fingerprint, newest: usize) -> Vec<ContentHash> {
-        self.sets.of_mut(model).map(|set| set.set_bulk_aside(newest)).unwrap_or_default()
-    }
-
-    fn set_aside(&mut self, model: &Fingerprint, contents: &[ContentHash]) {
-        if let Some(set) = self.sets.of_mut(model) {
-            set.set_aside(contents);
-        }
-    }
-
-    fn aside(&self, model: &Fingerprint) -> usize {
-        self.sets.of(model).map_or(0, Embeddings::aside)
-    }
-
-    fn pending_texts(
+    fn take_bulk(
         &mut self,
         model: &Fingerprint,
-        contents: &[ContentHash],
+        newest: usize,
+        limit: usize,
     ) -> Result<Vec<PendingText>, EngineError> {
-        self.texts_of(self.sets.of(model).map(|set| set.places(contents)).unwrap_or_default())
+        let taken = self.sets.of_mut(model).map(|set| set.take(newest, limit)).unwrap_or_default();
+        self.texts_of(taken)
     }
 
     fn embedded(

@@ -72,12 +72,6 @@ impl Worker<'_> {
         self.filling = Some(lane);
         self.publish_models();
         self.store.open_vectors(&space)?;
-        // It may have been at work before with a set that was closed meanwhile.
-        if let Some(lane) = &self.filling
-            && let Some(batches) = &lane.batches
-        {
-            batches.set_aside_again(self.store.as_mut(), lane.model.embedder.fingerprint());
-        }
         self.say_notices();
         self.count_kept()?;
         self.show_models();
@@ -280,7 +274,6 @@ impl Worker<'_> {
             if std::mem::take(&mut self.bulk) {
                 allocator::release();
             }
-            self.check_if_many_unused();
             self.build();
         }
         Ok(())

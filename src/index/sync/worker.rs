@@ -182,7 +182,6 @@ impl<'a> Worker<'a> {
         }
         (self.serving, self.filling) = (None, None);
         if let Some((thread, stop)) = self.builder.take() {
-            // It may save into the folder of the stores, which may be about to go.
             stop.store(true, Ordering::Relaxed);
             let _ = thread.join();
         }
@@ -252,7 +251,7 @@ impl<'a> Worker<'a> {
             if !due.is_empty() {
                 self.look_at(&due)?;
             }
-            if !self.backlog.is_empty() && !self.large.is_full() {
+            if !self.backlog.is_empty() {
                 self.read_batch()?;
                 // In turns, so that a large file that was made private is not shown until all others are read.
                 self.work_on_large()?;
@@ -361,7 +360,7 @@ impl<'a> Worker<'a> {
                     self.shared.update(|progress| progress.embeddings_done = 0);
                     self.next = Some(Next::Rebuild);
                 } else {
-                    self.store.prune_vectors()?;
+                    self.store.prune_vectors(true)?;
                     self.count_kept()?;
                     self.look(true)?;
                     self.report();

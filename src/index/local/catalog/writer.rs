@@ -305,9 +305,8 @@ fn put_chunks(transaction: &Transaction<'_>, file: &NewFile<'_>) -> Result<(), E
          ?16)",
     )?;
     let FileEntry { id: file_id, chunks, .. } = file.entry;
-    let (first, end) = (file.update.first_written(), file.update.end());
-    for (ordinal, chunk) in chunks.iter().enumerate().take(end).skip(first) {
-        let new = &file.update.chunk(ordinal).chunk;
+    for (ordinal, (chunk, new)) in chunks.iter().zip(&file.update.chunks).enumerate() {
+        let new = &new.chunk;
         let (heading_path, text, prose) = (json(&new.heading_path), &new.text, &new.prose);
         let [body, heading, own] = chunk.words;
         let lines = (chunk.line, new.lines.1 as u32);
