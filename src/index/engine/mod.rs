@@ -30,7 +30,7 @@ mod writer;
 pub(crate) use bm25::FIELDS;
 pub(crate) use bm25::{B, BACKGROUND, K1, WEIGHTS};
 pub(crate) use bm25::{Statistics, TermWeight};
-pub(crate) use candidates::cut;
+pub(crate) use candidates::{cut, sort_found};
 pub use candidates::{CandidateChunk, CandidateQuery, Candidates};
 pub use cosine::{Like, LikeWord, QueryVector, unpack};
 pub(crate) use cosine::{pack, packed_bytes, rounded};

@@ -28,6 +28,7 @@ pub struct KeywordSearcher {
     pub(super) searcher: Searcher,
     pub(super) fields: ChunkFields,
     pub(super) segments: Vec<Arc<SegmentMap>>,
+    /// In how many of all chunks terms are, as far as that was asked.
     pub(super) frequencies: Arc<Mutex<HashMap<Term, u64>>>,
 }
 
@@ -64,15 +65,7 @@ impl KeywordSearcher {
         scope: Option<&'a FileSet>,
     ) -> Result<Prepared<'a>, EngineError> {
         let term = |field: Field, word: &str| Term::from_field_text(self.fields.of(field), word);
-        let mut scoped = Scoped {
-            searcher: &self.searcher,
-            segments: &self.segments,
-            fields: self.fields,
-            statistics,
-            scope,
-            counts: HashMap::new(),
-            frequencies: &self.frequencies,
-        };
+        let mut scoped = Scoped { index: self, statistics, scope, counts: HashMap::new() };
         let WeighedTerms { terms, present, most } =
             terms.weigh(&statistics, |field, word| scoped.document_frequency(&term(field, word)))?;
         let terms: Vec<(Term, WeighedTerm)> =
@@ -376,15 +369,11 @@ const MAX_KNOWN: usize = 20_000;
 
 /// Statistics of a scope, as tantivy asks for them and as exact scores need them.
 pub(super) struct Scoped<'a> {
-    pub searcher: &'a Searcher,
-    pub segments: &'a [std::sync::Arc<SegmentMap>],
-    pub fields: ChunkFields,
-    pub statistics: Statistics,
-    pub scope: Option<&'a FileSet>,
+    index: &'a KeywordSearcher,
+    statistics: Statistics,
+    scope: Option<&'a FileSet>,
     /// As the query's terms count, those of several languages together and with what is counted beside the scope.
-    pub counts: HashMap<Term, u64>,
-    /// Frequencies over all chunks of this generation that were found already.
-    pub frequencies: &'a Mutex<HashMap<Term, u64>>,
+    counts: HashMap<Term, u64>,
 }
 
 impl Scoped<'_> {
@@ -392,12 +381,12 @@ impl Scoped<'_> {
     pub(super) fn document_frequency(&self, term: &Term) -> tantivy::Result<u64> {
         // What one scope counts must not be told to another.
         let shared = self.scope.is_none();
-        let known = || self.frequencies.lock().expect("no panic while it is held");
+        let known = || self.index.frequencies.lock().expect("no panic while it is held");
         if let Some(found) = known().get(term).filter(|_| shared) {
             return Ok(*found);
         }
         let mut total = 0;
-        for (segment, map) in self.searcher.segment_readers().iter().zip(self.segments) {
+        for (segment, map) in self.index.searcher.segment_readers().iter().zip(&self.index.segments) {
             total += self.frequency_in(segment, map, term)?;
         }
         if shared && known().len() < MAX_KNOWN {
@@ -423,7 +412,7 @@ impl Scoped<'_> {
     }
 
     fn index_of(&self, field: tantivy::schema::Field) -> usize {
-        [self.fields.body, self.fields.heading, self.fields.own].iter().position(|of| *of == field).unwrap_or(0)
+        self.index.fields.scored().iter().position(|of| *of == field).unwrap_or(0)
     }
 }
 
@@ -447,9 +436,8 @@ pub(super) fn bound_slack(segment_average: f64, scope_average: f64) -> f64 {
 impl Scoped<'_> {
     /// By how much scores may be above the bounds of a segment's blocks, in any of the fields.
     pub(super) fn slack(&self, segment: &SegmentReader) -> tantivy::Result<f64> {
-        let fields = [self.fields.body, self.fields.heading, self.fields.own];
         let mut slack: f64 = 1.0;
-        for (field, words) in fields.into_iter().zip(self.statistics.words) {
+        for (field, words) in self.index.fields.scored().into_iter().zip(self.statistics.words) {
             // Where the scope has no words there is nothing to score.
             if words > 0 && segment.max_doc() > 0 {
                 // As tantivy works it out when it writes a segment.
@@ -559,9 +547,7 @@ impl KeywordSearcher {
     }
 
     fn counted_in<'a>(&'a self, scope: Option<&'a FileSet>) -> Scoped<'a> {
-        let (searcher, segments, frequencies) = (&self.searcher, &self.segments, &self.frequencies);
-        let (statistics, counts) = (Statistics::default(), HashMap::new());
-        Scoped { searcher, segments, fields: self.fields, statistics, scope, counts, frequencies }
+        Scoped { index: self, statistics: Statistics::default(), scope, counts: HashMap::new() }
     }
 }
 
