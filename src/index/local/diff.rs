@@ -1,15 +1,19 @@
 //! How a file's chunks changed, and what that means for each store.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::keyword::WordDocument;
 use super::store::Store;
-use crate::index::engine::{ChunkEntry, FileEntry, FileUpdate};
+use crate::index::engine::{ChunkEntry, FileEntry, FileUpdate, Writer};
 use crate::text::derive::words::Words;
 use crate::text::derive::{CONVERSATIONS, TextLanguage, goes_on_and_begins};
 
 /// How a file's chunks changed.
-pub(super) struct Diff {
+pub(super) struct Diff<'a> {
+    pub(super) update: &'a FileUpdate,
+    /// The file as it was, and as it is.
+    pub(super) old: Option<Arc<FileEntry>>,
     pub(super) entry: FileEntry,
     /// Rows of chunks that are gone.
     pub(super) gone: Vec<u64>,
@@ -21,7 +25,8 @@ pub(super) struct Diff {
 
 impl Store {
     /// Matches the chunks of a file with those it had, so that what stays keeps its row.
-    pub(super) fn diff(&mut self, update: &FileUpdate, old: Option<&FileEntry>) -> Diff {
+    pub(super) fn diff<'a>(&mut self, update: &'a FileUpdate) -> Diff<'a> {
+        let old = self.file(&update.path).cloned();
         let mut rows: HashMap<_, _> =
             old.iter().flat_map(|old| &old.chunks).map(|chunk| (chunk.id, chunk.row)).collect();
         let (mut new, mut chunks) = (Vec::new(), Vec::with_capacity(update.chunks.len()));
@@ -37,10 +42,10 @@ impl Store {
                 words: [near, chunk.heading.count, chunk.own.count],
             });
         }
-        let reword = reworded(old, update, &chunks, &new);
-        let id = old.map_or_else(|| self.catalog.new_file_id(), |old| old.id);
+        let reword = reworded(old.as_deref(), update, &chunks, &new);
+        let id = old.as_ref().map_or_else(|| self.catalog.new_file_id(), |old| old.id);
         let entry = FileEntry { id, info: update.info.clone(), chunks };
-        Diff { gone: rows.into_values().collect(), entry, new, reword }
+        Diff { update, gone: rows.into_values().collect(), old, entry, new, reword }
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
-use super::catalog::{Catalog, CatalogReader, NewFile};
+use super::catalog::{Catalog, CatalogReader};
 use super::diff::{Diff, document};
 use super::embeddings::{Added, Embeddings};
 use super::engine::{WORDS, erase, remove, remove_misplaced};
@@ -154,33 +154,23 @@ impl Store {
         }
         self.mark()?;
         let removed: Vec<Arc<FileEntry>> = removed.iter().filter_map(|path| self.file(path).cloned()).collect();
-        let before: Vec<Option<Arc<FileEntry>>> =
-            updates.iter().map(|update| self.file(&update.path).cloned()).collect();
-        let changes: Vec<Diff> =
-            updates.iter().zip(&before).map(|(update, old)| self.diff(update, old.as_deref())).collect();
-
-        let new_files: Vec<NewFile<'_>> = updates
-            .iter()
-            .zip(&changes)
-            .map(|(update, change)| NewFile { entry: &change.entry, update, gone: &change.gone })
-            .collect();
-        let removed_refs: Vec<&FileEntry> = removed.iter().map(Arc::as_ref).collect();
-        let seq = self.catalog.apply(&new_files, &removed_refs)?;
+        let changes: Vec<Diff<'_>> = updates.iter().map(|update| self.diff(update)).collect();
+        let seq = self.catalog.apply(&changes, &removed)?;
         crash::point("catalog-committed");
 
         removed.iter().for_each(|file| self.keyword.remove_file(file.id));
-        for ((update, change), old) in updates.iter().zip(&changes).zip(&before) {
+        for change in &changes {
             // One word for all of them: each by itself is looked for in every segment.
-            match old.as_ref().filter(|old| !change.gone.is_empty() && change.gone.len() == old.chunks.len()) {
+            match change.old.as_ref().filter(|old| !change.gone.is_empty() && change.gone.len() == old.chunks.len()) {
                 Some(old) => self.keyword.remove_file(old.id),
                 None => change.gone.iter().for_each(|row| self.keyword.remove(*row)),
             }
-            for at in (0..update.chunks.len()).filter(|at| change.reword[*at]) {
+            for at in (0..change.reword.len()).filter(|at| change.reword[*at]) {
                 if !change.new[at] {
                     self.keyword.remove(change.entry.chunks[at].row);
                 }
                 self.keyword.add(&document(&change.entry, at, |at| {
-                    let new = &update.chunks[at];
+                    let new = &change.update.chunks[at];
                     (&new.own, &new.heading, new.speakers.as_slice())
                 }))?;
             }
@@ -190,7 +180,7 @@ impl Store {
         self.catalog.forget_deletions(seq)?;
         crash::point("deletions-forgotten");
 
-        self.give_to_sets(updates, &removed, &before, &changes)?;
+        self.give_to_sets(&removed, &changes)?;
         for file in &removed {
             self.leave(&file.path);
         }
@@ -202,13 +192,7 @@ impl Store {
     }
 
     /// Tells the open sets of vectors which chunks are gone, and which are new or have another content.
-    fn give_to_sets(
-        &mut self,
-        updates: &[FileUpdate],
-        removed: &[Arc<FileEntry>],
-        before: &[Option<Arc<FileEntry>>],
-        changes: &[Diff],
-    ) -> Result<(), EngineError> {
+    fn give_to_sets(&mut self, removed: &[Arc<FileEntry>], changes: &[Diff<'_>]) -> Result<(), EngineError> {
         let is_private: Vec<bool> = changes.iter().map(|change| self.is_private(&change.entry)).collect();
         let contents = |chunks: &[ChunkEntry]| -> HashMap<u64, Option<ContentHash>> {
             chunks.iter().map(|chunk| (chunk.row, chunk.content)).collect()
@@ -217,9 +201,9 @@ impl Store {
             let takes_private = set.space.takes_private;
             let mut gone: Vec<ChunkEntry> = removed.iter().flat_map(|file| file.chunks.iter().copied()).collect();
             let mut added = Vec::new();
-            for (((update, old), change), is_private) in updates.iter().zip(before).zip(changes).zip(&is_private) {
+            for (Diff { update, old, entry, .. }, is_private) in changes.iter().zip(&is_private) {
                 let old_chunks = old.as_ref().map_or(&[][..], |old| &old.chunks);
-                let chunks = &change.entry.chunks;
+                let chunks = &entry.chunks;
                 let (had, has) = (contents(old_chunks), contents(chunks));
                 // A model that is not to have private notes has none of them, and all of one that no longer is private.
                 let withheld = !takes_private && *is_private;
@@ -228,7 +212,7 @@ impl Store {
                 gone.extend(old_chunks.iter().filter(|chunk| turned || has.get(&chunk.row) != Some(&chunk.content)));
                 let is_new = |chunk: &&ChunkEntry| !withheld && (turned || had.get(&chunk.row) != Some(&chunk.content));
                 added.push(Added {
-                    file: change.entry.id,
+                    file: entry.id,
                     mtime_ns: update.stamp.mtime_ns,
                     chunks: chunks.iter().filter(is_new).copied().collect(),
                 });
