@@ -15,8 +15,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::lane::ModelLane;
-use super::shared::BatchProgress;
+use super::shared::BatchState;
 use super::worker::{Worker, WorkerMessage};
+use crate::base::clock::rfc3339;
 use crate::base::fs::{FsError, create_private_dir, write_atomically};
 use crate::index::engine::{ContentHash, EngineError, Writer};
 use crate::models::{
@@ -561,7 +562,7 @@ impl Worker<'_> {
     }
 
     /// How the batches are, and how many of the texts that wait for the model that serves are in them.
-    pub(super) fn batch_progress(&self) -> (Option<BatchProgress>, usize) {
+    pub(super) fn batch_progress(&self) -> (Option<BatchState>, usize) {
         let under_way = || self.batches().flat_map(|batches| &batches.under_way);
         let first = under_way().min_by_key(|batch| batch.since);
         let problem = self.batches().find_map(|batches| batches.problem.clone());
@@ -570,9 +571,9 @@ impl Worker<'_> {
         }
         let status = first.map_or(Some("ended".to_owned()), |first| first.status.clone());
         let in_batches = |lane: &ModelLane| lane.in_batches(self.store.as_ref());
-        let progress = BatchProgress {
+        let progress = BatchState {
             texts: self.lanes().map(in_batches).sum(),
-            since: first.map(|batch| batch.since),
+            since: first.map(|batch| rfc3339(batch.since.as_millisecond())),
             state: status.filter(|_| !self.hands_over()).unwrap_or_else(|| "handing_over".to_owned()),
             trouble: under_way().find_map(|batch| batch.trouble.clone()),
             problem,

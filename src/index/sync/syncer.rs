@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::batch::BatchRecords;
 use super::retry::pause;
-use super::shared::{ModelStatus, Phase, Shared, SyncProgress, Verified};
+use super::shared::{ModelStatus, Phase, Shared, SyncProgress, Verification};
 use super::watching::{missing, show_missing};
 use super::worker::{Next, Worker, WorkerMessage};
 use crate::base::clock::Clock;
@@ -120,7 +120,7 @@ impl Syncer {
     ///
     /// # Errors
     /// When the stores cannot be read, or are closed meanwhile.
-    pub fn verify(&self) -> Result<Verified, RefusedError> {
+    pub fn verify(&self) -> Result<Verification, RefusedError> {
         self.ask(|done| WorkerMessage::Verify { done: Some(done) }, "the index could not be checked")
     }
 

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::shared::Verified;
+use super::shared::Verification;
 use super::worker::{Next, Worker, WorkerMessage};
+use crate::base::clock::rfc3339;
 use crate::index::engine::{ContentHash, Damage, EngineError, Findings};
 
 /// A search that meets damage has everything checked, but not more often than this: what a check does not find, the next one
@@ -35,7 +36,7 @@ pub(super) struct Verifying {
     running: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
     /// The number of the check that runs, or ran last.
     run: u64,
-    pub(super) waiting: Vec<Sender<Verified>>,
+    pub(super) waiting: Vec<Sender<Verification>>,
     last: Option<Instant>,
 }
 
@@ -51,7 +52,7 @@ impl Verifying {
 
 impl Worker<'_> {
     /// Checks everything now. With `done` somebody waits for the result; without, the stores were not closed, or a search has met damage.
-    pub(super) fn verify(&mut self, done: Option<Sender<Verified>>) {
+    pub(super) fn verify(&mut self, done: Option<Sender<Verification>>) {
         if done.is_none() && self.verifying.last.is_some_and(|last| last.elapsed() < SUSPECT_EVERY) {
             return;
         }
@@ -96,10 +97,12 @@ impl Worker<'_> {
             return Ok(());
         };
         let Findings { damage, files, chunks, embeddings } = findings;
-        let verified = Verified {
-            at_ms: Timestamp::now().as_millisecond(),
+        let verified = Verification {
+            at: rfc3339(Timestamp::now().as_millisecond()),
             took_ms: took.as_millis() as u64,
-            counts: [files, chunks, embeddings],
+            files,
+            chunks,
+            embeddings,
             damage: damage.iter().map(Damage::to_string).collect(),
         };
         self.shared.update(|progress| progress.verified = Some(verified.clone()));

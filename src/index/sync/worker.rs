@@ -12,7 +12,7 @@ use super::embedding::PUBLISH_EVERY;
 use super::fresh::Barrier;
 use super::lane::{Embedded, ModelLane};
 use super::large::Large;
-use super::shared::{Phase, Shared, Verified};
+use super::shared::{Phase, Shared, Verification};
 use super::syncer::{RefusedError, SyncOptions};
 use super::verify::{Erasing, VerifyReport, Verifying};
 use super::watching::{RescanSchedule, missing};
@@ -77,7 +77,7 @@ pub(super) enum WorkerMessage {
     },
     /// Check all stores now. Nobody waits when a search has met damage.
     Verify {
-        done: Option<Sender<Verified>>,
+        done: Option<Sender<Verification>>,
     },
     Verified(VerifyReport),
     Stop,
