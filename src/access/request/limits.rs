@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::{Request, RequestError};
 use crate::access::rules::Principal;
-pub(crate) use crate::base::clock::{Edge, rfc3339};
 use crate::base::clock::{self, moment};
+pub(crate) use crate::base::clock::{Edge, rfc3339};
 use crate::base::config::{AgentsConfig, Mode, SearchConfig};
 use crate::index::sync::{FRESH_WITHIN, ModelStatus, Phase};
 use crate::serve::wire::ChunkView;

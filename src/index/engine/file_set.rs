@@ -69,9 +69,10 @@ impl FileSet {
 
     /// Lists the files, smallest id first.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.words.iter().enumerate().flat_map(|(at, &word)| {
-            ones(word).map(move |bit| at as u32 * u64::BITS + bit as u32)
-        })
+        self.words
+            .iter()
+            .enumerate()
+            .flat_map(|(at, &word)| ones(word).map(move |bit| at as u32 * u64::BITS + bit as u32))
     }
 
     /// Those of the 64 ids from `64 * at` on that are in the set, as bits.

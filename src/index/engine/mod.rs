@@ -28,10 +28,9 @@ mod writer;
 
 #[cfg(test)]
 pub(crate) use bm25::FIELDS;
-pub(crate) use bm25::{B, BACKGROUND, K1, WEIGHTS};
 pub(crate) use bm25::{Statistics, TermWeight};
-pub(crate) use candidates::{cut, sort_found};
 pub use candidates::{CandidateChunk, CandidateQuery, Candidates};
+pub(crate) use candidates::{cut, sort_found};
 pub use cosine::{Like, LikeWord, QueryVector, unpack};
 pub(crate) use cosine::{pack, packed_bytes, rounded};
 pub use entry::FileInfo;
@@ -43,7 +42,9 @@ pub(crate) use file_set::{FileTable, ones};
 pub(crate) use filter::is_at_or_below;
 pub use filter::{Condition, Filter, Predicate};
 pub use query_terms::Field;
-pub(crate) use query_terms::{PreparedWords, QueryTerms, ScoredChunk, WeighedTerm, WeighedTerms, WordQuery};
+#[cfg(test)]
+pub(crate) use query_terms::WeighedTerm;
+pub(crate) use query_terms::{PreparedWords, QueryTerms, ScoredChunk, WeighedTerms, WordQuery};
 pub(crate) use reader::ChunkText;
 pub use reader::Reader;
 pub use update::{FileUpdate, embedded_context};

@@ -111,8 +111,7 @@ pub trait Writer: Upkeep {
     ///
     /// # Errors
     /// When a store cannot be read.
-    fn take_bulk(&mut self, model: &Fingerprint, newest: usize, limit: usize)
-    -> Result<Vec<PendingText>, EngineError>;
+    fn take_bulk(&mut self, model: &Fingerprint, newest: usize, limit: usize) -> Result<Vec<PendingText>, EngineError>;
 
     /// Gives what a model made to every chunk that waits for it. Of a text that none waits for any more nothing is kept.
     ///

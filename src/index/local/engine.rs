@@ -80,13 +80,8 @@ impl Engine for LocalEngine {
 pub(super) const WORDS: &str = "tantivy";
 
 /// What the stores are in their folder, and whether it is a folder itself.
-const STORES: [(&str, bool); 5] = [
-    ("catalog.db", false),
-    ("catalog.db-wal", false),
-    ("catalog.db-shm", false),
-    (WORDS, true),
-    (MARKER, false),
-];
+const STORES: [(&str, bool); 5] =
+    [("catalog.db", false), ("catalog.db-wal", false), ("catalog.db-shm", false), (WORDS, true), (MARKER, false)];
 
 /// Removes the stores in a folder, so that they are built from nothing. Only what is ours is touched.
 ///

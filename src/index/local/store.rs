@@ -303,12 +303,7 @@ impl Writer for Store {
         self.sets.of(model).map_or(0, |set| set.waiting_among(contents))
     }
 
-    fn take_bulk(
-        &mut self,
-        model: &Fingerprint,
-        newest: usize,
-        limit: usize,
-    ) -> Result<Vec<PendingText>, EngineError> {
+    fn take_bulk(&mut self, model: &Fingerprint, newest: usize, limit: usize) -> Result<Vec<PendingText>, EngineError> {
         let taken = self.sets.of_mut(model).map(|set| set.take(newest, limit)).unwrap_or_default();
         self.texts_of(taken)
     }

@@ -7,9 +7,7 @@ use super::keyword::{self, KeywordSearcher};
 use super::store::Store;
 use super::vectors::Graph;
 use crate::base::fs::crash;
-use crate::index::engine::{
-    Build, Built, Check, ContentHash, Damage, EngineError, FileTable, Findings, Upkeep,
-};
+use crate::index::engine::{Build, Built, Check, ContentHash, Damage, EngineError, FileTable, Findings, Upkeep};
 use crate::models::EmbeddingSpace;
 use crate::vault::disk::Identity;
 

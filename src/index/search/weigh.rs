@@ -96,7 +96,7 @@ pub(super) fn embed_beside(
         let (typed, meant) = (ended(typed), meant.map(ended));
         done.map(|()| (typed, meant))
     })?;
-        Ok(match (typed, meant) {
+    Ok(match (typed, meant) {
         (Ok(typed), Some(Ok(meant))) => {
             let all: Vec<f32> = typed.iter().zip(meant).map(|(typed, meant)| TYPED_MEANING * typed + meant).collect();
             Ok(QueryMeaning { all: QueryVector::new(&all)?, typed: Some(QueryVector::new(&typed)?), lacks: None })

@@ -202,7 +202,8 @@ impl Batches {
         model: u64,
         messages: Sender<WorkerMessage>,
     ) -> Self {
-        let mut batches = Self { client, records, model, messages, under_way: Vec::new(), problem: None, is_over: false };
+        let mut batches =
+            Self { client, records, model, messages, under_way: Vec::new(), problem: None, is_over: false };
         for record in batches.records.which(|record| batches.follows(record)) {
             batches.follow(BatchStart::Known(record));
         }

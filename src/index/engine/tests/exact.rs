@@ -299,12 +299,7 @@ impl Writer for ExactWriter {
         self.stores.waiting(model).iter().filter(|text| contents.contains(&text.content)).count()
     }
 
-    fn take_bulk(
-        &mut self,
-        model: &Fingerprint,
-        newest: usize,
-        limit: usize,
-    ) -> Result<Vec<PendingText>, EngineError> {
+    fn take_bulk(&mut self, model: &Fingerprint, newest: usize, limit: usize) -> Result<Vec<PendingText>, EngineError> {
         let mut pending = self.stores.waiting(model);
         let Some(set) = self.stores.sets.get_mut(model) else { return Ok(Vec::new()) };
         pending.retain(|text| !set.taken.contains(&text.content));

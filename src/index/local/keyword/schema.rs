@@ -87,11 +87,6 @@ pub(super) struct ChunkFields {
 }
 
 impl ChunkFields {
-    /// Those that give a score, in the order in which a chunk's words are counted.
-    pub(super) fn scored(&self) -> [Field; 3] {
-        [self.body, self.heading, self.own]
-    }
-
     pub(super) fn of(&self, field: engine::Field) -> Field {
         match field {
             engine::Field::Body => self.body,

@@ -1,8 +1,8 @@
 //! What holds for a set as a whole: against brute force, against a model, and for the graph against the scan.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use half::f16;
 use proptest::prelude::*;
