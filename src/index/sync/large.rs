@@ -1,7 +1,5 @@
 //! Files that would hold up all others. One at a time is read on a thread of its own, so that a note saved meanwhile does not wait for it.
 
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
-
 use super::backlog::Backlog;
 use super::prepare::PreparedFile;
 use super::worker::{Worker, WorkerMessage};
@@ -17,8 +15,8 @@ const LARGE_BYTES: u64 = 500_000;
 pub(super) struct Large {
     /// Files to be read.
     pub(super) waiting: Backlog,
-    /// What is being read, and where the outcome will come.
-    reading: Option<(VaultPath, Receiver<PreparedFile>)>,
+    /// What is being read.
+    reading: Option<VaultPath>,
 }
 
 impl Large {
@@ -44,36 +42,25 @@ impl Worker<'_> {
             .is_ok_and(|meta| (LARGE_BYTES..=self.options.index.max_file_bytes).contains(&meta.len()))
     }
 
-    /// Does the next thing for large files that can be done now: takes what was read, or has the next one read. Says no when there is
-    /// nothing to do but to wait.
-    pub(super) fn work_on_large(&mut self) -> Result<bool, EngineError> {
-        if let Some((path, outcome)) = self.large.reading.take() {
-            match outcome.try_recv() {
-                Ok(outcome) => self.take_large(path, outcome)?,
-                Err(TryRecvError::Empty) => {
-                    self.large.reading = Some((path, outcome));
-                    return Ok(false);
-                }
-                // The thread is gone, which nothing explains; the next scan finds the file.
-                Err(TryRecvError::Disconnected) => {}
-            }
-            return Ok(true);
+    /// Has the next large file read. That is done when the stores have the one before, so that memory holds one.
+    pub(super) fn read_next_large(&mut self) {
+        if self.large.reading.is_some() {
+            return;
         }
-        // The next one is read when the stores have the one before, so that memory holds one.
-        let Some((path, _)) = self.large.waiting.pop() else { return Ok(false) };
+        let Some((path, _)) = self.large.waiting.pop() else { return };
         let (reading, messages, known) = (self.reading(), self.messages.clone(), self.store.file(&path).cloned());
-        let (sender, outcome) = channel();
-        self.large.reading = Some((path.clone(), outcome));
+        self.large.reading = Some(path.clone());
         std::thread::spawn(move || {
-            let outcome = reading.read(path, known.as_deref(), &mut reading.stemming());
-            let _ = sender.send(outcome);
-            let _ = messages.send(WorkerMessage::LargeRead);
+            let outcome = reading.read(path.clone(), known.as_deref(), &mut reading.stemming());
+            let _ = messages.send(WorkerMessage::LargeRead { path, outcome });
         });
-        Ok(false)
     }
 
     /// Takes what was read of a large file. It was not held up, so it may have changed, gone, or left the index since.
-    fn take_large(&mut self, path: VaultPath, outcome: PreparedFile) -> Result<(), EngineError> {
+    pub(super) fn take_large(&mut self, path: VaultPath, outcome: PreparedFile) -> Result<(), EngineError> {
+        if self.large.reading.take_if(|reading| *reading == path).is_none() {
+            return Ok(());
+        }
         let known = self.store.file(&path).is_some();
         let up_to_date = match &outcome {
             PreparedFile::Changed(update) => self.has_stamp(&path, &update.stamp),

@@ -12,12 +12,14 @@ use super::embedding::PUBLISH_EVERY;
 use super::fresh::Barrier;
 use super::lane::{Embedded, ModelLane};
 use super::large::Large;
+use super::prepare::PreparedFile;
 use super::shared::{Phase, Shared, Verification};
 use super::syncer::{RefusedError, SyncOptions};
 use super::verify::{Erasing, VerifyReport, Verifying};
 use super::watching::{RescanSchedule, missing};
 use crate::base::config::EmbedConfig;
 use crate::base::fs::crash;
+use crate::base::path::VaultPath;
 use crate::index::engine::{Built, ContentHash, Damage, EngineError, Writer};
 use crate::models::{ChosenModel, Embedder, ModelError};
 use crate::vault::disk::{Debounce, Signal};
@@ -41,7 +43,10 @@ pub(super) enum WorkerMessage {
         event: BatchEvent,
     },
     /// A large file has been read.
-    LargeRead,
+    LargeRead {
+        path: VaultPath,
+        outcome: PreparedFile,
+    },
     Model {
         /// Counts the models that were asked for.
         asked: u64,
@@ -253,15 +258,12 @@ impl<'a> Worker<'a> {
             }
             if !self.backlog.is_empty() {
                 self.read_batch()?;
-                // In turns, so that a large file that was made private is not shown until all others are read.
-                self.work_on_large()?;
+                // Beside the others, so that a large file that was made private is not shown until all of them are read.
+                self.read_next_large();
                 self.report();
                 continue;
             }
-            if self.work_on_large()? {
-                self.report();
-                continue;
-            }
+            self.read_next_large();
             self.catch_up()?;
             self.serve_awaited();
             self.embed()?;
@@ -325,8 +327,7 @@ impl<'a> Worker<'a> {
             WorkerMessage::Serve { told } => self.await_told(told),
             WorkerMessage::Embedded(embedded) => self.keep(embedded)?,
             WorkerMessage::Batch { model, batch, event } => self.take_batch(model, batch, event)?,
-            // It is taken when it is the turn of large files.
-            WorkerMessage::LargeRead => {}
+            WorkerMessage::LargeRead { path, outcome } => self.take_large(path, outcome)?,
             WorkerMessage::Model { asked, .. } if !self.shared.is_newest_model(asked) => {}
             WorkerMessage::Model { loaded: Ok(model), .. } => {
                 self.shared.set_coming(None);
