@@ -49,7 +49,7 @@ pub(crate) use reader::ChunkText;
 pub use reader::Reader;
 pub use update::{FileUpdate, embedded_context};
 pub(crate) use update::{NewChunk, first_heading};
-pub use writer::{Build, Built, ChangeBatch, Check, Upkeep, Writer};
+pub use writer::{ChangeBatch, Check, Upkeep, Writer};
 pub(crate) use writer::{Engine, Findings, PendingText};
 
 #[cfg(test)]

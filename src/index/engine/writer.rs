@@ -1,9 +1,7 @@
 //! Writing, one generation after the other, and what keeps the stores sound beside it.
 
-use std::any::Any;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::entry::FileEntry;
 use super::error::{Damage, EngineError};
@@ -211,13 +209,6 @@ pub(crate) trait Engine: Send + Sync {
 /// of work, and ends when that says no: nothing is known then. It fails when a store cannot be read for another reason than damage.
 pub type Check = Box<dyn FnOnce(&mut dyn FnMut() -> bool) -> Result<Option<Findings>, EngineError> + Send + 'static>;
 
-/// Work that would hold the writer up, to be done on another thread and given up when the flag says so. What it gives, if it was not
-/// given up, goes to [`Upkeep::take_built`].
-pub type Build = Box<dyn FnOnce(&AtomicBool) -> Option<Built> + Send + 'static>;
-
-/// What a [`Build`] came to; only its engine knows what is in it.
-pub type Built = Box<dyn Any + Send>;
-
 /// What a check came to.
 #[derive(Debug, Default)]
 pub struct Findings {
@@ -276,13 +267,13 @@ pub trait Upkeep {
         Vec::new()
     }
 
-    /// Tidies up after a publication; more of it when nothing else is to do.
+    /// Tidies up after a publication; more of it when nothing else is to do. Says whether something is worth to be published.
     ///
     /// # Errors
     /// When a store refuses.
-    fn tidy(&mut self, idle: bool) -> Result<(), EngineError> {
+    fn tidy(&mut self, idle: bool) -> Result<bool, EngineError> {
         let _ = idle;
-        Ok(())
+        Ok(false)
     }
 
     /// Prepares a check of the stores as they are now.
@@ -323,15 +314,5 @@ pub trait Upkeep {
     /// When a store refuses.
     fn drop_kept_vectors(&mut self) -> Result<usize, EngineError> {
         Ok(0)
-    }
-
-    /// What is to be built beside the writing, when something is. Of one model: what is built for another is not taken back.
-    fn to_build(&self) -> Option<Build> {
-        None
-    }
-
-    /// Takes what was built.
-    fn take_built(&mut self, built: Built) {
-        drop(built);
     }
 }

@@ -2,9 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
 use super::catalog::{Catalog, Vectors};
-use super::vectors::{Row, VectorSet};
+use super::vectors::{Graph, Row, VectorSet};
 use crate::index::engine::{ChunkEntry, ContentHash, EngineError, FileTable, rounded};
 use crate::models::{EmbeddedText, EmbeddingSpace};
 
@@ -13,6 +16,7 @@ pub(super) struct Embeddings {
     pub(super) model: i64,
     pub(super) space: EmbeddingSpace,
     pub(super) vectors: VectorSet,
+    building: Option<GraphBuild>,
     /// Chunks without their embedding, by what is to be embedded: one text may stand in many.
     waiting: HashMap<ContentHash, Vec<(u64, u32)>>,
     /// What is to be embedded next.
@@ -21,6 +25,18 @@ pub(super) struct Embeddings {
     turn: u32,
     /// Embeddings in the catalog, those that no chunk has any more included.
     pub(super) kept: usize,
+}
+
+/// A graph that is being built. Dropping it stops that.
+struct GraphBuild {
+    thread: Option<JoinHandle<Option<Graph>>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Drop for GraphBuild {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
 }
 
 /// A chunk's place in the queue: newest files first, in the order of their text, and behind all of them those that bring many
@@ -69,6 +85,7 @@ impl Embeddings {
             model,
             space: space.clone(),
             vectors: VectorSet::new(space.dimension, graph_threshold).apply(&[], rows)?,
+            building: None,
             waiting: HashMap::new(),
             queue: BTreeMap::new(),
             turn: 0,
@@ -80,6 +97,28 @@ impl Embeddings {
             set.wait(file.id, file.stamp.mtime_ns, &texts);
         }
         Ok((set, damaged))
+    }
+
+    /// Has a graph built where one is wanted, on a thread of its own, and takes it up once it is there; says whether it did.
+    pub(super) fn build_graph(&mut self) -> bool {
+        match &mut self.building {
+            Some(build) => {
+                let Some(thread) = build.thread.take_if(|thread| thread.is_finished()) else { return false };
+                // One that failed unexpectedly is not tried again.
+                let Ok(Some(graph)) = thread.join() else { return false };
+                self.vectors = self.vectors.with_graph(Arc::new(graph));
+                self.building = None;
+                return true;
+            }
+            None if self.vectors.wants_graph() => {
+                let (vectors, stop) = (self.vectors.clone(), Arc::<AtomicBool>::default());
+                let stopped = Arc::clone(&stop);
+                let thread = Some(std::thread::spawn(move || vectors.build_graph(&stopped)));
+                self.building = Some(GraphBuild { thread, stop });
+            }
+            None => {}
+        }
+        false
     }
 
     /// Follows a change of chunks: takes embeddings that are known already, and puts the other texts in the queue.

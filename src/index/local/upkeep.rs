@@ -1,13 +1,11 @@
 //! What keeps the stores sound: checks of everything beside the writer, mending, and leaving nothing of what was deleted.
 
-use std::sync::Arc;
-
 use super::catalog;
+use super::embeddings::Embeddings;
 use super::keyword::{self, KeywordSearcher};
 use super::store::Store;
-use super::vectors::Graph;
 use crate::base::fs::crash;
-use crate::index::engine::{Build, Built, Check, ContentHash, Damage, EngineError, FileTable, Findings, Upkeep};
+use crate::index::engine::{Check, ContentHash, Damage, EngineError, FileTable, Findings, Upkeep};
 use crate::models::EmbeddingSpace;
 use crate::vault::disk::Identity;
 
@@ -66,8 +64,9 @@ impl Upkeep for Store {
         std::mem::take(&mut self.notices)
     }
 
-    fn tidy(&mut self, idle: bool) -> Result<(), EngineError> {
-        self.trim_log(if idle { MAX_IDLE_LOG_BYTES } else { MAX_LOG_BYTES })
+    fn tidy(&mut self, idle: bool) -> Result<bool, EngineError> {
+        self.trim_log(if idle { MAX_IDLE_LOG_BYTES } else { MAX_LOG_BYTES })?;
+        Ok(idle && self.sets.serving.as_mut().is_some_and(Embeddings::build_graph))
     }
 
     fn check(&self) -> Check {
@@ -122,18 +121,6 @@ impl Upkeep for Store {
     fn drop_kept_vectors(&mut self) -> Result<usize, EngineError> {
         self.mark()?;
         self.catalog.drop_others(self.sets.models())
-    }
-
-    fn to_build(&self) -> Option<Build> {
-        let vectors = self.sets.serving.as_ref().map(|set| &set.vectors).filter(|vectors| vectors.wants_graph());
-        let vectors = vectors?.clone();
-        Some(Box::new(move |stopped| Some(Box::new(vectors.build_graph(stopped)?) as Built)))
-    }
-
-    fn take_built(&mut self, built: Built) {
-        if let (Ok(graph), Some(set)) = (built.downcast::<Graph>(), &mut self.sets.serving) {
-            set.vectors = set.vectors.with_graph(Arc::from(graph));
-        }
     }
 }
 

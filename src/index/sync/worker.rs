@@ -1,9 +1,7 @@
 //! The loop of the writer thread, over signals, commands, files to read and texts to embed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::backlog::Backlog;
@@ -20,7 +18,7 @@ use super::watching::{RescanSchedule, missing};
 use crate::base::config::EmbedConfig;
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
-use crate::index::engine::{Built, ContentHash, Damage, EngineError, Writer};
+use crate::index::engine::{ContentHash, Damage, EngineError, Writer};
 use crate::models::{ChosenModel, Embedder, ModelError};
 use crate::vault::disk::{Debounce, Signal};
 
@@ -60,12 +58,6 @@ pub(super) enum WorkerMessage {
     /// Have no model at work elsewhere that is not named any more; with none named, none at all.
     Leave {
         named: Option<EmbedConfig>,
-    },
-    Built {
-        /// Of which model.
-        model: u64,
-        /// None when building it was stopped.
-        built: Option<Built>,
     },
     Reindex {
         full: bool,
@@ -125,8 +117,6 @@ pub(super) struct Worker<'a> {
     pub(super) bulk: bool,
     /// Whether the whole vault has been looked at since the start.
     pub(super) scanned: bool,
-    /// The thread that builds what would hold the writer up, and how to stop it.
-    pub(super) builder: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
     /// Built from nothing: searches go on in the index that was, until this one has all the words.
     pub(super) rebuilding: bool,
     /// Embeddings that are kept and not yet published.
@@ -164,7 +154,6 @@ impl<'a> Worker<'a> {
             knows_in_use: !options.in_use.is_absent(),
             bulk: false,
             scanned: false,
-            builder: None,
             rebuilding: store.files().is_empty() && shared.snapshot().is_some(),
             verifying: Verifying::default(),
             store,
@@ -186,10 +175,6 @@ impl<'a> Worker<'a> {
             let _ = self.messages.send(WorkerMessage::Verify { done: Some(done) });
         }
         (self.serving, self.filling) = (None, None);
-        if let Some((thread, stop)) = self.builder.take() {
-            stop.store(true, Ordering::Relaxed);
-            let _ = thread.join();
-        }
         self.store
     }
 
@@ -281,7 +266,9 @@ impl<'a> Worker<'a> {
                 until = until.min(due);
             }
             if self.is_idle() {
-                self.store.tidy(true)?;
+                if self.store.tidy(true)? {
+                    self.publish()?;
+                }
                 until = self.erase_when_idle(until)?;
             }
             self.wait(receiver, until)?;
@@ -341,15 +328,6 @@ impl<'a> Worker<'a> {
                 self.show_models();
             }
             WorkerMessage::Model { loaded: Err(error), .. } => self.shared.show_unloaded(&error),
-            WorkerMessage::Built { model, built } => {
-                self.builder = None;
-                if let Some(built) =
-                    built.filter(|_| self.serving.as_ref().is_some_and(|serving| serving.number == model))
-                {
-                    self.store.take_built(built);
-                    self.publish()?;
-                }
-            }
             WorkerMessage::Reindex { done, .. } if self.rescans.is_missing() => {
                 let _ = done.send(Err(RefusedError(missing(self.options))));
             }
