@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use half::f16;
 use memory_vault::index::engine::{FileSet, QueryVector, unpack};
-use memory_vault::index::local::vectors::{Graph, Row, VectorSet};
+use memory_vault::index::local::vectors::{Row, VectorSet};
 
 const DIMS: usize = 384;
 const LATENT: usize = 32;
@@ -84,13 +84,6 @@ fn measure(mut world: World, vectors: Vec<Vec<f32>>, queries: Vec<Vec<f32>>) {
         start.elapsed(),
         (resident() - before) >> 20
     );
-    let dir = tempfile::tempdir().expect("a folder");
-    let start = Instant::now();
-    graph.save(dir.path()).expect("saved");
-    println!("  save            {:>9.2?}", start.elapsed());
-    let start = Instant::now();
-    let graph = Graph::load(dir.path(), &set).expect("loaded");
-    println!("  load graph      {:>9.2?}", start.elapsed());
     let start = Instant::now();
     let set = set.with_graph(Arc::new(graph));
     println!("  attach          {:>9.2?}", start.elapsed());

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::access::request::{Owner, RequestError, Viewer, rfc3339, text};
+use crate::access::request::{Owner, RequestError, Viewer, text};
 use crate::base::config::Config;
 use crate::index::engine::Reader;
-use crate::index::sync::{ModelStatus, Phase, Shared, SyncProgress, Verified};
+use crate::index::sync::{ModelStatus, Phase, Shared, SyncProgress};
 use crate::models::{Document, ModelChoice, ModelError};
 use crate::serve::wire::{
     DroppedVectors, EmbeddedAs, Embedding, Model, ModelReloaded, ProgressView, Reindexing, Verification,
@@ -26,13 +26,7 @@ pub fn reindex(owner: &Owner, full: bool) -> Result<Reindexing, RequestError> {
 /// # Errors
 /// When another process writes the index, or it cannot be read.
 pub fn verify(owner: &Owner) -> Result<Verification, RequestError> {
-    Ok(verification(owner.workspace().syncer()?.verify()?))
-}
-
-/// What a check came to, as it is told.
-pub(crate) fn verification(verified: Verified) -> Verification {
-    let Verified { at_ms, took_ms, counts: [files, chunks, embeddings], damage } = verified;
-    Verification { at: rfc3339(at_ms), took_ms, files, chunks, embeddings, damage }
+    Ok(owner.workspace().syncer()?.verify()?)
 }
 
 /// Loads the model that `memory.toml` names now, or does without one. The one there was serves until the vectors of that one are there.

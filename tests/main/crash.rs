@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use crate::support::Work::{self, Edits, Import, Reindex, Repair, Stop, WordsLost};
 use crate::support::prelude::*;
-use crate::{capture, large, next_model};
+use crate::{capture, next_model};
 
 /// A point, what leads there, and which passings of it.
 type Case = (&'static str, Work, &'static [usize]);
@@ -60,16 +60,13 @@ const BULK_CASES: [Case; 4] = [
 /// One batch takes 4,096 notes at most.
 const BULK_NOTES: usize = 4500;
 
-/// Those that need the model, and a graph.
-const MODEL_CASES: [Case; 8] = [
+/// Those that need the model.
+const MODEL_CASES: [Case; 5] = [
     ("embeddings-written", Import, &[1]),
     ("embeddings-written", Edits, &[3]),
     ("embeddings-cached", Import, &[1]),
     ("embeddings-cached", Edits, &[3]),
     ("embeddings-pruned", Repair, &[1]),
-    ("graph-written", Import, &[1]),
-    ("graph-synced", Import, &[1]),
-    ("graph-renamed", Import, &[1]),
 ];
 
 /// What the program is asked to write when it dies.
@@ -459,7 +456,7 @@ fn the_matrix_has_every_point() {
     let killed = cases
         .iter()
         .map(|(point, ..)| *point)
-        .chain([TEMPLATE, large::POINT, next_model::POINT])
+        .chain([TEMPLATE, next_model::POINT])
         .chain(WRITE_CASES.map(|(point, ..)| point))
         .chain(capture::kills::points())
         .chain(crate::state::points())

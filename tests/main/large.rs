@@ -1,8 +1,7 @@
-//! Files that are much by themselves: what of them is indexed, in which parts, and that they are in nobody's way.
+//! Files that are much by themselves: what of them is indexed, and that they are in nobody's way.
 
-use memory_vault::index::engine::{ChangeBatch, FileUpdate, Reader, Writer};
+use memory_vault::index::engine::{ChangeBatch, FileUpdate, Writer};
 use memory_vault::index::local::{Settings, Store};
-use memory_vault::index::search::{Visible, search};
 use memory_vault::index::sync::{FileReading, PreparedFile, prepare};
 use memory_vault::models::{Embedder, EmbeddingSpace, HashEmbedder};
 use memory_vault::text::derive::words::Stemming;
@@ -10,9 +9,6 @@ use memory_vault::vault::attachments::AttachmentReader;
 use memory_vault::vault::disk::{NoteRules, globs};
 
 use crate::support::prelude::*;
-
-/// Passed after each part of a file.
-pub const POINT: &str = "part-applied";
 
 /// A file of so many sections, of which each is a passage.
 fn sections(count: usize, word: &str) -> String {
@@ -55,62 +51,6 @@ impl Fixture {
         let generation = self.store.generation() + 1;
         self.store.apply(ChangeBatch { generation, updates, removed: Vec::new() }).unwrap();
     }
-
-    /// What searches by words find, with scores and without row ids.
-    fn answers(&mut self, queries: &[&str]) -> Vec<String> {
-        let snapshot = self.store.snapshot().unwrap();
-        let visible = Visible::of(&memory_vault::access::rules::Scope::Everything, snapshot.files());
-        let found = |query: &&str| {
-            let request = search_request(query, Mode::Keyword, 100);
-            let found = search(snapshot.as_ref(), None, &visible, &Config::default().search, &request).unwrap();
-            found.hits.iter().map(|hit| format!("{query}: {:?} {:?}", hit.chunk.id, hit.score)).collect::<Vec<_>>()
-        };
-        queries.iter().flat_map(found).collect()
-    }
-}
-
-#[test]
-fn parts_make_the_same_index_as_the_whole() {
-    let text: String =
-        (0..11).map(|at| format!("# Head{at}\n\nword{at} and common words {}\n\n", "more ".repeat(at))).collect();
-    let queries = ["common", "more", "word3", "head7", "word10"];
-    let (mut whole, mut parts) = (Fixture::new(), Fixture::new());
-    for fixture in [&mut whole, &mut parts] {
-        // Some of it is there before, and goes or stays.
-        let before = fixture.read("a.md", &text.replace("word3", "other").replace("# Head5\n", ""));
-        let others = fixture.read("b.md", "common and more");
-        fixture.apply(vec![before, others]);
-    }
-    let update = whole.read("a.md", &text);
-    let (count, hash) = (update.chunks.len(), update.hash);
-    whole.apply(vec![update]);
-    let mut update = parts.read("a.md", &text);
-    let mut others = update.clone();
-    drop(others.take_part(3));
-    for start in (0..count).step_by(3) {
-        let file = parts.store.file(&update.path).unwrap();
-        assert_eq!(file.is_whole(), start == 0, "half of it counts as a file that has changed");
-        let part = if start + 3 < count { update.take_part(3) } else { update.clone() };
-        parts.apply(vec![part]);
-        let shown = parts.store.file(&update.path).unwrap().chunks.len();
-        assert_eq!(shown, count.min(start + 3));
-    }
-    assert_eq!(parts.store.file(&update.path).unwrap().hash, hash);
-    let counted = |fixture: &Fixture| -> Vec<_> {
-        fixture
-            .store
-            .file(&VaultPath::new("a.md").unwrap())
-            .unwrap()
-            .chunks
-            .iter()
-            .map(|chunk| (chunk.id, chunk.words))
-            .collect()
-    };
-    assert_eq!(counted(&parts), counted(&whole));
-    assert_eq!(parts.answers(&queries), whole.answers(&queries));
-    let generation = parts.store.generation() + 1;
-    let late = parts.store.apply(ChangeBatch { generation, updates: vec![others], removed: Vec::new() });
-    assert!(late.unwrap_err().is_stale(), "the file is no longer as the part before has left it");
 }
 
 #[test]
@@ -128,42 +68,21 @@ fn the_texts_of_a_huge_file_wait_behind_those_of_a_note() {
 }
 
 #[test]
-fn a_save_waits_for_a_part_of_a_huge_file_and_not_for_all() {
-    let daemon = Daemon::vault().with("notes/a.md", "aardvark").started().with("huge.md", sections(40_000, "big"));
-    until("the first part", || !daemon.find("big7x").is_empty());
-    daemon.found_after("notes/mine.md", "mineword");
-    assert!(daemon.find("big39999x").is_empty(), "the note was found after all of the huge file");
-    let status = daemon.status();
-    assert!(status["pending_files"].as_u64() > Some(0), "{status}");
-    daemon.finds("big39999x", &["huge.md"]);
-}
-
-#[test]
 fn a_huge_file_that_goes_or_changes_while_it_is_brought_in() {
-    let mut daemon = Daemon::vault().with("notes/a.md", "aardvark").started().with("huge.md", sections(20_000, "gone"));
-    until("the first part", || !daemon.find("gone7x").is_empty());
+    let mut daemon = Daemon::vault().with("notes/a.md", "aardvark").started();
+    daemon.write("huge.md", sections(20_000, "gone"));
+    until("the huge file", || !daemon.find("gone7x").is_empty());
     fs::remove_file(daemon.path("huge.md")).unwrap();
     daemon.finds("gone7x", &[]).settle();
     daemon.write("huge.md", sections(20_000, "old"));
-    until("the first part", || !daemon.find("old7x").is_empty());
+    until("the huge file", || !daemon.find("old7x").is_empty());
     daemon.write("huge.md", sections(9_000, "new"));
     daemon.finds("new8999x", &["huge.md"]).finds("old7x", &[]).settle();
     assert!(daemon.find("gone19999x").is_empty() && daemon.find("old19999x").is_empty());
-    // One section more is brought in at once: what is there stays.
+    // One section more: what is there stays.
     daemon.write("huge.md", format!("{}# newest\nsaid\n", sections(9_000, "new")));
     daemon.finds("newest", &["huge.md"]);
     assert_as_rebuilt(&daemon, &["new8999x", "newest", "new4000x", "old7x", "aardvark"]);
-}
-
-#[test]
-fn killed_between_two_parts_of_a_file() {
-    for passing in [1, 2] {
-        let mut daemon = Daemon::vault().with("huge.md", sections(9_000, "big")).with("notes/a.md", "aardvark");
-        daemon.spawn(Some(&format!("{POINT}:{passing}")));
-        until("the kill", || daemon.was_killed());
-        daemon.start().finds("big8999x", &["huge.md"]);
-        assert_as_rebuilt(&daemon, &["big8999x", "big4000x", "big3999x", "big0x", "aardvark"]);
-    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::base::config::{Mode, SearchConfig};
 use crate::index::engine::{EngineError, FileEntry, Predicate};
 use crate::index::search::{
     Correction, Degraded, Highlighter, HitWindow, MaySend, Related, RelatedRequest, Results, SearchHelp, SearchRequest,
-    Unassisted, UnknownKind, assisted_search, related, search, snippet, snippet_around,
+    Unassisted, assisted_search, related, search, snippet, snippet_around,
 };
 use crate::index::sync::ModelStatus;
 use crate::models::Embedder;
@@ -83,7 +83,7 @@ impl ReadScope {
             Some(Degraded::Unknown(unknown)) => {
                 let wanted = Predicate::Collection(unknown.name.clone());
                 let is_filter = request.filter.conditions.iter().any(|condition| condition.wanted == wanted);
-                (is_filter && unknown.kind == UnknownKind::Collection).then(|| unknown.there.clone())
+                unknown.collections.clone().filter(|_| is_filter)
             }
             _ => None,
         };
@@ -131,7 +131,7 @@ impl ReadScope {
             false => self.explain(&degraded, found.mode),
         };
         let corrected = (!found.corrections.is_empty()).then(|| said_corrected(&found.corrections));
-        let misread = found.misread.iter().map(ToString::to_string);
+        let misread = found.misread.into_iter();
         let unassisted = found.unassisted.iter().filter_map(|not_done| self.unassisted(not_done));
         let why = degraded.map(explain).or_else(|| self.mending());
         let unread = found.unread.map(|language| self.explain_unread(language));
@@ -221,7 +221,7 @@ impl ReadScope {
                 format!("some passages cannot be shown ({reason}); the index is being checked and repaired")
             }
             Degraded::PhraseAbsent => "no passage has the exact phrase; these have its words".into(),
-            Degraded::Unknown(unknown) => unknown.to_string(),
+            Degraded::Unknown(unknown) => unknown.said.clone(),
             Degraded::NoModel if self.workspace.is_read_only() => {
                 format!("{by_words}another process is writing the index; this is its present state")
             }
@@ -275,7 +275,7 @@ fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
         Degraded::NoWords => "searched by meaning alone",
         Degraded::Damaged(_) => "some passages cannot be shown now",
         Degraded::PhraseAbsent => "no passage has the exact phrase; these have its words",
-        Degraded::Unknown(unknown) => return unknown.to_string(),
+        Degraded::Unknown(unknown) => return unknown.said.clone(),
     }
     .into()
 }

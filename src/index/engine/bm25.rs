@@ -7,21 +7,21 @@ use super::query_terms::Field;
 use crate::text::derive::CommonWords;
 
 // Robertson et al., "Okapi at TREC-3"; the values are tantivy's and Lucene's.
-pub(crate) const K1: f64 = 1.2;
-pub(crate) const B: f64 = 0.75;
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
 
 /// How many text fields a chunk has: body, heading, own.
 pub(crate) const FIELDS: usize = 3;
 
 /// The weight of each field. Heading at 1 is measured best; `own` only sets the chunk that holds a word before its
 /// neighbours, which have it in their bodies.
-pub(crate) const WEIGHTS: [f32; FIELDS] = [1.0, 1.0, 0.3];
+const WEIGHTS: [f32; FIELDS] = [1.0, 1.0, 0.3];
 
 /// Number of chunks of everyday prose that are counted beside those of a scope, without a word but the [common ones](CommonWords): in a vault
 /// of twenty notes the words of a question are as rare as names. Among some thousand chunks they say little.
 ///
 /// The number is a choice and no measurement: with it the shipped notes answer the example of `tests/main/asking.rs` as they should.
-pub(crate) const BACKGROUND: u64 = 200;
+const BACKGROUND: u64 = 200;
 
 /// In how many of the [background](BACKGROUND)'s chunks a term of a field is.
 pub(crate) fn background_count(field: Field, term: &str, common: &CommonWords) -> u64 {
@@ -71,11 +71,6 @@ impl TermWeight {
             weight: f64::from(WEIGHTS[field as usize]) * inverse_frequency * (1.0 + K1),
             average_length: scope.words[field as usize] as f64 / (scope.chunks as f64).max(1.0),
         }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn with_average(weight: f64, average_length: f64) -> Self {
-        Self { weight, average_length }
     }
 
     /// What [`TermWeight::score`] stays below.

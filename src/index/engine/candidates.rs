@@ -103,13 +103,18 @@ fn fill(
 /// Cuts to the best, ties broken by path and line, so that the cut does not depend on the history of the index. Says
 /// whether there may be more.
 pub(crate) fn cut(found: &mut Vec<ScoredChunk>, width: usize, files: &FileTable) -> bool {
-    if found.len() <= width {
-        return found.len() == width;
+    if found.len() > width {
+        sort_found(found, files);
+        found.truncate(width);
     }
+    found.len() == width
+}
+
+/// Best first; ties in the order of path and text.
+pub(crate) fn sort_found(found: &mut [ScoredChunk], files: &FileTable) {
     let place =
         |found: &ScoredChunk| files.get(found.file).and_then(|file| Some((&file.path, file.ordinal(found.row)?)));
     let mut placed: Vec<_> = found.iter().map(|found| (*found, place(found))).collect();
     placed.sort_by(|one, two| two.0.score.total_cmp(&one.0.score).then_with(|| one.1.cmp(&two.1)));
-    *found = placed.into_iter().map(|(found, _)| found).take(width).collect();
-    true
+    found.iter_mut().zip(placed).for_each(|(found, (placed, _))| *found = placed);
 }

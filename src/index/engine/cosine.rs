@@ -2,6 +2,7 @@
 
 use half::f16;
 
+use super::error::EngineError;
 use crate::text::derive::nearest::edits;
 
 /// A query's vector at unit length.
@@ -10,29 +11,18 @@ pub struct QueryVector {
     unit: Vec<f32>,
 }
 
-/// A vector that cannot be asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum QueryVectorError {
-    /// It holds an infinity or a NaN.
-    #[error("the vector of the query has a component that is not a finite number; embed it again")]
-    NotFinite,
-    /// Of zeros, to which everything would be equally near.
-    #[error("the vector of the query has length zero, so distances mean nothing")]
-    NoDirection,
-}
-
 impl QueryVector {
     /// Takes a vector of any length.
     ///
     /// # Errors
     /// When a component is not finite, or all are zero.
-    pub fn new(vector: &[f32]) -> Result<Self, QueryVectorError> {
+    pub fn new(vector: &[f32]) -> Result<Self, EngineError> {
         if vector.iter().any(|value| !value.is_finite()) {
-            return Err(QueryVectorError::NotFinite);
+            return Err(EngineError::other("the vector of the query has a component that is not a finite number"));
         }
         let norm = vector.iter().map(|&value| f64::from(value) * f64::from(value)).sum::<f64>().sqrt();
         if norm == 0.0 {
-            return Err(QueryVectorError::NoDirection);
+            return Err(EngineError::other("the vector of the query has length zero, so distances mean nothing"));
         }
         Ok(Self { unit: vector.iter().map(|&value| (f64::from(value) / norm) as f32).collect() })
     }

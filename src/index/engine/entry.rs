@@ -58,11 +58,6 @@ impl Deref for FileEntry {
 }
 
 impl FileEntry {
-    /// Whether the index has all of it. Of a large one that is being brought in part by part it has the first chunks, and no hash.
-    pub fn is_whole(&self) -> bool {
-        self.hash != [0; 32]
-    }
-
     /// Whether it is a conversation, so that its chunks are what somebody said; else they are prose.
     pub(crate) fn is_conversation(&self) -> bool {
         is_said(self.path.collection())

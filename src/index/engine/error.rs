@@ -4,8 +4,6 @@ use std::error::Error;
 use std::fmt;
 
 use crate::base::fs::FsError;
-use crate::base::path::VaultPath;
-use crate::models::ContentHash;
 
 /// An engine failed.
 #[derive(Debug, thiserror::Error)]
@@ -44,11 +42,6 @@ impl EngineError {
     pub fn stale(found: u64, wanted: u64) -> Self {
         let source = format!("the index has generation {found}, but the changes expect the one before {wanted}");
         Self { source: source.into(), fault: Fault::Stale }
-    }
-
-    /// Nothing is: a part of a file came, and the file is no longer as the part before has left it.
-    pub(crate) fn stale_part(path: &VaultPath) -> Self {
-        Self { source: format!("{path} changed while it was being indexed in parts").into(), fault: Fault::Stale }
     }
 
     /// Whether it was made for another state.
@@ -93,19 +86,8 @@ pub enum Damage {
     Catalog(String),
     /// The words, for the reason given.
     Words(String),
-    /// The saved graph of the vectors, for the reason given.
-    Graph(String),
-    /// Embeddings.
-    Embeddings(Vec<EmbeddingId>),
-}
-
-/// Names a stored embedding, in whatever engine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct EmbeddingId {
-    /// The [number](crate::models::Fingerprint::number) of the model that made it.
-    pub model: i64,
-    /// The text that it was made of.
-    pub content: ContentHash,
+    /// So many embeddings.
+    Embeddings(usize),
 }
 
 impl Damage {
@@ -120,8 +102,7 @@ impl fmt::Display for Damage {
         match self {
             Self::Catalog(reason) => write!(f, "{reason}. It is rebuilt from the notes"),
             Self::Words(reason) => write!(f, "{reason}. It is rebuilt from the catalog"),
-            Self::Graph(reason) => f.write_str(reason),
-            Self::Embeddings(ids) => write!(f, "{} stored embeddings are damaged, and are made again", ids.len()),
+            Self::Embeddings(count) => write!(f, "{count} stored embeddings are damaged, and are made again"),
         }
     }
 }

@@ -11,7 +11,8 @@ use crate::base::config::StemmerLanguage;
 
 /// A set of file row ids: what a scope and the filters of a query allow.
 ///
-/// A bitmap, because file ids are small, dense integers and the set is asked once per row scanned.
+/// A bitmap, because file ids are small, dense integers and the set is asked once per row scanned. Rows of vectors and nodes of
+/// their graph are marked in such sets, too.
 #[derive(Clone, Debug, Default)]
 pub struct FileSet {
     words: Vec<u64>,
@@ -21,6 +22,11 @@ impl FileSet {
     /// Creates an empty set, which allows no file.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty set with room for the ids below `length`.
+    pub(crate) fn of_length(length: usize) -> Self {
+        Self { words: vec![0; length.div_ceil(64)] }
     }
 
     /// Adds a file; tells whether it was missing.
@@ -63,9 +69,15 @@ impl FileSet {
 
     /// Lists the files, smallest id first.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.words.iter().enumerate().flat_map(|(at, &word)| {
-            (0..u64::BITS).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at as u32 * u64::BITS + bit)
-        })
+        self.words
+            .iter()
+            .enumerate()
+            .flat_map(|(at, &word)| ones(word).map(move |bit| at as u32 * u64::BITS + bit as u32))
+    }
+
+    /// Those of the 64 ids from `64 * at` on that are in the set, as bits.
+    pub(crate) fn word(&self, at: usize) -> u64 {
+        self.words.get(at).copied().unwrap_or_default()
     }
 
     /// Keeps only the files that `other` has too.
@@ -119,6 +131,15 @@ impl Extend<u32> for FileSet {
             self.insert(file);
         }
     }
+}
+
+/// Lists the positions of the bits that are set, lowest first.
+pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = word.trailing_zeros();
+        word &= word.wrapping_sub(1);
+        (at < u64::BITS).then_some(at as usize)
+    })
 }
 
 fn place(file: u32) -> (usize, u64) {

@@ -7,10 +7,8 @@
 //! ([`rounded`]) and compared ([`QueryVector`]). So every engine gives the same hits, order and scores; `tests` hold `engine_local`
 //! against an exact one in memory.
 //!
-//! What is handed over is data, so that an engine may be on another machine: changes, which bring of a large file a part at a time;
-//! a [`Filter`], which an engine [resolves](Reader::resolve); what [candidates](CandidateQuery) are asked for, in one call. No type of a
-//! store crosses the contract. What is written is named by paths, by [`ContentHash`] and by [`EmbeddingId`], which mean the same
-//! elsewhere. Row ids are an engine's own: a reader gives them and is asked by them, no other engine knows them, and no answer shows
+//! What is handed over is data, so that an engine may be on another machine: changes; a [`Filter`], which an engine [resolves](Reader::resolve); what [candidates](CandidateQuery) are asked for, in one call. No type of a
+//! store crosses the contract. What is written is named by paths and by [`ContentHash`], which mean the same elsewhere. Row ids are an engine's own: a reader gives them and is asked by them, no other engine knows them, and no answer shows
 //! them.
 
 mod bm25;
@@ -30,29 +28,28 @@ mod writer;
 
 #[cfg(test)]
 pub(crate) use bm25::FIELDS;
-pub(crate) use bm25::{B, BACKGROUND, K1, WEIGHTS};
 pub(crate) use bm25::{Statistics, TermWeight};
-pub(crate) use candidates::cut;
 pub use candidates::{CandidateChunk, CandidateQuery, Candidates};
-#[cfg(test)]
-pub(crate) use cosine::QueryVectorError;
+pub(crate) use candidates::{cut, sort_found};
 pub use cosine::{Like, LikeWord, QueryVector, unpack};
 pub(crate) use cosine::{pack, packed_bytes, rounded};
 pub use entry::FileInfo;
 pub(crate) use entry::{ChunkEntry, FileEntry};
 pub use error::EngineError;
-pub(crate) use error::{Damage, EmbeddingId, unless_damaged};
+pub(crate) use error::{Damage, unless_damaged};
 pub use file_set::FileSet;
-pub(crate) use file_set::FileTable;
+pub(crate) use file_set::{FileTable, ones};
 pub(crate) use filter::is_at_or_below;
 pub use filter::{Condition, Filter, Predicate};
 pub use query_terms::Field;
-pub(crate) use query_terms::{PreparedWords, QueryTerms, ScoredChunk, WeighedTerm, WeighedTerms, WordQuery};
+#[cfg(test)]
+pub(crate) use query_terms::WeighedTerm;
+pub(crate) use query_terms::{PreparedWords, QueryTerms, ScoredChunk, WeighedTerms, WordQuery};
 pub(crate) use reader::ChunkText;
 pub use reader::Reader;
-pub use update::{FileUpdate, UpdatePart, embedded_context};
+pub use update::{FileUpdate, embedded_context};
 pub(crate) use update::{NewChunk, first_heading};
-pub use writer::{Build, Built, ChangeBatch, Check, Upkeep, Writer};
+pub use writer::{ChangeBatch, Check, Upkeep, Writer};
 pub(crate) use writer::{Engine, Findings, PendingText};
 
 #[cfg(test)]

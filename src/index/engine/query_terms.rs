@@ -36,8 +36,6 @@ struct QueryTerm {
 pub(crate) struct WeighedTerm {
     pub(crate) field: Field,
     pub(crate) text: String,
-    /// In how many chunks it counts as being, the background's among them.
-    pub(crate) count: u64,
     pub(crate) weight: TermWeight,
 }
 
@@ -143,7 +141,7 @@ impl QueryTerms {
             }
             // A stem that no chunk has gives none a score: of most words those of most languages.
             if with > 0 {
-                terms.push(WeighedTerm { field, text, count, weight });
+                terms.push(WeighedTerm { field, text, weight });
             }
         }
         let most = sums.into_iter().fold(0.0, f64::max);
@@ -245,13 +243,9 @@ mod tests {
         let marked = QueryTerms::new(&query(&["obsidian"]), StemmerLanguage::English, &[StemmerLanguage::German]);
         let count = |_: Field, text: &str| Ok::<u64, ()>(if text == without_language(text) { 100 } else { 1 });
         let weighed = marked.weigh(&statistics, count).unwrap();
-        let body: Vec<(u64, f64)> = weighed
-            .terms
-            .iter()
-            .filter(|term| term.field == Field::Body)
-            .map(|term| (term.count, term.weight.most()))
-            .collect();
-        assert_eq!(body, [(101, body[0].1); 2]);
+        let body = weighed.terms.iter().filter(|term| term.field == Field::Body);
+        let body: Vec<f64> = body.map(|term| term.weight.most()).collect();
+        assert_eq!(body, [TermWeight::new(Field::Body, 101, &statistics).most(); 2]);
         let sum: f64 = weighed.terms.iter().map(|term| term.weight.most()).sum();
         assert!(weighed.most < sum, "a chunk is of one language");
     }

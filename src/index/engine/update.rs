@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use serde_json::{Map, Value};
 
-use super::entry::{FileEntry, FileInfo};
+use super::entry::FileInfo;
 use crate::access::rules::is_agents;
 use crate::base::path::VaultPath;
 use crate::models::{ContentHash, Document};
@@ -22,23 +22,8 @@ pub struct FileUpdate {
     pub metadata: String,
     /// What could not be read in it.
     pub problems: Vec<String>,
-    /// Its chunks, in the order of the text; of a part those that are new, after up to two that are there.
+    /// Its chunks, in the order of the text.
     pub chunks: Vec<NewChunk>,
-    /// Which of its chunks these are.
-    pub part: UpdatePart,
-}
-
-/// How many chunks before a part come with it: the last of those that are there has a neighbour now, so that its words are made anew, of
-/// its other neighbour's too.
-const BEFORE_PART: usize = 2;
-
-/// Which of a file's chunks an update brings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct UpdatePart {
-    /// How many the engine has already, of parts before.
-    pub(crate) kept: usize,
-    /// Whether others come later.
-    pub(crate) goes_on: bool,
 }
 
 impl Deref for FileUpdate {
@@ -46,65 +31,6 @@ impl Deref for FileUpdate {
 
     fn deref(&self) -> &FileInfo {
         &self.info
-    }
-}
-
-impl FileUpdate {
-    /// The place in the file of the first of `chunks`.
-    fn first(&self) -> usize {
-        self.part.kept.saturating_sub(BEFORE_PART)
-    }
-
-    /// How many chunks the file has once this is brought in.
-    pub(crate) fn end(&self) -> usize {
-        self.first() + self.chunks.len()
-    }
-
-    /// A chunk that comes with it, by its place in the file.
-    pub(crate) fn chunk(&self, at: usize) -> &NewChunk {
-        &self.chunks[at - self.first()]
-    }
-
-    /// Those that the engine does not have.
-    pub(crate) fn new_chunks(&self) -> &[NewChunk] {
-        &self.chunks[self.part.kept - self.first()..]
-    }
-
-    /// The first chunk that is written: the last one before a part has a neighbour now.
-    pub(crate) fn first_written(&self) -> usize {
-        self.part.kept.saturating_sub(1)
-    }
-
-    /// Takes out a part that brings so many of the new chunks. What is left follows on it.
-    pub fn take_part(&mut self, chunks: usize) -> Self {
-        let end = self.part.kept + chunks;
-        let stay = end.saturating_sub(BEFORE_PART) - self.first();
-        let left = self.chunks.split_off(stay);
-        let mut chunks = std::mem::take(&mut self.chunks);
-        chunks.extend_from_slice(&left[..end - self.first() - stay]);
-        let part = Self { chunks, part: UpdatePart { goes_on: true, ..self.part }, ..self.clone() };
-        (self.chunks, self.part.kept) = (left, end);
-        part
-    }
-
-    /// What the index says of the file. One of which more is to come has no hash: it counts as one that has changed, whatever stops the
-    /// next part from coming. It has its stamp, by which its other names are known.
-    pub(crate) fn info_of_part(&self) -> FileInfo {
-        let hash = if self.part.goes_on { [0; 32] } else { self.hash };
-        FileInfo { hash, ..self.info.clone() }
-    }
-
-    /// Whether the file is as the part before has left it; a first part follows whatever was there.
-    pub(crate) fn follows(&self, file: Option<&FileEntry>) -> bool {
-        let kept = self.part.kept;
-        if kept == 0 {
-            return true;
-        }
-        file.is_some_and(|file| {
-            let unfinished = !file.is_whole() && file.title == self.title && file.labels == self.labels;
-            let before = || (self.first()..kept).all(|at| file.chunks[at].id == self.chunk(at).chunk.id);
-            unfinished && file.chunks.len() == kept && before()
-        })
     }
 }
 
@@ -183,34 +109,4 @@ pub fn embedded_context(title: &str, heading_path: &[String]) -> String {
     };
     let parts: Vec<&str> = std::iter::once(title).chain(headings.iter().map(String::as_str)).collect();
     parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" > ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::base::config::StemmerLanguage;
-
-    #[test]
-    fn parts_have_each_chunk_and_those_beside_it() {
-        let text: String = (0..9).map(|at| format!("# Head{at}\n\nword{at}\n\n")).collect();
-        let whole = FileUpdate::of_text("a.md", &text, StemmerLanguage::English);
-        for size in 1..whole.chunks.len() {
-            let (mut left, mut seen) = (whole.clone(), Vec::new());
-            while left.new_chunks().len() > size {
-                let part = left.take_part(size);
-                assert_eq!(
-                    (part.part.kept, part.end(), part.info_of_part().hash),
-                    (seen.len(), seen.len() + size, [0; 32])
-                );
-                seen.extend(part.new_chunks().iter().map(|new| new.chunk.id));
-                for at in part.first_written().saturating_sub(1)..part.end() {
-                    assert_eq!(part.chunk(at).chunk.id, whole.chunks[at].chunk.id);
-                }
-                assert!(part.chunks.len() <= size + BEFORE_PART, "what is there already is not sent");
-            }
-            seen.extend(left.new_chunks().iter().map(|new| new.chunk.id));
-            assert_eq!(seen, whole.chunks.iter().map(|new| new.chunk.id).collect::<Vec<_>>());
-            assert_eq!(left.info_of_part(), whole.info);
-        }
-    }
 }

@@ -1,11 +1,10 @@
 //! Writing, one generation after the other, and what keeps the stores sound beside it.
 
-use std::any::Any;
+use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::entry::FileEntry;
-use super::error::{Damage, EmbeddingId, EngineError};
+use super::error::{Damage, EngineError};
 use super::file_set::FileTable;
 use super::reader::Reader;
 use super::update::FileUpdate;
@@ -48,13 +47,9 @@ pub trait Writer: Upkeep {
 
     /// Brings in a batch. The chunks that stay keep their rows. A batch without changes makes no generation.
     ///
-    /// A part of a file comes after those that parts before have brought, and the file is then as if it ended with it: its other chunks
-    /// come later, or go. Until the last part is there, the file counts as one that has changed.
-    ///
     /// # Errors
-    /// When the batch was made for [another state](EngineError::is_stale): the generation before is not the last one, or a file of which
-    /// it has a part is no longer as the part before has left it. Nothing is done then. When a store refuses: what was brought in is
-    /// then caught up with at the next start.
+    /// When the batch was made for [another state](EngineError::is_stale): the generation before is not the last one. Nothing is done
+    /// then. When a store refuses: what was brought in is then caught up with at the next start.
     fn apply(&mut self, batch: ChangeBatch) -> Result<(), EngineError>;
 
     /// Notes that files were looked at and are unchanged: path, stamp, and when, in nanoseconds since 1970.
@@ -99,31 +94,24 @@ pub trait Writer: Upkeep {
     /// How many texts wait for their vector in an open set.
     fn pending(&self, model: &Fingerprint) -> usize;
 
+    /// How many of these texts wait for their vector in an open set.
+    fn pending_among(&self, model: &Fingerprint, contents: &HashSet<ContentHash>) -> usize;
+
     /// Takes up to `limit` texts that wait in an open set. Each comes back through [`Writer::embedded`] or [`Writer::requeue`].
     ///
     /// # Errors
     /// When a store cannot be read.
-    fn take_pending(&mut self, model: &Fingerprint, limit: usize) -> Result<Vec<PendingText>, EngineError>;
+    fn take_pending(&mut self, model: &Fingerprint, limit: usize) -> Result<Vec<PendingText>, EngineError> {
+        self.take_bulk(model, 0, limit)
+    }
 
-    /// Sets the texts in the queue of an open set aside, all but this many of the newest, and gives their names. What is set aside is not
-    /// taken until it comes back through [`Writer::embedded`], which keeps nothing then of what does not wait any more, or
-    /// [`Writer::requeue`].
-    fn set_bulk_aside(&mut self, model: &Fingerprint, newest: usize) -> Vec<ContentHash>;
-
-    /// Sets texts of an open set aside by their names, whether they wait now or later.
-    fn set_aside(&mut self, model: &Fingerprint, contents: &[ContentHash]);
-
-    /// Of an open set: how many of those that wait were set aside.
-    fn aside(&self, model: &Fingerprint) -> usize;
-
-    /// Those of these texts that wait in an open set.
+    /// The same, but for this many of the newest.
     ///
     /// # Errors
     /// When a store cannot be read.
-    fn pending_texts(&mut self, model: &Fingerprint, contents: &[ContentHash])
-    -> Result<Vec<PendingText>, EngineError>;
+    fn take_bulk(&mut self, model: &Fingerprint, newest: usize, limit: usize) -> Result<Vec<PendingText>, EngineError>;
 
-    /// Gives what a model made to every chunk that waits for it.
+    /// Gives what a model made to every chunk that waits for it. Of a text that none waits for any more nothing is kept.
     ///
     /// # Errors
     /// When a store refuses.
@@ -166,7 +154,7 @@ pub trait Writer: Upkeep {
 pub struct ChangeBatch {
     /// The number of the generation that it makes. Whoever has sent a batch and heard nothing asks for the number that is there.
     pub generation: u64,
-    /// Files that are new or have changed, or parts of them, each path once.
+    /// Files that are new or have changed, each path once.
     pub updates: Vec<FileUpdate>,
     /// Paths that are gone.
     pub removed: Vec<VaultPath>,
@@ -178,13 +166,9 @@ impl ChangeBatch {
     /// # Errors
     /// [`EngineError::is_stale`] where it was not; nothing of it may be applied then.
     pub(crate) fn check(&self, writer: &impl Writer) -> Result<(), EngineError> {
-        if self.generation != writer.generation() + 1 {
-            return Err(EngineError::stale(writer.generation(), self.generation));
-        }
-        let mut updates = self.updates.iter();
-        match updates.find(|update| !update.follows(writer.file(&update.path).map(Arc::as_ref))) {
-            Some(stale) => Err(EngineError::stale_part(&stale.path)),
-            None => Ok(()),
+        match self.generation == writer.generation() + 1 {
+            true => Ok(()),
+            false => Err(EngineError::stale(writer.generation(), self.generation)),
         }
     }
 }
@@ -225,13 +209,6 @@ pub(crate) trait Engine: Send + Sync {
 /// of work, and ends when that says no: nothing is known then. It fails when a store cannot be read for another reason than damage.
 pub type Check = Box<dyn FnOnce(&mut dyn FnMut() -> bool) -> Result<Option<Findings>, EngineError> + Send + 'static>;
 
-/// Work that would hold the writer up, to be done on another thread and given up when the flag says so. What it gives, if it was not
-/// given up, goes to [`Upkeep::take_built`].
-pub type Build = Box<dyn FnOnce(&AtomicBool) -> Option<Built> + Send + 'static>;
-
-/// What a [`Build`] came to; only its engine knows what is in it.
-pub type Built = Box<dyn Any + Send>;
-
 /// What a check came to.
 #[derive(Debug, Default)]
 pub struct Findings {
@@ -243,8 +220,6 @@ pub struct Findings {
     pub chunks: usize,
     /// Embeddings likewise.
     pub embeddings: usize,
-    /// Embeddings that nothing uses, beyond what is kept for an undo; oldest first.
-    pub unused: Vec<EmbeddingId>,
 }
 
 /// What keeps the stores sound. An engine whose stores are somebody else's to keep leaves all but [`Upkeep::forget`] as it is.
@@ -292,13 +267,13 @@ pub trait Upkeep {
         Vec::new()
     }
 
-    /// Tidies up after a publication; more of it when nothing else is to do.
+    /// Tidies up after a publication; more of it when nothing else is to do. Says whether something is worth to be published.
     ///
     /// # Errors
     /// When a store refuses.
-    fn tidy(&mut self, idle: bool) -> Result<(), EngineError> {
+    fn tidy(&mut self, idle: bool) -> Result<bool, EngineError> {
         let _ = idle;
-        Ok(())
+        Ok(false)
     }
 
     /// Prepares a check of the stores as they are now.
@@ -315,25 +290,13 @@ pub trait Upkeep {
         Ok(())
     }
 
-    /// Whether so many embeddings may be of no use that a check should drop some.
-    fn has_many_unused(&self) -> bool {
-        false
-    }
-
-    /// Drops embeddings, unless they have come into use.
+    /// Drops embeddings that no chunk has, of whatever model: `all` of them, or where there are very many the oldest beyond what is kept
+    /// for an undo.
     ///
     /// # Errors
     /// When a store refuses.
-    fn drop_unused(&mut self, embeddings: &[EmbeddingId]) -> Result<(), EngineError> {
-        let _ = embeddings;
-        Ok(())
-    }
-
-    /// Drops all embeddings that no chunk has, of whatever model.
-    ///
-    /// # Errors
-    /// When a store refuses.
-    fn prune_vectors(&mut self) -> Result<(), EngineError> {
+    fn prune_vectors(&mut self, all: bool) -> Result<(), EngineError> {
+        let _ = all;
         Ok(())
     }
 
@@ -351,15 +314,5 @@ pub trait Upkeep {
     /// When a store refuses.
     fn drop_kept_vectors(&mut self) -> Result<usize, EngineError> {
         Ok(0)
-    }
-
-    /// What is to be built beside the writing, when something is. Of one model: what is built for another is not taken back.
-    fn to_build(&self) -> Option<Build> {
-        None
-    }
-
-    /// Takes what was built.
-    fn take_built(&mut self, built: Built) {
-        drop(built);
     }
 }

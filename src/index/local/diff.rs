@@ -1,15 +1,19 @@
 //! How a file's chunks changed, and what that means for each store.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::keyword::WordDocument;
 use super::store::Store;
-use crate::index::engine::{ChunkEntry, FileEntry, FileUpdate};
+use crate::index::engine::{ChunkEntry, FileEntry, FileUpdate, Writer};
 use crate::text::derive::words::Words;
 use crate::text::derive::{CONVERSATIONS, TextLanguage, goes_on_and_begins};
 
 /// How a file's chunks changed.
-pub(super) struct Diff {
+pub(super) struct Diff<'a> {
+    pub(super) update: &'a FileUpdate,
+    /// The file as it was, and as it is.
+    pub(super) old: Option<Arc<FileEntry>>,
     pub(super) entry: FileEntry,
     /// Rows of chunks that are gone.
     pub(super) gone: Vec<u64>,
@@ -20,15 +24,14 @@ pub(super) struct Diff {
 }
 
 impl Store {
-    /// Matches the chunks of a file with those it had, so that what stays keeps its row. Those before the part are as they are.
-    pub(super) fn diff(&mut self, update: &FileUpdate, old: Option<&FileEntry>) -> Diff {
-        let (kept, end) = (update.part.kept, update.end());
-        let (before, others) = old.map_or(&[][..], |old| &old.chunks).split_at(kept);
-        let mut rows: HashMap<_, _> = others.iter().map(|chunk| (chunk.id, chunk.row)).collect();
-        let mut new = vec![false; kept];
-        let mut chunks: Vec<ChunkEntry> = Vec::with_capacity(end);
-        chunks.extend(before);
-        for chunk in update.new_chunks() {
+    /// Matches the chunks of a file with those it had, so that what stays keeps its row.
+    pub(super) fn diff<'a>(&mut self, update: &'a FileUpdate) -> Diff<'a> {
+        let old = self.file(&update.path).cloned();
+        let mut rows: HashMap<_, _> =
+            old.iter().flat_map(|old| &old.chunks).map(|chunk| (chunk.id, chunk.row)).collect();
+        let (mut new, mut chunks) = (Vec::new(), Vec::with_capacity(update.chunks.len()));
+        for (at, chunk) in update.chunks.iter().enumerate() {
+            let near = update.chunks[neighbours(at, update.chunks.len())].iter().map(|near| near.own.count).sum();
             let row = rows.remove(&chunk.chunk.id);
             new.push(row.is_none());
             chunks.push(ChunkEntry {
@@ -36,19 +39,13 @@ impl Store {
                 id: chunk.chunk.id,
                 line: chunk.chunk.lines.0 as u32,
                 content: chunk.content,
-                words: [0, chunk.heading.count, chunk.own.count],
+                words: [near, chunk.heading.count, chunk.own.count],
             });
         }
-        for (at, chunk) in chunks.iter_mut().enumerate().skip(update.first_written()) {
-            chunk.words[0] = neighbours(at, end).map(|near| update.chunk(near).own.count).sum();
-        }
-        let reword = match kept {
-            0 => reworded(old, update, &chunks, &new),
-            _ => (0..end).map(|at| at >= update.first_written()).collect(),
-        };
-        let id = old.map_or_else(|| self.catalog.new_file_id(), |old| old.id);
-        let entry = FileEntry { id, info: update.info_of_part(), chunks };
-        Diff { gone: rows.into_values().collect(), entry, new, reword }
+        let reword = reworded(old.as_deref(), update, &chunks, &new);
+        let id = old.as_ref().map_or_else(|| self.catalog.new_file_id(), |old| old.id);
+        let entry = FileEntry { id, info: update.info.clone(), chunks };
+        Diff { update, gone: rows.into_values().collect(), old, entry, new, reword }
     }
 }
 

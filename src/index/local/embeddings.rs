@@ -2,9 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
 use super::catalog::{Catalog, Vectors};
-use super::vectors::{Row, VectorSet};
+use super::vectors::{Graph, Row, VectorSet};
 use crate::index::engine::{ChunkEntry, ContentHash, EngineError, FileTable, rounded};
 use crate::models::{EmbeddedText, EmbeddingSpace};
 
@@ -13,6 +16,7 @@ pub(super) struct Embeddings {
     pub(super) model: i64,
     pub(super) space: EmbeddingSpace,
     pub(super) vectors: VectorSet,
+    building: Option<GraphBuild>,
     /// Chunks without their embedding, by what is to be embedded: one text may stand in many.
     waiting: HashMap<ContentHash, Vec<(u64, u32)>>,
     /// What is to be embedded next.
@@ -20,11 +24,19 @@ pub(super) struct Embeddings {
     /// Counts how often texts were put back.
     turn: u32,
     /// Embeddings in the catalog, those that no chunk has any more included.
-    kept: usize,
-    /// Texts that are to leave nothing behind: the model may be at one of them still.
-    forgotten: HashSet<ContentHash>,
-    /// Texts that the model is given in another way than through the queue, whether they wait now or later.
-    aside: HashSet<ContentHash>,
+    pub(super) kept: usize,
+}
+
+/// A graph that is being built. Dropping it stops that.
+struct GraphBuild {
+    thread: Option<JoinHandle<Option<Graph>>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Drop for GraphBuild {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
 }
 
 /// A chunk's place in the queue: newest files first, in the order of their text, and behind all of them those that bring many
@@ -73,12 +85,11 @@ impl Embeddings {
             model,
             space: space.clone(),
             vectors: VectorSet::new(space.dimension, graph_threshold).apply(&[], rows)?,
+            building: None,
             waiting: HashMap::new(),
             queue: BTreeMap::new(),
             turn: 0,
             kept: known,
-            forgotten: HashSet::new(),
-            aside: HashSet::new(),
         };
         for file in files.iter().filter(|file| space.takes_private || !file.private) {
             let without = file.chunks.iter().filter(|chunk| !set.vectors.contains(chunk.row));
@@ -86,6 +97,28 @@ impl Embeddings {
             set.wait(file.id, file.stamp.mtime_ns, &texts);
         }
         Ok((set, damaged))
+    }
+
+    /// Has a graph built where one is wanted, on a thread of its own, and takes it up once it is there; says whether it did.
+    pub(super) fn build_graph(&mut self) -> bool {
+        match &mut self.building {
+            Some(build) => {
+                let Some(thread) = build.thread.take_if(|thread| thread.is_finished()) else { return false };
+                // One that failed unexpectedly is not tried again.
+                let Ok(Some(graph)) = thread.join() else { return false };
+                self.vectors = self.vectors.with_graph(Arc::new(graph));
+                self.building = None;
+                return true;
+            }
+            None if self.vectors.wants_graph() => {
+                let (vectors, stop) = (self.vectors.clone(), Arc::<AtomicBool>::default());
+                let stopped = Arc::clone(&stop);
+                let thread = Some(std::thread::spawn(move || vectors.build_graph(&stopped)));
+                self.building = Some(GraphBuild { thread, stop });
+            }
+            None => {}
+        }
+        false
     }
 
     /// Follows a change of chunks: takes embeddings that are known already, and puts the other texts in the queue.
@@ -140,93 +173,40 @@ impl Embeddings {
         }
     }
 
-    /// Puts the texts of chunks into the queue again that have one of these contents, and have lost what was kept of it.
-    pub(super) fn wait_again(
-        &mut self,
-        catalog: &Catalog,
-        files: &FileTable,
-        contents: &HashSet<ContentHash>,
-    ) -> Result<(), EngineError> {
-        let mut lost = HashSet::new();
-        for content in contents {
-            if catalog.vector(self.model, self.vectors.dims(), content)?.is_none() {
-                lost.insert(*content);
-            }
-        }
-        let takes_private = self.space.takes_private;
-        for file in files.iter().filter(|file| takes_private || !file.private) {
-            let texts = file.chunks.iter().filter_map(|chunk| Some((chunk.content?, chunk.row)));
-            let texts: Vec<_> = texts.filter(|(content, _)| lost.contains(content)).collect();
-            self.wait(file.id, file.stamp.mtime_ns, &texts);
-        }
-        Ok(())
-    }
-
     /// How many texts wait.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Takes the next texts out of the queue: file, row and content of each.
-    pub(super) fn take(&mut self, limit: usize) -> Vec<(u32, u64, ContentHash)> {
+    /// How many of these texts wait.
+    pub(super) fn waiting_among(&self, contents: &HashSet<ContentHash>) -> usize {
+        contents.iter().filter(|content| self.waiting.contains_key(*content)).count()
+    }
+
+    /// Takes the next texts out of the queue, behind this many of the newest: file, row and content of each.
+    pub(super) fn take(&mut self, newest: usize, limit: usize) -> Vec<(u32, u64, ContentHash)> {
+        let stay: Vec<_> = std::iter::from_fn(|| self.queue.pop_first()).take(newest).collect();
         let mut taken = Vec::new();
         while taken.len() < limit
             && let Some((QueuePosition { file, row, .. }, content)) = self.queue.pop_first()
         {
-            if self.is_first(file, row, &content) && !self.aside.contains(&content) {
+            // Not where the chunk is gone since, or the same text was taken from another.
+            if self.waiting.get(&content).is_some_and(|rows| rows.first() == Some(&(row, file))) {
                 taken.push((file, row, content));
             }
         }
+        self.queue.extend(stay);
         taken
     }
 
-    /// Whether a chunk answers for its text: not where it is gone since, or the same text was taken from another chunk.
-    fn is_first(&self, file: u32, row: u64, content: &ContentHash) -> bool {
-        self.waiting.get(content).is_some_and(|rows| rows.first() == Some(&(row, file)))
-    }
-
-    /// Sets all texts in the queue aside but this many at its head.
-    pub(super) fn set_bulk_aside(&mut self, newest: usize) -> Vec<ContentHash> {
-        let Some(place) = self.queue.keys().nth(newest).copied() else { return Vec::new() };
-        let mut bulk = Vec::new();
-        for (QueuePosition { file, row, .. }, content) in self.queue.split_off(&place) {
-            if self.is_first(file, row, &content) && self.aside.insert(content) {
-                bulk.push(content);
-            }
-        }
-        bulk
-    }
-
-    /// Sets texts aside, whether they wait now or later.
-    pub(super) fn set_aside(&mut self, contents: &[ContentHash]) {
-        self.aside.extend(contents);
-    }
-
-    /// How many of the texts that wait were set aside.
-    pub(super) fn aside(&self) -> usize {
-        self.aside.iter().filter(|content| self.waiting.contains_key(*content)).count()
-    }
-
-    /// The chunks that answer for those of these texts that wait: file, row and content of each.
-    pub(super) fn places(&self, contents: &[ContentHash]) -> Vec<(u32, u64, ContentHash)> {
-        let place = |content: &ContentHash| {
-            let (row, file) = self.waiting.get(content)?.first()?;
-            Some((*file, *row, *content))
-        };
-        contents.iter().filter_map(place).collect()
-    }
-
-    /// Keeps embeddings in the catalog, and gives them to every chunk that waits for them.
+    /// Keeps embeddings in the catalog, and gives them to every chunk that waits for them. What none waits for may have been forgotten
+    /// since it was taken.
     pub(super) fn keep(
         &mut self,
         catalog: &mut Catalog,
         mut embeddings: Vec<(ContentHash, EmbeddedText)>,
     ) -> Result<(), EngineError> {
-        embeddings.retain(|(content, _)| {
-            // What was set aside may have been forgotten before the last start.
-            let is_unsure = self.aside.remove(content) || self.forgotten.contains(content);
-            self.waiting.contains_key(content) || !is_unsure
-        });
+        embeddings.retain(|(content, _)| self.waiting.contains_key(content));
         catalog.put_vectors(self.model, &embeddings)?;
         let count = embeddings.len();
         let mut rows = Vec::new();
@@ -245,24 +225,13 @@ impl Embeddings {
     pub(super) fn requeue(&mut self, contents: &[ContentHash]) {
         self.turn = self.turn.saturating_add(1);
         for content in contents {
-            self.aside.remove(content);
             if let Some((row, file)) = self.waiting.get(content).and_then(|rows| rows.first()) {
                 self.queue.insert(QueuePosition::last(self.turn, *file, *row), *content);
             }
         }
     }
 
-    /// Keeps nothing of texts, should the model be at one of them.
-    pub(super) fn forget(&mut self, contents: &[ContentHash]) {
-        self.forgotten.extend(contents);
-    }
-
-    /// Embeddings in the catalog, those that no chunk has any more included.
-    pub(super) fn kept(&self) -> usize {
-        self.kept
-    }
-
-    /// Counts them anew, after some were dropped.
+    /// Counts anew what the catalog has, after some was dropped.
     pub(super) fn count_kept(&mut self, catalog: &Catalog) -> Result<(), EngineError> {
         self.kept = catalog.count_vectors(self.model)?;
         Ok(())

@@ -1,7 +1,7 @@
 //! The engine of this process as the contract has it: one folder, and how what is in it is made fit to be opened again.
 //!
 //! Damage in one store costs that store alone. The keyword index is built again from the catalog. The catalog is built again
-//! from the notes, embeddings and all. An embedding is computed again, and a graph is saved again.
+//! from the notes, embeddings and all. An embedding is computed again.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -70,25 +70,18 @@ impl Engine for LocalEngine {
             }
             Damage::Words(_) => remove(&self.folder.join(WORDS))?,
             // Mended while the stores are open.
-            Damage::Graph(_) | Damage::Embeddings(_) => {}
+            Damage::Embeddings(_) => {}
         }
         Ok(())
     }
 }
 
-/// The folders of the keyword index and of the saved graph.
+/// The folder of the keyword index.
 pub(super) const WORDS: &str = "tantivy";
-pub(super) const GRAPH: &str = "graph";
 
 /// What the stores are in their folder, and whether it is a folder itself.
-const STORES: [(&str, bool); 6] = [
-    ("catalog.db", false),
-    ("catalog.db-wal", false),
-    ("catalog.db-shm", false),
-    (WORDS, true),
-    (GRAPH, true),
-    (MARKER, false),
-];
+const STORES: [(&str, bool); 5] =
+    [("catalog.db", false), ("catalog.db-wal", false), ("catalog.db-shm", false), (WORDS, true), (MARKER, false)];
 
 /// Removes the stores in a folder, so that they are built from nothing. Only what is ours is touched.
 ///

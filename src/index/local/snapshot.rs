@@ -172,12 +172,12 @@ impl Reader for Snapshot {
 
     fn nearest(&self, query: &QueryVector, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
         let Some(vectors) = &self.vectors else { return Ok(Vec::new()) };
-        Ok(vectors.nearest(query, k, allow)?)
+        vectors.nearest(query, k, allow)
     }
 
     fn cosines(&self, query: &QueryVector, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
         let Some(vectors) = &self.vectors else { return Ok(vec![None; rows.len()]) };
-        Ok(vectors.cosines(query, rows)?)
+        vectors.cosines(query, rows)
     }
 
     fn vector(&self, row: u64) -> Option<Vec<f32>> {

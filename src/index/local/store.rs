@@ -1,14 +1,14 @@
 //! The one writer of the index.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
-use super::catalog::{Catalog, CatalogReader, NewFile};
+use super::catalog::{Catalog, CatalogReader};
 use super::diff::{Diff, document};
 use super::embeddings::{Added, Embeddings};
-use super::engine::{WORDS, erase, remove_misplaced};
+use super::engine::{WORDS, erase, remove, remove_misplaced};
 use super::keyword::{self, FORMAT, KeywordSearcher, KeywordWriter, Payload};
 use super::recovery::{MERGES_END_WITHIN, Marker};
 use super::snapshot::Snapshot;
@@ -68,6 +68,8 @@ impl Store {
     pub fn open(folder: &Path, settings: Settings, distrust: bool) -> Result<Self, EngineError> {
         create_private_dir(folder)?;
         let mut notices = remove_misplaced(folder)?;
+        // Versions before saved the graph there, and nothing reads it any more.
+        remove(&folder.join("graph"))?;
         let marker = Marker::read(folder);
         let (database, words) = (folder.join("catalog.db"), folder.join(WORDS));
         if words.exists() && fs::metadata(&database).map_or(0, |found| found.len()) == 0 {
@@ -152,33 +154,23 @@ impl Store {
         }
         self.mark()?;
         let removed: Vec<Arc<FileEntry>> = removed.iter().filter_map(|path| self.file(path).cloned()).collect();
-        let before: Vec<Option<Arc<FileEntry>>> =
-            updates.iter().map(|update| self.file(&update.path).cloned()).collect();
-        let changes: Vec<Diff> =
-            updates.iter().zip(&before).map(|(update, old)| self.diff(update, old.as_deref())).collect();
-
-        let new_files: Vec<NewFile<'_>> = updates
-            .iter()
-            .zip(&changes)
-            .map(|(update, change)| NewFile { entry: &change.entry, update, gone: &change.gone })
-            .collect();
-        let removed_refs: Vec<&FileEntry> = removed.iter().map(Arc::as_ref).collect();
-        let seq = self.catalog.apply(&new_files, &removed_refs)?;
+        let changes: Vec<Diff<'_>> = updates.iter().map(|update| self.diff(update)).collect();
+        let seq = self.catalog.apply(&changes, &removed)?;
         crash::point("catalog-committed");
 
         removed.iter().for_each(|file| self.keyword.remove_file(file.id));
-        for ((update, change), old) in updates.iter().zip(&changes).zip(&before) {
+        for change in &changes {
             // One word for all of them: each by itself is looked for in every segment.
-            match old.as_ref().filter(|old| !change.gone.is_empty() && change.gone.len() == old.chunks.len()) {
+            match change.old.as_ref().filter(|old| !change.gone.is_empty() && change.gone.len() == old.chunks.len()) {
                 Some(old) => self.keyword.remove_file(old.id),
                 None => change.gone.iter().for_each(|row| self.keyword.remove(*row)),
             }
-            for at in (update.first_written()..update.end()).filter(|at| change.reword[*at]) {
+            for at in (0..change.reword.len()).filter(|at| change.reword[*at]) {
                 if !change.new[at] {
                     self.keyword.remove(change.entry.chunks[at].row);
                 }
                 self.keyword.add(&document(&change.entry, at, |at| {
-                    let new = update.chunk(at);
+                    let new = &change.update.chunks[at];
                     (&new.own, &new.heading, new.speakers.as_slice())
                 }))?;
             }
@@ -188,7 +180,7 @@ impl Store {
         self.catalog.forget_deletions(seq)?;
         crash::point("deletions-forgotten");
 
-        self.give_to_sets(updates, &removed, &before, &changes)?;
+        self.give_to_sets(&removed, &changes)?;
         for file in &removed {
             self.leave(&file.path);
         }
@@ -200,13 +192,7 @@ impl Store {
     }
 
     /// Tells the open sets of vectors which chunks are gone, and which are new or have another content.
-    fn give_to_sets(
-        &mut self,
-        updates: &[FileUpdate],
-        removed: &[Arc<FileEntry>],
-        before: &[Option<Arc<FileEntry>>],
-        changes: &[Diff],
-    ) -> Result<(), EngineError> {
+    fn give_to_sets(&mut self, removed: &[Arc<FileEntry>], changes: &[Diff<'_>]) -> Result<(), EngineError> {
         let is_private: Vec<bool> = changes.iter().map(|change| self.is_private(&change.entry)).collect();
         let contents = |chunks: &[ChunkEntry]| -> HashMap<u64, Option<ContentHash>> {
             chunks.iter().map(|chunk| (chunk.row, chunk.content)).collect()
@@ -215,10 +201,9 @@ impl Store {
             let takes_private = set.space.takes_private;
             let mut gone: Vec<ChunkEntry> = removed.iter().flat_map(|file| file.chunks.iter().copied()).collect();
             let mut added = Vec::new();
-            for (((update, old), change), is_private) in updates.iter().zip(before).zip(changes).zip(&is_private) {
-                let kept = update.part.kept;
-                let old_chunks = old.as_ref().map_or(&[][..], |old| &old.chunks[kept..]);
-                let chunks = &change.entry.chunks[kept..];
+            for (Diff { update, old, entry, .. }, is_private) in changes.iter().zip(&is_private) {
+                let old_chunks = old.as_ref().map_or(&[][..], |old| &old.chunks);
+                let chunks = &entry.chunks;
                 let (had, has) = (contents(old_chunks), contents(chunks));
                 // A model that is not to have private notes has none of them, and all of one that no longer is private.
                 let withheld = !takes_private && *is_private;
@@ -227,7 +212,7 @@ impl Store {
                 gone.extend(old_chunks.iter().filter(|chunk| turned || has.get(&chunk.row) != Some(&chunk.content)));
                 let is_new = |chunk: &&ChunkEntry| !withheld && (turned || had.get(&chunk.row) != Some(&chunk.content));
                 added.push(Added {
-                    file: change.entry.id,
+                    file: entry.id,
                     mtime_ns: update.stamp.mtime_ns,
                     chunks: chunks.iter().filter(is_new).copied().collect(),
                 });
@@ -290,16 +275,9 @@ impl Writer for Store {
     }
 
     fn open_vectors(&mut self, space: &EmbeddingSpace) -> Result<(), EngineError> {
-        self.mark()?;
-        let (set, damaged) = Embeddings::load(&mut self.catalog, space, &self.files, self.settings.graph_threshold)?;
+        let damaged = self.load_vectors(space)?;
         if damaged > 0 {
             self.notices.push(format!("{damaged} stored embeddings were damaged, and are made again"));
-        }
-        if self.sets.serving.as_ref().is_some_and(|serving| serving.space.fingerprint == space.fingerprint) {
-            self.sets.serving = Some(set);
-            self.load_graph()?;
-        } else {
-            self.sets.next = Some(set);
         }
         Ok(())
     }
@@ -308,7 +286,6 @@ impl Writer for Store {
         let next = self.sets.next.take();
         if let Some(next) = next.filter(|next| next.space.fingerprint == *model) {
             self.sets.serving = Some(next);
-            self.load_graph()?;
         }
         Ok(())
     }
@@ -322,31 +299,13 @@ impl Writer for Store {
         self.sets.of(model).map_or(0, Embeddings::waiting)
     }
 
-    fn take_pending(&mut self, model: &Fingerprint, limit: usize) -> Result<Vec<PendingText>, EngineError> {
-        let taken = self.sets.of_mut(model).map(|set| set.take(limit)).unwrap_or_default();
+    fn pending_among(&self, model: &Fingerprint, contents: &HashSet<ContentHash>) -> usize {
+        self.sets.of(model).map_or(0, |set| set.waiting_among(contents))
+    }
+
+    fn take_bulk(&mut self, model: &Fingerprint, newest: usize, limit: usize) -> Result<Vec<PendingText>, EngineError> {
+        let taken = self.sets.of_mut(model).map(|set| set.take(newest, limit)).unwrap_or_default();
         self.texts_of(taken)
-    }
-
-    fn set_bulk_aside(&mut self, model: &Fingerprint, newest: usize) -> Vec<ContentHash> {
-        self.sets.of_mut(model).map(|set| set.set_bulk_aside(newest)).unwrap_or_default()
-    }
-
-    fn set_aside(&mut self, model: &Fingerprint, contents: &[ContentHash]) {
-        if let Some(set) = self.sets.of_mut(model) {
-            set.set_aside(contents);
-        }
-    }
-
-    fn aside(&self, model: &Fingerprint) -> usize {
-        self.sets.of(model).map_or(0, Embeddings::aside)
-    }
-
-    fn pending_texts(
-        &mut self,
-        model: &Fingerprint,
-        contents: &[ContentHash],
-    ) -> Result<Vec<PendingText>, EngineError> {
-        self.texts_of(self.sets.of(model).map(|set| set.places(contents)).unwrap_or_default())
     }
 
     fn embedded(

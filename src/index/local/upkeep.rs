@@ -1,17 +1,12 @@
 //! What keeps the stores sound: checks of everything beside the writer, mending, and leaving nothing of what was deleted.
 
-use std::collections::HashSet;
-use std::sync::Arc;
-
 use super::catalog;
-use super::engine::{GRAPH, remove};
+use super::embeddings::Embeddings;
 use super::keyword::{self, KeywordSearcher};
 use super::store::Store;
-use super::vectors::Graph;
 use crate::base::fs::crash;
-use crate::index::engine::{
-    Build, Built, Check, ContentHash, Damage, EmbeddingId, EngineError, FileTable, Findings, Upkeep,
-};
+use crate::index::engine::{Check, ContentHash, Damage, EngineError, FileTable, Findings, Upkeep};
+use crate::models::EmbeddingSpace;
 use crate::vault::disk::Identity;
 
 /// Maximum size of the catalog's log while there is work, in bytes; a longer one is emptied.
@@ -24,7 +19,7 @@ const MAX_IDLE_LOG_BYTES: u64 = 500_000;
 /// a thousand in any case. Beyond that the oldest go.
 const UNUSED_SHARE: usize = 5;
 const UNUSED_ALWAYS: usize = 1000;
-/// Minimum number of embeddings that no chunk has, and minimum share, of the chunks, at which they are dropped before the next check.
+/// Minimum number of embeddings that no chunk has, and minimum share, of the chunks, at which any are dropped.
 const MANY_UNUSED: usize = 10_000;
 
 impl Upkeep for Store {
@@ -32,7 +27,6 @@ impl Upkeep for Store {
         self.mark()?;
         let live = self.live_contents();
         let contents: Vec<ContentHash> = contents.iter().filter(|content| !live.contains(content)).copied().collect();
-        self.sets.open_mut().for_each(|set| set.forget(&contents));
         let dropped = self.catalog.drop_contents(&contents)?;
         crash::point("embeddings-forgotten");
         self.count_kept()?;
@@ -70,13 +64,14 @@ impl Upkeep for Store {
         std::mem::take(&mut self.notices)
     }
 
-    fn tidy(&mut self, idle: bool) -> Result<(), EngineError> {
-        self.trim_log(if idle { MAX_IDLE_LOG_BYTES } else { MAX_LOG_BYTES })
+    fn tidy(&mut self, idle: bool) -> Result<bool, EngineError> {
+        self.trim_log(if idle { MAX_IDLE_LOG_BYTES } else { MAX_LOG_BYTES })?;
+        Ok(idle && self.sets.serving.as_mut().is_some_and(Embeddings::build_graph))
     }
 
     fn check(&self) -> Check {
         let (folder, store) = (self.folder.clone(), self.catalog.store().to_owned());
-        let (index, live) = (self.keyword.index(), self.live_contents());
+        let index = self.keyword.index();
         // Not opened for this: what is damaged must not be read before its checksum is.
         let open = self.searcher.as_ref().filter(|(seq, _)| *seq == self.catalog.seq());
         let open = open.map(|(_, words)| (words.clone(), self.files.clone()));
@@ -92,55 +87,29 @@ impl Upkeep for Store {
             if keep_damage(words(), &mut findings)?.is_none() {
                 return Ok(None);
             }
-            let checked = catalog::check(&folder.join("catalog.db"), &store, &live, &mut findings, go_on);
+            let checked = catalog::check(&folder.join("catalog.db"), &store, &mut findings, go_on);
             let Some(damaged) = keep_damage(checked, &mut findings)? else { return Ok(None) };
-            if let Err(error) = Graph::check(&folder.join(GRAPH)) {
-                findings.damage.push(Damage::Graph(error.to_string()));
-            }
-            if !damaged.is_empty() {
-                findings.damage.push(Damage::Embeddings(damaged));
-            }
-            let kept = (live.len() / UNUSED_SHARE).max(UNUSED_ALWAYS);
-            findings.unused.truncate(findings.unused.len().saturating_sub(kept));
+            findings.damage.extend((damaged > 0).then_some(Damage::Embeddings(damaged)));
             Ok(Some(findings))
         })
     }
 
     fn mend(&mut self, damage: &Damage) -> Result<(), EngineError> {
-        match damage {
-            // Searches go on with what was read before.
-            Damage::Embeddings(damaged) => {
-                self.mark()?;
-                self.catalog.drop_vectors(damaged)?;
-                let contents: HashSet<ContentHash> = damaged.iter().map(|damaged| damaged.content).collect();
-                self.sets.open_mut().try_for_each(|set| set.wait_again(&self.catalog, &self.files, &contents))
-            }
-            Damage::Graph(_) => {
-                let folder = self.folder.join(GRAPH);
-                remove(&folder)?;
-                let graph = self.sets.serving.as_ref().and_then(|set| set.vectors.graph());
-                graph.into_iter().for_each(|graph| graph.save_or_warn(&folder));
-                Ok(())
-            }
-            Damage::Catalog(_) | Damage::Words(_) => Ok(()),
+        if let Damage::Embeddings(_) = damage {
+            // Reading them drops those that are damaged, and has their texts wait.
+            let spaces: Vec<EmbeddingSpace> = self.sets.open().map(|set| set.space.clone()).collect();
+            spaces.iter().try_for_each(|space| self.load_vectors(space).map(drop))?;
         }
+        Ok(())
     }
 
-    fn has_many_unused(&self) -> bool {
-        self.sets.open().any(|set| set.kept() > 2 * set.vectors.len() + MANY_UNUSED)
-    }
-
-    fn drop_unused(&mut self, embeddings: &[EmbeddingId]) -> Result<(), EngineError> {
+    fn prune_vectors(&mut self, all: bool) -> Result<(), EngineError> {
+        if !all && !self.sets.open().any(|set| set.kept > 2 * set.vectors.len() + MANY_UNUSED) {
+            return Ok(());
+        }
         self.mark()?;
-        let live = self.live_contents();
-        let unused = embeddings.iter().filter(|embedding| !live.contains(&embedding.content));
-        self.catalog.drop_vectors(&unused.copied().collect::<Vec<_>>())?;
-        self.count_kept()
-    }
-
-    fn prune_vectors(&mut self) -> Result<(), EngineError> {
-        self.mark()?;
-        self.catalog.prune_vectors()?;
+        let kept = if all { 0 } else { (self.live_contents().len() / UNUSED_SHARE).max(UNUSED_ALWAYS) };
+        self.catalog.prune_vectors(kept)?;
         crash::point("embeddings-pruned");
         self.count_kept()
     }
@@ -152,22 +121,6 @@ impl Upkeep for Store {
     fn drop_kept_vectors(&mut self) -> Result<usize, EngineError> {
         self.mark()?;
         self.catalog.drop_others(self.sets.models())
-    }
-
-    fn to_build(&self) -> Option<Build> {
-        let vectors = self.sets.serving.as_ref().map(|set| &set.vectors).filter(|vectors| vectors.wants_graph());
-        let (vectors, folder) = (vectors?.clone(), self.folder.join(GRAPH));
-        Some(Box::new(move |stopped| {
-            let graph = vectors.build_graph(stopped)?;
-            graph.save_or_warn(&folder);
-            Some(Box::new(graph) as Built)
-        }))
-    }
-
-    fn take_built(&mut self, built: Built) {
-        if let (Ok(graph), Some(set)) = (built.downcast::<Graph>(), &mut self.sets.serving) {
-            set.vectors = set.vectors.with_graph(Arc::from(graph));
-        }
     }
 }
 

@@ -1,14 +1,11 @@
 //! The sets of vectors that are open: the one that serves, and the next one, which is being filled beside it.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use super::embeddings::Embeddings;
-use super::engine::{GRAPH, remove};
 use super::store::Store;
-use super::vectors::Graph;
 use crate::index::engine::{ContentHash, EngineError, PendingText};
-use crate::models::Fingerprint;
+use crate::models::{EmbeddingSpace, Fingerprint};
 
 /// The open sets. Those of other models are in the catalog alone.
 #[derive(Default)]
@@ -46,26 +43,15 @@ impl VectorSets {
 }
 
 impl Store {
-    /// Takes up the saved graph of the set that serves.
-    pub(super) fn load_graph(&mut self) -> Result<(), EngineError> {
-        let folder = self.folder.join(GRAPH);
-        let wanted = self.sets.serving.as_ref().map_or(0, |set| self.embeddable_by(set.space.takes_private));
-        let Some(set) = &mut self.sets.serving else { return Ok(()) };
-        if set.vectors.wants_graph() {
-            match Graph::load(&folder, &set.vectors) {
-                Ok(graph) => set.vectors = set.vectors.with_graph(Arc::new(graph)),
-                Err(error) if error.is_damage() => {
-                    // Until the next one is saved, nothing is there to be found damaged again.
-                    remove(&folder)?;
-                    self.notices.push(error.to_string());
-                }
-                Err(error) => tracing::info!("the saved graph is not used, and will be built anew: {error}"),
-            }
-        } else if set.vectors.len() == wanted {
-            // The scan serves as well; what is saved would only take room.
-            remove(&folder)?;
+    /// Reads the set of a model from the catalog, in the place of the one that serves or beside it. Says how many embeddings were damaged.
+    pub(super) fn load_vectors(&mut self, space: &EmbeddingSpace) -> Result<usize, EngineError> {
+        self.mark()?;
+        let (set, damaged) = Embeddings::load(&mut self.catalog, space, &self.files, self.settings.graph_threshold)?;
+        match self.sets.serving.as_ref().is_some_and(|serving| serving.space.fingerprint == space.fingerprint) {
+            true => self.sets.serving = Some(set),
+            false => self.sets.next = Some(set),
         }
-        Ok(())
+        Ok(damaged)
     }
 
     /// Whether private notes are kept from the model whose set serves.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::expand::Unassisted;
-use super::respell::{Correction, Misread, UnknownName};
+use super::respell::{Correction, UnknownName};
 use super::window::HitWindow;
 use crate::access::rules::Turn;
 use crate::base::config::{Mode, VaultPart};
@@ -99,8 +99,8 @@ pub struct Results {
     pub left_out: usize,
     /// Words that are in no chunk, for which others were looked for.
     pub corrections: Vec<Correction>,
-    /// What was read as words, and may have been meant otherwise.
-    pub misread: Vec<Misread>,
+    /// What was read as words and may have been meant otherwise, as sentences.
+    pub misread: Vec<String>,
     /// What a chat model was to do for it and did not.
     pub(crate) unassisted: Vec<Unassisted>,
     /// The language of the query, or of most hits, where the model that was asked does not read it.

@@ -20,12 +20,9 @@ pub(super) fn diversify(ranked: &mut Vec<Candidate>, per_file: usize) {
 
 /// How many candidates [`diversify`] would keep.
 pub(super) fn left_of(candidates: &[Candidate], per_file: usize) -> usize {
-    if per_file == 0 {
-        return candidates.len();
-    }
-    let mut of_file: HashMap<u32, usize> = HashMap::new();
-    candidates.iter().for_each(|candidate| *of_file.entry(candidate.file.id).or_default() += 1);
-    of_file.values().map(|count| (*count).min(per_file)).sum()
+    let mut left = candidates.to_vec();
+    diversify(&mut left, per_file);
+    left.len()
 }
 
 /// Factor by which more hits are put in order anew than are wanted.

@@ -37,7 +37,7 @@ pub use operators::OPERATORS;
 pub use query::ParsedQuery;
 pub(crate) use query::condition_without_value;
 pub(crate) use related::{Related, RelatedChunk, RelatedRequest, related};
-pub(crate) use respell::{Correction, UnknownKind, UnknownName, unknown_collection};
+pub(crate) use respell::{Correction, UnknownName, unknown_collection};
 pub use run::search;
 pub(crate) use run::{SearchHelp, assisted_search};
 pub(crate) use snippet::snippet_around;

@@ -11,7 +11,7 @@ use crate::text::derive::words::plain_words;
 use crate::text::derive::{Label, speaker_term};
 
 /// A query, read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ParsedQuery {
     /// For the words' side.
     pub keyword: WordQuery,
@@ -90,7 +90,8 @@ impl ParsedQuery {
 
     /// Reads a query. A quote that is not closed is a word like any other.
     pub(super) fn read(text: &str, around: &Surroundings<'_>) -> Self {
-        let mut reading = QueryReading::new(around);
+        let query = Self::default();
+        let mut reading = QueryReading { around, query, rest: String::new(), room: MAX_WORDS };
         let text = cut(text, 64 * MAX_WORDS);
         let lines = lines(text);
         let mut intent = String::new();
@@ -99,8 +100,8 @@ impl ParsedQuery {
                 LineKind::Both => reading.words(line, true),
                 LineKind::Words => reading.words(line, false),
                 LineKind::Meaning => {
-                    reading.open = None;
-                    reading.meaning(line);
+                    reading.query.open = None;
+                    reading.query.add_meaning(line);
                 }
                 LineKind::Intent => {
                     push_readable(&mut intent, line);
@@ -108,109 +109,91 @@ impl ParsedQuery {
                 }
             }
         }
-        if !reading.semantic.trim().is_empty() {
-            reading.semantic.push_str(&intent);
+        let QueryReading { mut query, rest, .. } = reading;
+        if !query.semantic.trim().is_empty() {
+            query.semantic.push_str(&intent);
         }
-        let has_lines = lines.iter().any(|(kind, _)| *kind != LineKind::Both);
-        let open = reading.open.filter(|_| !text.ends_with(char::is_whitespace));
-        let semantic = cut(reading.semantic.trim(), MAX_SEMANTIC_BYTES).to_owned();
-        let keyword = reading.keyword;
-        let name = keyword.excluded.is_empty().then(|| name_of(&reading.rest)).flatten();
-        let asks = match (keyword.words.is_empty() && keyword.phrases.is_empty(), semantic.is_empty()) {
-            (true, false) if has_lines => Some(Mode::Semantic),
-            (false, true) if has_lines => Some(Mode::Keyword),
+        query.semantic = cut(query.semantic.trim(), MAX_SEMANTIC_BYTES).to_owned();
+        query.has_lines = lines.iter().any(|(kind, _)| *kind != LineKind::Both);
+        query.open = query.open.filter(|_| !text.ends_with(char::is_whitespace));
+        query.name = query.keyword.excluded.is_empty().then(|| name_of(&rest)).flatten();
+        let has_words = !(query.keyword.words.is_empty() && query.keyword.phrases.is_empty());
+        query.asks = match (has_words, query.semantic.is_empty()) {
+            (false, false) if query.has_lines => Some(Mode::Semantic),
+            (true, true) if query.has_lines => Some(Mode::Keyword),
             _ => None,
         };
-        let QueryReading { conditions, prefixes, no_conditions, .. } = reading;
-        Self { keyword, semantic, name, conditions, open, prefixes, asks, has_lines, no_conditions }
+        query
+    }
+
+    fn add_meaning(&mut self, text: &str) {
+        push_readable(&mut self.semantic, text);
+        self.semantic.push(' ');
     }
 }
 
 /// A query while it is read.
 struct QueryReading<'a> {
     around: &'a Surroundings<'a>,
-    keyword: WordQuery,
-    semantic: String,
+    query: ParsedQuery,
     /// What may be a note's name.
     rest: String,
-    conditions: Vec<Condition>,
-    no_conditions: Vec<NoCondition>,
-    open: Option<String>,
-    prefixes: Vec<String>,
     /// How many words still count.
     room: usize,
 }
 
-impl<'a> QueryReading<'a> {
-    fn new(around: &'a Surroundings<'a>) -> Self {
-        Self {
-            around,
-            keyword: WordQuery::default(),
-            semantic: String::new(),
-            rest: String::new(),
-            conditions: Vec::new(),
-            no_conditions: Vec::new(),
-            open: None,
-            prefixes: Vec::new(),
-            room: MAX_WORDS,
-        }
-    }
-
+impl QueryReading<'_> {
     /// Reads what the words' side looks for, and where `both` is so the meaning's, too.
     fn words(&mut self, text: &str, both: bool) {
         for part in parts(text) {
+            let query = &mut self.query;
             let excluded = part.sign == Some(Sign::Excluded);
-            let is_full = self.conditions.len() == MAX_CONDITIONS;
+            let is_full = query.conditions.len() == MAX_CONDITIONS;
             let asks = match part.operator.filter(|_| !is_full) {
                 Some(Operator::Key(key, value)) => operators::condition(key, value, excluded, self.around),
                 Some(Operator::Brackets(inner)) => operators::bracketed(inner, excluded, self.around),
                 None => None,
             };
             if let Some(condition) = asks {
-                self.open = None;
+                query.open = None;
                 if let Predicate::Speaker(name) = &condition.wanted {
                     let term = speaker_term(name);
                     match condition.negated {
-                        true => self.keyword.not_said_by.push(term),
-                        false => self.keyword.said_by.push(term),
+                        true => query.keyword.not_said_by.push(term),
+                        false => query.keyword.said_by.push(term),
                     }
                 }
-                self.conditions.push(condition);
+                query.conditions.push(condition);
                 continue;
             }
             let unread = part.operator.and_then(Operator::key_and_value);
-            if let Some((key, value)) = unread.filter(|_| self.no_conditions.len() < MAX_NO_CONDITIONS) {
+            if let Some((key, value)) = unread.filter(|_| query.no_conditions.len() < MAX_NO_CONDITIONS) {
                 let bracketed = matches!(part.operator, Some(Operator::Brackets(_)));
-                self.no_conditions.push(NoCondition { key: key.to_owned(), value: value.to_owned(), bracketed });
+                query.no_conditions.push(NoCondition { key: key.to_owned(), value: value.to_owned(), bracketed });
             }
             let mut words = plain_words(part.text, !(part.sign.is_some() || part.quoted));
             words.truncate(self.room);
             self.room -= words.len();
             if excluded {
-                self.keyword.excluded.extend((!words.is_empty()).then_some(words));
+                query.keyword.excluded.extend((!words.is_empty()).then_some(words));
                 continue;
             }
             let is_word = !part.quoted && part.sign.is_none();
-            self.open = words.last().filter(|_| is_word).cloned();
-            if let Some(prefix) = self.open.as_ref().filter(|_| part.text.ends_with('*')) {
-                self.prefixes.push(prefix.clone());
+            query.open = words.last().filter(|_| is_word).cloned();
+            if let Some(prefix) = query.open.as_ref().filter(|_| part.text.ends_with('*')) {
+                query.prefixes.push(prefix.clone());
             }
             if both {
-                self.meaning(part.text.trim_end_matches('*'));
+                query.add_meaning(part.text.trim_end_matches('*'));
             }
             self.rest.push_str(part.text);
             self.rest.push(' ');
             if part.quoted || part.sign == Some(Sign::Required) {
-                self.keyword.phrases.extend((!words.is_empty()).then_some(words));
+                query.keyword.phrases.extend((!words.is_empty()).then_some(words));
             } else {
-                self.keyword.words.extend(words);
+                query.keyword.words.extend(words);
             }
         }
-    }
-
-    fn meaning(&mut self, text: &str) {
-        push_readable(&mut self.semantic, text);
-        self.semantic.push(' ');
     }
 }
 

@@ -9,7 +9,7 @@ use super::visible::Visible;
 use crate::access::rules::Turn;
 use crate::base::config::{Mode, StemmerLanguage};
 use crate::index::engine::{
-    ChunkText, EngineError, FileEntry, FileSet, QueryVector, Reader, ScoredChunk, WordQuery, unless_damaged,
+    ChunkText, EngineError, FileEntry, FileSet, QueryVector, Reader, ScoredChunk, WordQuery, sort_found, unless_damaged,
 };
 use crate::text::derive::words::{Stemming, plain_words};
 use crate::text::derive::{TextLanguage, stop_words};
@@ -149,11 +149,7 @@ impl Retriever<'_> {
 
     /// One chunk a file; ties in the order of path and text, so that the order does not depend on the history of the index.
     fn best_of_each(&self, mut found: Vec<ScoredChunk>) -> Vec<ScoredChunk> {
-        let place = |found: &ScoredChunk| {
-            let file = self.reader.files().get(found.file);
-            file.map(|file| (file.path.clone(), file.ordinal(found.row)))
-        };
-        found.sort_by_cached_key(|found| (Reverse(ordered(found.score)), place(found)));
+        sort_found(&mut found, self.reader.files());
         let mut seen = FileSet::new();
         found.retain(|found| seen.insert(found.file));
         found
@@ -202,24 +198,7 @@ impl Retriever<'_> {
             let Some(words) = self.reader.words(&alone, self.language, self.scope)? else { return Ok(Vec::new()) };
             weighed.push(((1.0 + (times as f64).ln()) * words.most(), at, word));
         }
-        weighed.sort_by_key(|(weight, at, _)| (Reverse(ordered(*weight)), *at));
+        weighed.sort_by(|one, two| two.0.total_cmp(&one.0).then(one.1.cmp(&two.1)));
         Ok(weighed.into_iter().take(MAX_WORDS).map(|(.., word)| word).collect())
-    }
-}
-
-/// A number by which scores are in order.
-fn ordered(score: f64) -> i64 {
-    let bits = score.to_bits() as i64;
-    bits ^ (((bits >> 63) as u64) >> 1) as i64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scores_are_in_order() {
-        let scores = [f64::NEG_INFINITY, -2.5, -0.1, 0.0, 0.1, 1.0, 30.0];
-        assert!(scores.map(ordered).is_sorted());
     }
 }

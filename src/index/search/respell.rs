@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use serde_json::{Map, Value};
 
@@ -146,30 +145,12 @@ fn replaced(text: &str, word: &str, by: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Why something was read as words that may have been meant as a condition.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Misread {
-    /// No note has such a property.
-    Property(UnknownName),
-    /// A condition's value makes no sense: `before:lunch`.
-    Value(String),
-}
-
-impl fmt::Display for Misread {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Property(unknown) => unknown.fmt(out),
-            Self::Value(typed) => write!(out, "`{typed}` is not a valid condition; its words were searched"),
-        }
-    }
-}
-
 /// Minimum length of what may be a property's name. `a:b` and `10:30` are words.
 const MIN_KEY: usize = 3;
 /// Maximum length of a key that another is looked for, in characters: each letter may be each other one.
 const MAX_KEY: usize = 32;
 
-/// Says what was perhaps meant: always where a name is near or it was in brackets, else where nothing was `found`. `has_property` knows those of the notes that
+/// Says what was perhaps meant by something that was read as words: always where a name is near or it was in brackets, else where nothing was `found`. `has_property` knows those of the notes that
 /// are seen.
 pub(super) fn misread(
     typed: &[NoCondition],
@@ -177,11 +158,11 @@ pub(super) fn misread(
     found: bool,
     (reader, visible): (&dyn Reader, &Visible),
     turn: &Turn,
-) -> Result<Vec<Misread>, EngineError> {
+) -> Result<Vec<String>, EngineError> {
     let mut said = Vec::new();
     for NoCondition { key, value, bracketed } in typed {
         if is_condition(key) {
-            said.push(Misread::Value(format!("{key}:{value}")));
+            said.push(format!("`{key}:{value}` is not a valid condition; its words were searched"));
             continue;
         }
         if key.chars().count() < MIN_KEY || !key.starts_with(char::is_alphabetic) {
@@ -194,7 +175,7 @@ pub(super) fn misread(
         let near =
             near.or_else(|| CONDITIONS.iter().find(|known| is_one_slip(key, known)).map(|known| (*known).to_owned()));
         if near.is_some() || !found || *bracketed {
-            said.push(Misread::Property(UnknownName::new(UnknownKind::Property, key, near)));
+            said.push(said_unknown(format!("no note has the property `{key}`"), near));
         }
     }
     Ok(said)
@@ -244,66 +225,23 @@ fn nearest_of_all(
     Ok(nearest(key, &names.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
-/// A collection, tag or property that no note has which is seen, or who speaks in none.
+/// A collection or tag that no note has which is seen, or who speaks in none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownName {
-    /// What it would be.
-    pub kind: UnknownKind,
     /// As it was typed.
     pub name: String,
-    /// The nearest one that there is.
-    pub nearest: Option<String>,
-    /// Of collections all that there are, in alphabetical order.
-    pub there: Vec<String>,
-}
-
-impl UnknownName {
-    fn new(kind: UnknownKind, name: &str, nearest: Option<String>) -> Self {
-        Self { kind, name: name.to_owned(), nearest, there: Vec::new() }
-    }
-}
-
-/// What may be named.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UnknownKind {
-    /// A collection.
-    Collection,
-    /// A tag.
-    Tag,
-    /// A property of the frontmatter.
-    Property,
-    /// Who speaks in a conversation.
-    Speaker,
-    /// A conversation.
-    Conversation,
+    /// That, as a sentence.
+    pub said: String,
+    /// Of a collection all that there are, in alphabetical order.
+    pub collections: Option<Vec<String>>,
 }
 
 /// Maximum number of collections that are named to whoever asks for one that is not there.
 const MAX_SHOWN: usize = 50;
 
-impl fmt::Display for UnknownName {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = &self.name;
-        match self.kind {
-            UnknownKind::Collection => write!(out, "no note is in a collection `{name}`")?,
-            UnknownKind::Tag => write!(out, "no note has the tag `{name}`")?,
-            UnknownKind::Property => write!(out, "no note has the property `{name}`")?,
-            UnknownKind::Speaker => write!(out, "nobody called `{name}` speaks in a conversation")?,
-            UnknownKind::Conversation => write!(out, "no conversation is called `{name}`")?,
-        }
-        match &self.nearest {
-            Some(nearest) => write!(out, "; did you mean `{nearest}`?"),
-            None if self.there.is_empty() => Ok(()),
-            None => {
-                let shown: Vec<String> = self.there.iter().take(MAX_SHOWN).map(|name| format!("`{name}`")).collect();
-                write!(out, "; notes are in {}", shown.join(", "))?;
-                match self.there.len() - shown.len() {
-                    0 => Ok(()),
-                    more => write!(out, ", and {more} more"),
-                }
-            }
-        }
-    }
+/// Says that there is no such name, and which one is near.
+fn said_unknown(what: String, nearest: Option<String>) -> String {
+    nearest.map_or(what.clone(), |nearest| format!("{what}; did you mean `{nearest}`?"))
 }
 
 /// The first collection, tag, speaker or conversation of a filter that no file of `scope` (all when `None`) has.
@@ -355,11 +293,12 @@ fn unknown_of_turns(
     if is_any(wanted, reader, scope, &Turn::default())? {
         return Ok(None);
     }
-    let (kind, name, nearest) = match wanted {
+    let (name, what, nearest) = match wanted {
         Predicate::Speaker(name) => {
             let there = reader.speakers(scope)?;
             let nearest = nearest(&speaker_term(name), &there.iter().map(String::as_str).collect::<Vec<_>>());
-            (UnknownKind::Speaker, name, nearest.map(|term| term.replace('_', " ")))
+            let what = format!("nobody called `{name}` speaks in a conversation");
+            (name, what, nearest.map(|term| term.replace('_', " ")))
         }
         Predicate::Conversation(name) => {
             let all = files.facets().of_collections(|name| name == CONVERSATIONS);
@@ -371,11 +310,11 @@ fn unknown_of_turns(
                 let near = nearest(name, &names)?;
                 stems.iter().find(|stem| without_day(stem) == near).map(|stem| (*stem).to_owned())
             };
-            (UnknownKind::Conversation, name, nearest(name, &stems).or_else(by_name))
+            (name, format!("no conversation is called `{name}`"), nearest(name, &stems).or_else(by_name))
         }
         _ => return Ok(None),
     };
-    Ok(Some(UnknownName::new(kind, name, nearest)))
+    Ok(Some(UnknownName { name: name.clone(), said: said_unknown(what, nearest), collections: None }))
 }
 
 /// `2026-01-05-loans` without the day.
@@ -392,14 +331,27 @@ fn without_day(stem: &str) -> &str {
 pub(crate) fn unknown_collection(name: &str, files: &FileTable, scope: Option<&FileSet>) -> Option<UnknownName> {
     let mut there = files.facets().collection_names(scope);
     there.sort_unstable();
-    (!there.contains(&name)).then(|| UnknownName {
-        there: there.iter().map(|name| (*name).to_owned()).collect(),
-        ..UnknownName::new(UnknownKind::Collection, name, nearest(name, &there))
-    })
+    if there.contains(&name) {
+        return None;
+    }
+    let near = nearest(name, &there);
+    let mut said = said_unknown(format!("no note is in a collection `{name}`"), near.clone());
+    if near.is_none() && !there.is_empty() {
+        let shown: Vec<String> = there.iter().take(MAX_SHOWN).map(|name| format!("`{name}`")).collect();
+        said += &format!("; notes are in {}", shown.join(", "));
+        let more = there.len() - shown.len();
+        said += &if more > 0 { format!(", and {more} more") } else { String::new() };
+    }
+    let collections = Some(there.into_iter().map(str::to_owned).collect());
+    Some(UnknownName { name: name.to_owned(), said, collections })
 }
 
 fn unknown_tag(typed: &str, files: &FileTable, scope: Option<&FileSet>) -> Option<UnknownName> {
     let (wanted, there) = (folded(typed.trim_start_matches('#')), files.facets().tag_names(scope));
     let known = there.iter().any(|tag| is_at_or_below(tag, &wanted));
-    (!known).then(|| UnknownName::new(UnknownKind::Tag, typed, nearest(&wanted, &there)))
+    (!known).then(|| UnknownName {
+        name: typed.to_owned(),
+        said: said_unknown(format!("no note has the tag `{typed}`"), nearest(&wanted, &there)),
+        collections: None,
+    })
 }

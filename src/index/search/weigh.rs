@@ -96,15 +96,14 @@ pub(super) fn embed_beside(
         let (typed, meant) = (ended(typed), meant.map(ended));
         done.map(|()| (typed, meant))
     })?;
-    let vector = |vector: &[f32]| QueryVector::new(vector).map_err(EngineError::other);
     Ok(match (typed, meant) {
         (Ok(typed), Some(Ok(meant))) => {
             let all: Vec<f32> = typed.iter().zip(meant).map(|(typed, meant)| TYPED_MEANING * typed + meant).collect();
-            Ok(QueryMeaning { all: vector(&all)?, typed: Some(vector(&typed)?), lacks: None })
+            Ok(QueryMeaning { all: QueryVector::new(&all)?, typed: Some(QueryVector::new(&typed)?), lacks: None })
         }
         (Ok(typed), meant) => {
             let lacks = meant.and_then(Result::err).map(|error| error.to_string());
-            Ok(QueryMeaning { all: vector(&typed)?, typed: None, lacks })
+            Ok(QueryMeaning { all: QueryVector::new(&typed)?, typed: None, lacks })
         }
         (Err(error), _) => Err(error),
     })

@@ -1,10 +1,10 @@
 //! The bulk of a model's texts, handed to its service in batches: they cost less, and are made within a day.
 //!
-//! They are set aside from the queue, so that what is saved meanwhile has it for itself. A thread for each batch uploads it, looks how it is
+//! They are taken out of the queue, so that what is saved meanwhile has it for itself. A thread for each batch uploads it, looks how it is
 //! and fetches its answers; what it brings no answer to waits in the queue again. A record of it is written after the upload and before the
 //! batch is begun, so that a start goes on with it, and nothing is paid for twice.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
@@ -15,8 +15,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::lane::ModelLane;
-use super::shared::BatchProgress;
+use super::shared::BatchState;
 use super::worker::{Worker, WorkerMessage};
+use crate::base::clock::rfc3339;
 use crate::base::fs::{FsError, create_private_dir, write_atomically};
 use crate::index::engine::{ContentHash, EngineError, Writer};
 use crate::models::{
@@ -123,8 +124,9 @@ impl BatchRecords {
         Some(record.clone())
     }
 
-    /// Leaves nothing of texts in the records: not even their names.
-    fn forget(&self, contents: &[ContentHash]) {
+    /// Leaves nothing of texts in the records: not even their names. Where such a text stands in a note still, the next start has it
+    /// embedded as others are.
+    pub(super) fn forget(&self, contents: &[ContentHash]) {
         let gone: HashSet<String> = contents.iter().map(ContentHash::to_string).collect();
         for record in self.which(|record| record.contents.iter().any(|content| gone.contains(content))) {
             self.change(&record.file, |record| record.contents.retain(|content| !gone.contains(content)));
@@ -173,10 +175,7 @@ pub(super) struct Batches {
     /// The number of the model.
     model: u64,
     messages: Sender<WorkerMessage>,
-    /// Set aside, and not handed over yet.
-    queued: VecDeque<ContentHash>,
     under_way: Vec<BatchUnderWay>,
-    is_resumed: bool,
     /// What went wrong with one since the start.
     problem: Option<String>,
     /// Whether no more are handed over until the next start.
@@ -185,7 +184,7 @@ pub(super) struct Batches {
 
 struct BatchUnderWay {
     number: u64,
-    contents: Vec<ContentHash>,
+    contents: HashSet<ContentHash>,
     since: Timestamp,
     /// `None` while it is handed over.
     status: Option<String>,
@@ -196,37 +195,38 @@ struct BatchUnderWay {
 }
 
 impl Batches {
-    /// What hands over a model's texts in batches.
-    pub(super) fn new(
+    /// What hands over a model's texts in batches. Goes on with those of before.
+    pub(super) fn start(
         client: Arc<BatchClient>,
         records: BatchRecords,
         model: u64,
         messages: Sender<WorkerMessage>,
     ) -> Self {
-        Self {
-            client,
-            records,
-            model,
-            messages,
-            queued: VecDeque::new(),
-            under_way: Vec::new(),
-            is_resumed: false,
-            problem: None,
-            is_over: false,
+        let mut batches =
+            Self { client, records, model, messages, under_way: Vec::new(), problem: None, is_over: false };
+        for record in batches.records.which(|record| batches.follows(record)) {
+            batches.follow(BatchStart::Known(record));
         }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.queued.is_empty() && self.under_way.is_empty()
+        batches
     }
 
     /// Whether texts are being handed over.
     pub(super) fn hands_over(&self) -> bool {
-        !self.queued.is_empty() || self.is_uploading()
+        self.under_way.iter().any(|batch| batch.status.is_none())
     }
 
-    fn is_uploading(&self) -> bool {
-        self.under_way.iter().any(|batch| batch.status.is_none())
+    pub(super) fn is_any_under_way(&self) -> bool {
+        !self.under_way.is_empty()
+    }
+
+    /// Whether a text is in one.
+    pub(super) fn has(&self, content: &ContentHash) -> bool {
+        self.under_way.iter().any(|batch| batch.contents.contains(content))
+    }
+
+    /// How many of the texts that wait are in one.
+    pub(super) fn waiting(&self, store: &dyn Writer, model: &Fingerprint) -> usize {
+        self.under_way.iter().map(|batch| store.pending_among(model, &batch.contents)).sum()
     }
 
     /// Whether a record is of a batch that it goes on with.
@@ -234,54 +234,36 @@ impl Batches {
         self.client.from.is_some() && self.client.place == record.place
     }
 
-    /// Sets what is in batches aside in a set of vectors that was opened anew: it is paid for already.
-    pub(super) fn set_aside_again(&self, store: &mut dyn Writer, model: &Fingerprint) {
-        let in_batches = self.under_way.iter().flat_map(|batch| &batch.contents).chain(&self.queued);
-        store.set_aside(model, &in_batches.copied().collect::<Vec<_>>());
-    }
-
-    /// Goes on with the batches of before, and hands over what waits, one file after the other, if it is many.
-    pub(super) fn feed(
-        &mut self,
-        store: &mut dyn Writer,
-        model: &Fingerprint,
-        may_send: bool,
-    ) -> Result<(), EngineError> {
-        let Some(from) = self.client.from else { return Ok(()) };
-        if !std::mem::replace(&mut self.is_resumed, true) {
-            for record in self.records.which(|record| self.follows(record)) {
-                let contents = record.contents();
-                store.set_aside(model, &contents);
-                let since = Timestamp::from_millisecond(record.since_ms).unwrap_or_else(|_| Timestamp::now());
-                let status = record.batch.as_ref().map(|_| "unknown".to_owned());
-                self.start(contents, since, status, BatchStart::Known(record));
-            }
-        }
-        if self.is_over || !may_send {
+    /// Hands over what waits, one file after the other, if it is many.
+    pub(super) fn feed(&mut self, store: &mut dyn Writer, model: &Fingerprint) -> Result<(), EngineError> {
+        let Some(from) = self.client.from.filter(|_| !self.is_over && !self.hands_over()) else { return Ok(()) };
+        if store.pending(model).saturating_sub(self.waiting(store, model)) <= from {
             return Ok(());
         }
-        if store.pending(model).saturating_sub(store.aside(model)) > from {
-            self.queued.extend(store.set_bulk_aside(model, from / NEWEST_DIVISOR));
-        }
-        if self.queued.is_empty() || self.is_uploading() {
-            return Ok(());
-        }
-        let names: Vec<ContentHash> = self.queued.drain(..self.queued.len().min(MOST_TEXTS)).collect();
-        let texts = store.pending_texts(model, &names)?;
+        let mut texts = store.take_bulk(model, from / NEWEST_DIVISOR, MOST_TEXTS)?;
+        texts.retain(|text| !self.has(&text.content));
         let texts: Vec<_> = texts.into_iter().map(|text| (text.content, text.document)).collect();
         let file = self.client.file(&texts);
-        // What is gone since, and what there was no room for.
-        let is_in: HashSet<_> = file.contents.iter().collect();
-        let others: Vec<ContentHash> = names.into_iter().filter(|name| !is_in.contains(name)).collect();
+        // What there was no room for.
+        let others: Vec<ContentHash> = texts[file.contents.len()..].iter().map(|(content, _)| *content).collect();
         store.requeue(model, &others);
         if !file.contents.is_empty() {
             tracing::info!("{} texts are handed over as a batch", file.contents.len());
-            self.start(file.contents.clone(), Timestamp::now(), None, BatchStart::New(Arc::new(file)));
+            self.follow(BatchStart::New(Arc::new(file)));
         }
         Ok(())
     }
 
-    fn start(&mut self, contents: Vec<ContentHash>, since: Timestamp, status: Option<String>, start: BatchStart) {
+    /// Has a thread look after a batch.
+    fn follow(&mut self, start: BatchStart) {
+        let (contents, since, status) = match &start {
+            BatchStart::New(file) => (file.contents.iter().copied().collect(), None, None),
+            BatchStart::Known(record) => (
+                record.contents().into_iter().collect(),
+                Timestamp::from_millisecond(record.since_ms).ok(),
+                record.batch.as_ref().map(|_| "unknown".to_owned()),
+            ),
+        };
         let (stop, stopped) = channel();
         let run = BatchRun {
             client: Arc::clone(&self.client),
@@ -291,6 +273,7 @@ impl Batches {
             messages: self.messages.clone(),
             stop: stopped,
         };
+        let since = since.unwrap_or_else(Timestamp::now);
         self.under_way.push(BatchUnderWay { number: run.number, contents, since, status, trouble: None, _stop: stop });
         std::thread::spawn(move || run.run(start));
     }
@@ -298,18 +281,13 @@ impl Batches {
     /// Takes note of what became of a batch. Its embeddings are in the store when it ends.
     fn take(&mut self, batch: u64, event: BatchEvent, store: &mut dyn Writer, model: &Fingerprint) {
         let Some(at) = self.under_way.iter().position(|under_way| under_way.number == batch) else { return };
-        match event {
-            BatchEvent::Status(status) => self.under_way[at].status = Some(status),
-            BatchEvent::Trouble(trouble) => self.under_way[at].trouble = Some(trouble),
-            BatchEvent::Embedded(_) => {}
-            BatchEvent::Ended(end) => {
-                let contents = self.under_way.remove(at).contents;
-                self.end(&contents, end, store, model);
-            }
-        }
-    }
-
-    fn end(&mut self, contents: &[ContentHash], end: BatchEnd, store: &mut dyn Writer, model: &Fingerprint) {
+        let end = match event {
+            BatchEvent::Status(status) => return self.under_way[at].status = Some(status),
+            BatchEvent::Trouble(trouble) => return self.under_way[at].trouble = Some(trouble),
+            BatchEvent::Embedded(_) => return,
+            BatchEvent::Ended(end) => end,
+        };
+        let contents: Vec<ContentHash> = self.under_way.remove(at).contents.into_iter().collect();
         match &end.problem {
             Some(problem) => {
                 tracing::warn!("a batch came to no good end, and its texts are embedded as others are: {problem}");
@@ -318,12 +296,8 @@ impl Batches {
             None => tracing::info!("a batch of {} texts is done", contents.len()),
         }
         // Those that have no answer; the others do not wait any more.
-        store.requeue(model, contents);
-        if end.is_bad {
-            self.is_over = true;
-            store.requeue(model, self.queued.make_contiguous());
-            self.queued.clear();
-        }
+        store.requeue(model, &contents);
+        self.is_over |= end.is_bad;
         let record = end.file.and_then(|file| self.records.change(&file, |record| record.contents.clear()));
         if let Some(record) = record {
             self.clear(record, end.leftovers);
@@ -545,7 +519,11 @@ fn problem(look: &BatchLook, left: usize, whole: usize, said: Option<String>) ->
 
 impl Worker<'_> {
     pub(super) fn hands_over(&self) -> bool {
-        self.lanes().any(ModelLane::hands_over)
+        self.batches().any(Batches::hands_over)
+    }
+
+    fn batches(&self) -> impl Iterator<Item = &Batches> {
+        self.lanes().filter_map(|lane| lane.batches.as_ref())
     }
 
     /// Takes what became of a batch.
@@ -566,27 +544,14 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Leaves nothing in the records of texts that no note has any more.
-    pub(super) fn forget_in_batches(&mut self, contents: &[ContentHash]) -> Result<(), EngineError> {
-        let mut waiting = HashSet::new();
-        for lane in self.serving.iter().chain(&self.filling) {
-            let texts = self.store.pending_texts(lane.fingerprint(), contents)?;
-            waiting.extend(texts.into_iter().map(|text| text.content));
-        }
-        let gone = contents.iter().filter(|content| !waiting.contains(*content));
-        self.options.batches.forget(&gone.copied().collect::<Vec<_>>());
-        Ok(())
-    }
-
     /// Ends the batches of models that are not at work any more, once it is known which are. Only the service of one that is gets to know of
     /// it: a record may have come from anywhere, and does not say where a key may go.
     pub(super) fn end_batches_of_others(&self) {
         if self.shared.coming().is_some() {
             return;
         }
-        let batches: Vec<&Batches> = self.lanes().filter_map(|lane| lane.batches.as_ref()).collect();
-        let is_followed = |record: &BatchRecord| batches.iter().any(|batches| batches.follows(record));
-        for at_hand in &batches {
+        let is_followed = |record: &BatchRecord| self.batches().any(|batches| batches.follows(record));
+        for at_hand in self.batches() {
             let BatchOrigin { endpoint, api_key_env, .. } = &at_hand.client.place;
             let is_there = |place: &BatchOrigin| (endpoint, api_key_env) == (&place.endpoint, &place.api_key_env);
             for record in self.options.batches.which(|record| is_there(&record.place) && !is_followed(record)) {
@@ -598,24 +563,24 @@ impl Worker<'_> {
     }
 
     /// How the batches are, and how many of the texts that wait for the model that serves are in them.
-    pub(super) fn batch_progress(&self) -> (Option<BatchProgress>, usize) {
-        let aside = |lane: &ModelLane| self.store.aside(lane.fingerprint());
-        let batches = || self.lanes().filter_map(|lane| lane.batches.as_ref());
-        let under_way = || batches().flat_map(|batches| &batches.under_way);
+    pub(super) fn batch_progress(&self) -> (Option<BatchState>, usize) {
+        let under_way = || self.batches().flat_map(|batches| &batches.under_way);
         let first = under_way().min_by_key(|batch| batch.since);
-        let problem = batches().find_map(|batches| batches.problem.clone());
-        if first.is_none() && problem.is_none() && !self.hands_over() {
+        let problem = self.batches().find_map(|batches| batches.problem.clone());
+        if first.is_none() && problem.is_none() {
             return (None, 0);
         }
         let status = first.map_or(Some("ended".to_owned()), |first| first.status.clone());
-        let progress = BatchProgress {
-            texts: self.lanes().map(aside).sum(),
-            since: first.map(|batch| batch.since),
+        let in_batches = |lane: &ModelLane| lane.in_batches(self.store.as_ref());
+        let progress = BatchState {
+            texts: self.lanes().map(in_batches).sum(),
+            since: first.map(|batch| rfc3339(batch.since.as_millisecond())),
             state: status.filter(|_| !self.hands_over()).unwrap_or_else(|| "handing_over".to_owned()),
             trouble: under_way().find_map(|batch| batch.trouble.clone()),
             problem,
         };
-        let in_batches = self.serving.as_ref().filter(|lane| !lane.hands_over()).map_or(0, aside);
+        let hands_over = |lane: &&ModelLane| lane.batches.as_ref().is_some_and(Batches::hands_over);
+        let in_batches = self.serving.as_ref().filter(|lane| !hands_over(lane)).map_or(0, in_batches);
         (Some(progress), in_batches)
     }
 }

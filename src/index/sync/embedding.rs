@@ -1,14 +1,13 @@
 //! Keeps the models busy, brings what they made into the stores, and has the next model serve once its vectors are there.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::lane::{BATCH, EmbedOutcome, Embedded, ModelLane};
 use super::retry::Released;
 use super::shared::{ModelStatus, ModelsAtWork, NextModel};
 use super::syncer::RefusedError;
-use super::worker::{Worker, WorkerMessage};
+use super::worker::Worker;
 use crate::base::allocator;
 use crate::base::config::EmbedConfig;
 use crate::base::fs::crash;
@@ -44,7 +43,6 @@ impl Worker<'_> {
         for before in [self.serving.take(), self.filling.take()].into_iter().flatten() {
             before.end(&model);
         }
-        self.stop_building();
         let space = EmbeddingSpace::of(model.embedder.as_ref());
         // It is at work, whatever becomes of the stores.
         self.serving = Some(self.start_lane(model));
@@ -72,12 +70,6 @@ impl Worker<'_> {
         self.filling = Some(lane);
         self.publish_models();
         self.store.open_vectors(&space)?;
-        // It may have been at work before with a set that was closed meanwhile.
-        if let Some(lane) = &self.filling
-            && let Some(batches) = &lane.batches
-        {
-            batches.set_aside_again(self.store.as_mut(), lane.model.embedder.fingerprint());
-        }
         self.say_notices();
         self.count_kept()?;
         self.show_models();
@@ -136,7 +128,6 @@ impl Worker<'_> {
         if self.rebuilding || !self.scanned || goes_on {
             return Ok(());
         }
-        self.stop_building();
         self.store.serve_vectors(next.fingerprint())?;
         crash::point("model-switched");
         let former = std::mem::replace(&mut self.serving, self.filling.take());
@@ -220,12 +211,6 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn stop_building(&self) {
-        if let Some((_, stop)) = &self.builder {
-            stop.store(true, Ordering::Relaxed);
-        }
-    }
-
     /// Shows how the models are, and how much waits for them: in one, so that nobody thinks for a moment that nothing does.
     pub(super) fn show_models(&self) {
         let pending =
@@ -256,7 +241,7 @@ impl Worker<'_> {
         lanes.map(|lane| lane.waiting(self.store.as_ref())).max().unwrap_or_default()
     }
 
-    /// Keeps the models busy, publishes what they have done, and has a graph built when one is due.
+    /// Keeps the models busy, and publishes what they have done.
     pub(super) fn embed(&mut self) -> Result<(), EngineError> {
         self.end_batches_of_others();
         let Some(serving) = &mut self.serving else { return self.serve_next_if_whole() };
@@ -280,8 +265,6 @@ impl Worker<'_> {
             if std::mem::take(&mut self.bulk) {
                 allocator::release();
             }
-            self.check_if_many_unused();
-            self.build();
         }
         Ok(())
     }
@@ -340,22 +323,6 @@ impl Worker<'_> {
         let is_seen = self.serving.as_ref().is_some_and(|serving| serving.number == model);
         self.unpublished += if is_seen { count } else { 0 };
         self.shared.update(|progress| progress.embeddings_done += count);
-    }
-
-    /// Has built on a thread of its own what would hold the writer up.
-    fn build(&mut self) {
-        let Some(model) = self.serving.as_ref().map(|serving| serving.number) else { return };
-        if self.builder.is_some() {
-            return;
-        }
-        let Some(build) = self.store.to_build() else { return };
-        let messages = self.messages.clone();
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || {
-            let _ = messages.send(WorkerMessage::Built { model, built: build(&stopped) });
-        });
-        self.builder = Some((thread, stop));
     }
 }
 

@@ -1,8 +1,8 @@
 //! One model at work: the texts that it is at, handed over without making the writer wait, and how it fails.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -44,8 +44,8 @@ impl ModelLane {
         // What another has made still is not this one's.
         let number = MODELS.fetch_add(1, Ordering::Relaxed);
         let batches = model.embedder.batches();
-        let batches = batches.map(|client| Batches::new(client, records.clone(), number, messages.clone()));
-        let dispatcher = Dispatcher::start(number, &model.embedder, messages);
+        let batches = batches.map(|client| Batches::start(client, records.clone(), number, messages.clone()));
+        let dispatcher = Dispatcher::new(number, &model.embedder, messages);
         Self {
             model,
             number,
@@ -70,8 +70,7 @@ impl ModelLane {
 
     /// Whether it is at its texts, and nothing keeps it from them; a batch may take it a day.
     pub(super) fn gets_on(&self) -> bool {
-        let in_batches = self.batches.as_ref().is_some_and(|batches| !batches.is_empty());
-        !self.is_done && !in_batches && self.refused.is_none() && self.trouble.is_none()
+        !self.is_done && !self.has_batches() && self.refused.is_none() && self.trouble.is_none()
     }
 
     /// How it is, as it is shown.
@@ -93,11 +92,9 @@ impl ModelLane {
     pub(super) fn feed(&mut self, store: &mut dyn Writer) -> Result<(), EngineError> {
         let model = self.model.embedder.fingerprint();
         self.is_done = false;
-        let may_send = self.retry.may_send(Instant::now());
-        if let Some(batches) = &mut self.batches {
-            batches.feed(store, model, may_send)?;
+        if let Some(batches) = self.batches.as_mut().filter(|_| self.retry.may_send(Instant::now())) {
+            batches.feed(store, model)?;
         }
-        let in_batches = self.batches.as_ref().is_some_and(|batches| !batches.is_empty());
         while self.dispatcher.in_flight < self.retry.in_flight(IN_FLIGHT) && self.retry.may_send(Instant::now()) {
             let mut pending = store.take_pending(model, self.dispatcher.batch)?;
             if pending.is_empty() && self.dispatcher.in_flight == 0 {
@@ -105,22 +102,30 @@ impl ModelLane {
                 pending = store.take_pending(model, 1)?;
             }
             if pending.is_empty() {
-                self.is_done = self.dispatcher.in_flight == 0 && !in_batches;
+                self.is_done = self.dispatcher.in_flight == 0 && !self.has_batches();
                 break;
             }
-            self.dispatcher.send(pending);
+            // After a start those wait, too, that were handed over before it.
+            pending.retain(|text| !self.batches.as_ref().is_some_and(|batches| batches.has(&text.content)));
+            if !pending.is_empty() {
+                self.dispatcher.send(pending);
+            }
         }
         Ok(())
     }
 
     /// Texts that wait for a request.
     pub(super) fn waiting(&self, store: &dyn Writer) -> usize {
-        store.pending(self.fingerprint()).saturating_sub(store.aside(self.fingerprint()))
+        store.pending(self.fingerprint()).saturating_sub(self.in_batches(store))
     }
 
-    /// Whether some of its texts are being handed over as a batch.
-    pub(super) fn hands_over(&self) -> bool {
-        self.batches.as_ref().is_some_and(Batches::hands_over)
+    /// Texts that wait in batches.
+    pub(super) fn in_batches(&self, store: &dyn Writer) -> usize {
+        self.batches.as_ref().map_or(0, |batches| batches.waiting(store, self.fingerprint()))
+    }
+
+    fn has_batches(&self) -> bool {
+        self.batches.as_ref().is_some_and(Batches::is_any_under_way)
     }
 
     /// Has the texts wait again that it failed on.
@@ -163,57 +168,42 @@ pub(super) struct EmbedOutcome {
     pub later: Option<(Vec<ContentHash>, ModelError)>,
 }
 
-/// Threads that wait for the embedder.
+/// Has an embedder work on requests.
 pub(super) struct Dispatcher {
-    requests: Option<Sender<EmbedRequest>>,
+    /// The number of the model, which is told with what it made.
+    model: u64,
+    embedder: Arc<dyn Embedder>,
+    messages: Sender<WorkerMessage>,
+    /// One for each request under way.
     threads: Vec<JoinHandle<()>>,
-    closing: Arc<AtomicBool>,
     pub(super) in_flight: usize,
     /// Texts of the next request at most.
     pub(super) batch: usize,
-    /// As many as the model wants, where it says.
-    wanted: Option<usize>,
 }
 
-/// Texts, and when they were sent.
-type EmbedRequest = (Instant, Vec<PendingText>);
-
 impl Dispatcher {
-    /// `model` numbers the embedder. Each request's end is told.
-    fn start(model: u64, embedder: &Arc<dyn Embedder>, messages: &Sender<WorkerMessage>) -> Self {
-        let wanted = embedder.batch_size();
-        let (requests, receiver) = channel::<EmbedRequest>();
-        let receiver = Arc::new(Mutex::new(receiver));
-        let closing = Arc::new(AtomicBool::new(false));
-        let threads = (0..IN_FLIGHT)
-            .map(|_| {
-                let (receiver, embedder, messages) = (Arc::clone(&receiver), Arc::clone(embedder), messages.clone());
-                let closing = Arc::clone(&closing);
-                std::thread::spawn(move || {
-                    while let Some((sent, texts)) = next(&receiver).filter(|_| !closing.load(Ordering::Relaxed)) {
-                        let outcome = embed(embedder.as_ref(), texts);
-                        let ended = Embedded { model, sent, took: sent.elapsed(), outcome };
-                        let _ = messages.send(WorkerMessage::Embedded(ended));
-                    }
-                })
-            })
-            .collect();
-        Self { requests: Some(requests), threads, closing, in_flight: 0, batch: wanted.unwrap_or(BATCH), wanted }
+    fn new(model: u64, embedder: &Arc<dyn Embedder>, messages: &Sender<WorkerMessage>) -> Self {
+        let batch = embedder.batch_size().unwrap_or(BATCH);
+        let (embedder, messages) = (Arc::clone(embedder), messages.clone());
+        Self { model, embedder, messages, threads: Vec::new(), in_flight: 0, batch }
     }
 
     /// Sends a request. Its end is reported, whatever it is.
     pub(super) fn send(&mut self, request: Vec<PendingText>) {
-        if let Some(requests) = &self.requests
-            && requests.send((Instant::now(), request)).is_ok()
-        {
-            self.in_flight += 1;
-        }
+        let (model, embedder, messages) = (self.model, Arc::clone(&self.embedder), self.messages.clone());
+        let sent = Instant::now();
+        self.threads.retain(|thread| !thread.is_finished());
+        self.threads.push(std::thread::spawn(move || {
+            let outcome = embed(embedder.as_ref(), request);
+            let _ = messages.send(WorkerMessage::Embedded(Embedded { model, sent, took: sent.elapsed(), outcome }));
+        }));
+        self.in_flight += 1;
     }
 
     /// Takes note of a request's end.
     pub(super) fn ended(&mut self, took: Duration) {
         self.in_flight = self.in_flight.saturating_sub(1);
-        self.batch = match self.wanted {
+        self.batch = match self.embedder.batch_size() {
             // How long it takes is the way there and back, more than the texts.
             Some(wanted) => (self.batch * 2).min(wanted),
             None => next_batch(self.batch, took),
@@ -230,16 +220,10 @@ impl Dispatcher {
 impl Drop for Dispatcher {
     /// Waits for the requests under way: the model is not stopped, for the next stores will want it.
     fn drop(&mut self) {
-        self.requests = None;
-        self.closing.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }
-}
-
-fn next(receiver: &Mutex<Receiver<EmbedRequest>>) -> Option<EmbedRequest> {
-    receiver.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
 /// How many texts the next request has, after one took so long.

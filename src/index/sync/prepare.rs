@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::access::rules::is_agents_elsewhere;
 use crate::base::path::VaultPath;
-use crate::index::engine::{FileEntry, FileInfo, FileUpdate, NewChunk, UpdatePart};
+use crate::index::engine::{FileEntry, FileInfo, FileUpdate, NewChunk};
 use crate::text::derive::words::Stemming;
 use crate::text::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading, note_sources};
 use crate::text::note::{Note, PrivateReason, Visibility};
@@ -167,5 +167,5 @@ fn update(
         path,
     };
     let metadata = serde_json::Value::Object(note.metadata).to_string();
-    FileUpdate { info, metadata, problems, chunks, part: UpdatePart::default() }
+    FileUpdate { info, metadata, problems, chunks }
 }

@@ -159,7 +159,12 @@ impl Worker<'_> {
         let next = |_| if self.backlog.next_lane() == lane { self.backlog.pop() } else { None };
         let taken: Vec<(VaultPath, Lane)> = (0..self.batch_files).map_while(next).collect();
         let (large, taken): (Vec<_>, Vec<_>) = taken.into_iter().partition(|(path, _)| self.is_large(path));
-        large.into_iter().for_each(|(path, lane)| self.large.push(path, lane));
+        for (path, lane) in large {
+            match lane {
+                Lane::Named => self.large.waiting.push_named(path, true),
+                Lane::Bulk => self.large.waiting.push(path),
+            }
+        }
         let known: Vec<Option<Arc<FileEntry>>> = taken.iter().map(|(path, _)| self.store.file(path).cloned()).collect();
         let next = AtomicUsize::new(0);
         let outcomes = Mutex::new(Vec::new());
@@ -200,7 +205,6 @@ impl Worker<'_> {
         let (mut updates, mut removed, mut touched, mut unfit) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for outcome in outcomes {
             match outcome {
-                PreparedFile::Changed(update) if self.is_much(&update) => self.large.finish_later(update),
                 PreparedFile::Changed(update) => {
                     updates.push(*update);
                 }
@@ -267,7 +271,8 @@ pub(crate) fn plan<'a>(known: impl Iterator<Item = &'a Arc<FileEntry>>, scan: &S
     let mut read: Vec<(i64, &VaultPath)> = Vec::new();
     for found in &scan.files {
         let same = known.remove(&found.path).is_some_and(|file| {
-            file.is_whole()
+            // A version before wrote large files in parts, and may have been stopped in the middle of one.
+            file.hash != [0; 32]
                 && file.stamp == found.stamp
                 && file.read_ns.saturating_sub(file.stamp.mtime_ns.max(file.stamp.ctime_ns)) > RACY_NS
         });

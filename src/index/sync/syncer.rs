@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::batch::BatchRecords;
 use super::retry::pause;
-use super::shared::{ModelStatus, Phase, Shared, SyncProgress, Verified};
+use super::shared::{ModelStatus, Phase, Shared, SyncProgress, Verification};
 use super::watching::{missing, show_missing};
 use super::worker::{Next, Worker, WorkerMessage};
 use crate::base::clock::Clock;
@@ -120,7 +120,7 @@ impl Syncer {
     ///
     /// # Errors
     /// When the stores cannot be read, or are closed meanwhile.
-    pub fn verify(&self) -> Result<Verified, RefusedError> {
+    pub fn verify(&self) -> Result<Verification, RefusedError> {
         self.ask(|done| WorkerMessage::Verify { done: Some(done) }, "the index could not be checked")
     }
 
@@ -266,6 +266,11 @@ fn run(
     shared: &Arc<Shared>,
     stop: &Arc<AtomicBool>,
 ) {
+    let wait = |pause| wait_or_stop(pause, receiver, shared, stop);
+    let fail = |failure, pause| {
+        fail(shared, failure);
+        wait(pause);
+    };
     // How often damage was mended: what a failing disk damages again is rebuilt ever more seldom.
     let mut mended = 0;
     // After an unexpected failure nothing is believed; after a healing it has been said what was wrong.
@@ -274,12 +279,12 @@ fn run(
         // Nothing is made where the vault is not: a drive is mounted there later, or the folder moved back.
         if Identity::of_vault(&options.root).is_none() {
             show_missing(shared, Some(missing(&options)));
-            wait_or_stop(RETRY_PLACE, receiver, shared, stop);
+            wait(RETRY_PLACE);
             continue;
         }
         if let Err(error) = options.lock.hold() {
             shared.update(|progress| (progress.phase, progress.failure) = (Phase::Failing, Some(error.to_string())));
-            wait_or_stop(RETRY_PLACE, receiver, shared, stop);
+            wait(RETRY_PLACE);
             continue;
         }
         let ended = catch_unwind(AssertUnwindSafe(|| {
@@ -288,31 +293,28 @@ fn run(
         }));
         (distrust, healed) = (ended.is_err(), false);
         let damage = match ended {
-            Ok(Ok(damage)) => damage,
-            Ok(Err(error)) => {
-                let damage = error.damage().cloned();
-                if damage.is_none() {
+            Ok(Ok(None)) => continue,
+            Ok(Ok(Some(damage))) => damage,
+            Ok(Err(error)) => match error.damage() {
+                Some(damage) => damage.clone(),
+                None => {
                     search_at_rest(&options, shared);
-                    fail(
-                        shared,
-                        format!("the index in {} cannot be kept up to date: {error}", options.engine.location()),
-                    );
-                    wait_or_stop(RETRY, receiver, shared, stop);
+                    let place = options.engine.location();
+                    fail(format!("the index in {place} cannot be kept up to date: {error}"), RETRY);
+                    continue;
                 }
-                damage
-            }
+            },
             Err(_) => {
-                fail(shared, "indexing failed unexpectedly, and the index is being checked; please report this".into());
-                wait_or_stop(RETRY, receiver, shared, stop);
-                None
+                let failed = "indexing failed unexpectedly, and the index is being checked; please report this";
+                fail(failed.into(), RETRY);
+                continue;
             }
         };
-        let Some(damage) = damage else { continue };
         // At once where both stores are damaged, each for itself.
         if mended > 1 {
             let pause = RETRY * (1 << (mended - 2).min(MOST_DOUBLINGS));
-            fail(shared, format!("{damage} in {} s. It was damaged before: the disk may be failing", pause.as_secs()));
-            wait_or_stop(pause, receiver, shared, stop);
+            let when = format!("{damage} in {} s. It was damaged before: the disk may be failing", pause.as_secs());
+            fail(when, pause);
         }
         mended += 1;
         match options.engine.clear(&damage) {
@@ -320,10 +322,7 @@ fn run(
                 shared.say_mended(&damage.to_string());
                 healed = true;
             }
-            Err(error) => {
-                fail(shared, error.to_string());
-                wait_or_stop(RETRY, receiver, shared, stop);
-            }
+            Err(error) => fail(error.to_string(), RETRY),
         }
     }
 }

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::shared::Verified;
+use super::shared::Verification;
 use super::worker::{Next, Worker, WorkerMessage};
+use crate::base::clock::rfc3339;
 use crate::index::engine::{ContentHash, Damage, EngineError, Findings};
 
 /// A search that meets damage has everything checked, but not more often than this: what a check does not find, the next one
@@ -35,7 +36,7 @@ pub(super) struct Verifying {
     running: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
     /// The number of the check that runs, or ran last.
     run: u64,
-    pub(super) waiting: Vec<Sender<Verified>>,
+    pub(super) waiting: Vec<Sender<Verification>>,
     last: Option<Instant>,
 }
 
@@ -51,7 +52,7 @@ impl Verifying {
 
 impl Worker<'_> {
     /// Checks everything now. With `done` somebody waits for the result; without, the stores were not closed, or a search has met damage.
-    pub(super) fn verify(&mut self, done: Option<Sender<Verified>>) {
+    pub(super) fn verify(&mut self, done: Option<Sender<Verification>>) {
         if done.is_none() && self.verifying.last.is_some_and(|last| last.elapsed() < SUSPECT_EVERY) {
             return;
         }
@@ -75,13 +76,6 @@ impl Worker<'_> {
         self.verifying.running = Some((thread, stop));
     }
 
-    /// Has a check made that drops what nothing uses, when that may be much.
-    pub(super) fn check_if_many_unused(&mut self) {
-        if self.store.has_many_unused() {
-            self.verify(None);
-        }
-    }
-
     /// Says what opening the stores, or reading embeddings, has found wrong and mended.
     pub(super) fn say_notices(&mut self) {
         self.store.take_notices().iter().for_each(|notice| self.shared.say_mended(notice));
@@ -102,17 +96,16 @@ impl Worker<'_> {
             self.verifying.waiting.clear();
             return Ok(());
         };
-        let Findings { damage, files, chunks, embeddings, unused } = findings;
-        let verified = Verified {
-            at_ms: Timestamp::now().as_millisecond(),
+        let Findings { damage, files, chunks, embeddings } = findings;
+        let verified = Verification {
+            at: rfc3339(Timestamp::now().as_millisecond()),
             took_ms: took.as_millis() as u64,
-            counts: [files, chunks, embeddings],
+            files,
+            chunks,
+            embeddings,
             damage: damage.iter().map(Damage::to_string).collect(),
         };
         self.shared.update(|progress| progress.verified = Some(verified.clone()));
-        if !unused.is_empty() {
-            self.store.drop_unused(&unused)?;
-        }
         for damage in damage {
             self.mend(damage)?;
         }
@@ -137,10 +130,6 @@ impl Worker<'_> {
             return Ok(());
         }
         self.shared.say_mended(&damage.to_string());
-        // A graph that is being built will be saved in its place.
-        if self.builder.is_some() && matches!(damage, Damage::Graph(_)) {
-            return Ok(());
-        }
         self.store.mend(&damage)
     }
 }
@@ -174,7 +163,7 @@ impl Worker<'_> {
     /// Leaves nothing of what was deleted, nor of the embeddings of these names; says how many of those there were, and whether the log is empty.
     pub(super) fn erase(&mut self, contents: &[ContentHash]) -> Result<(usize, bool), EngineError> {
         let dropped = self.store.forget(contents)?;
-        self.forget_in_batches(contents)?;
+        self.options.batches.forget(contents);
         // Who reads from now on does without what was.
         self.publish()?;
         let mut is_empty = self.store.empty_log()?;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use super::large::Large;
 use super::shared::Shared;
 use super::syncer::SyncOptions;
 use super::worker::{Next, Worker, WorkerMessage};
@@ -231,7 +232,7 @@ impl Worker<'_> {
         if found.is_none() {
             // What it holds is unknown, not gone.
             self.backlog.clear();
-            self.large.clear();
+            self.large = Large::default();
             self.debounce.clear();
             self.shared.fresh().doubt();
         }
@@ -255,8 +256,11 @@ impl Worker<'_> {
             self.rescans.next_reconciliation = now + reconcile;
             // Many searches at a time leave it scattered over the allocator's arenas: up to twice what is in use.
             allocator::release();
-            // The watcher has just been started, the first time.
-            self.rescans.renew |= self.scanned;
+            if self.scanned {
+                // The watcher has just been started, the first time.
+                self.rescans.renew = true;
+                self.store.prune_vectors(false)?;
+            }
             for lane in self.serving.iter_mut().chain(&mut self.filling) {
                 lane.try_failed(self.store.as_mut());
             }

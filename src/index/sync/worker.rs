@@ -1,9 +1,7 @@
 //! The loop of the writer thread, over signals, commands, files to read and texts to embed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::backlog::Backlog;
@@ -12,13 +10,15 @@ use super::embedding::PUBLISH_EVERY;
 use super::fresh::Barrier;
 use super::lane::{Embedded, ModelLane};
 use super::large::Large;
-use super::shared::{Phase, Shared, Verified};
+use super::prepare::PreparedFile;
+use super::shared::{Phase, Shared, Verification};
 use super::syncer::{RefusedError, SyncOptions};
 use super::verify::{Erasing, VerifyReport, Verifying};
 use super::watching::{RescanSchedule, missing};
 use crate::base::config::EmbedConfig;
 use crate::base::fs::crash;
-use crate::index::engine::{Built, ContentHash, Damage, EngineError, Writer};
+use crate::base::path::VaultPath;
+use crate::index::engine::{ContentHash, Damage, EngineError, Writer};
 use crate::models::{ChosenModel, Embedder, ModelError};
 use crate::vault::disk::{Debounce, Signal};
 
@@ -41,7 +41,10 @@ pub(super) enum WorkerMessage {
         event: BatchEvent,
     },
     /// A large file has been read.
-    LargeRead,
+    LargeRead {
+        path: VaultPath,
+        outcome: PreparedFile,
+    },
     Model {
         /// Counts the models that were asked for.
         asked: u64,
@@ -55,12 +58,6 @@ pub(super) enum WorkerMessage {
     /// Have no model at work elsewhere that is not named any more; with none named, none at all.
     Leave {
         named: Option<EmbedConfig>,
-    },
-    Built {
-        /// Of which model.
-        model: u64,
-        /// None when building it was stopped.
-        built: Option<Built>,
     },
     Reindex {
         full: bool,
@@ -77,7 +74,7 @@ pub(super) enum WorkerMessage {
     },
     /// Check all stores now. Nobody waits when a search has met damage.
     Verify {
-        done: Option<Sender<Verified>>,
+        done: Option<Sender<Verification>>,
     },
     Verified(VerifyReport),
     Stop,
@@ -120,8 +117,6 @@ pub(super) struct Worker<'a> {
     pub(super) bulk: bool,
     /// Whether the whole vault has been looked at since the start.
     pub(super) scanned: bool,
-    /// The thread that builds what would hold the writer up, and how to stop it.
-    pub(super) builder: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
     /// Built from nothing: searches go on in the index that was, until this one has all the words.
     pub(super) rebuilding: bool,
     /// Embeddings that are kept and not yet published.
@@ -159,7 +154,6 @@ impl<'a> Worker<'a> {
             knows_in_use: !options.in_use.is_absent(),
             bulk: false,
             scanned: false,
-            builder: None,
             rebuilding: store.files().is_empty() && shared.snapshot().is_some(),
             verifying: Verifying::default(),
             store,
@@ -181,11 +175,6 @@ impl<'a> Worker<'a> {
             let _ = self.messages.send(WorkerMessage::Verify { done: Some(done) });
         }
         (self.serving, self.filling) = (None, None);
-        if let Some((thread, stop)) = self.builder.take() {
-            // It may save into the folder of the stores, which may be about to go.
-            stop.store(true, Ordering::Relaxed);
-            let _ = thread.join();
-        }
         self.store
     }
 
@@ -252,17 +241,14 @@ impl<'a> Worker<'a> {
             if !due.is_empty() {
                 self.look_at(&due)?;
             }
-            if !self.backlog.is_empty() && !self.large.is_full() {
+            if !self.backlog.is_empty() {
                 self.read_batch()?;
-                // In turns, so that a large file that was made private is not shown until all others are read.
-                self.work_on_large()?;
+                // Beside the others, so that a large file that was made private is not shown until all of them are read.
+                self.read_next_large();
                 self.report();
                 continue;
             }
-            if self.work_on_large()? {
-                self.report();
-                continue;
-            }
+            self.read_next_large();
             self.catch_up()?;
             self.serve_awaited();
             self.embed()?;
@@ -280,7 +266,9 @@ impl<'a> Worker<'a> {
                 until = until.min(due);
             }
             if self.is_idle() {
-                self.store.tidy(true)?;
+                if self.store.tidy(true)? {
+                    self.publish()?;
+                }
                 until = self.erase_when_idle(until)?;
             }
             self.wait(receiver, until)?;
@@ -326,8 +314,7 @@ impl<'a> Worker<'a> {
             WorkerMessage::Serve { told } => self.await_told(told),
             WorkerMessage::Embedded(embedded) => self.keep(embedded)?,
             WorkerMessage::Batch { model, batch, event } => self.take_batch(model, batch, event)?,
-            // It is taken when it is the turn of large files.
-            WorkerMessage::LargeRead => {}
+            WorkerMessage::LargeRead { path, outcome } => self.take_large(path, outcome)?,
             WorkerMessage::Model { asked, .. } if !self.shared.is_newest_model(asked) => {}
             WorkerMessage::Model { loaded: Ok(model), .. } => {
                 self.shared.set_coming(None);
@@ -341,15 +328,6 @@ impl<'a> Worker<'a> {
                 self.show_models();
             }
             WorkerMessage::Model { loaded: Err(error), .. } => self.shared.show_unloaded(&error),
-            WorkerMessage::Built { model, built } => {
-                self.builder = None;
-                if let Some(built) =
-                    built.filter(|_| self.serving.as_ref().is_some_and(|serving| serving.number == model))
-                {
-                    self.store.take_built(built);
-                    self.publish()?;
-                }
-            }
             WorkerMessage::Reindex { done, .. } if self.rescans.is_missing() => {
                 let _ = done.send(Err(RefusedError(missing(self.options))));
             }
@@ -361,7 +339,7 @@ impl<'a> Worker<'a> {
                     self.shared.update(|progress| progress.embeddings_done = 0);
                     self.next = Some(Next::Rebuild);
                 } else {
-                    self.store.prune_vectors()?;
+                    self.store.prune_vectors(true)?;
                     self.count_kept()?;
                     self.look(true)?;
                     self.report();

@@ -283,7 +283,7 @@ impl Extraction {
         let open = (!takes_private).then(|| Visible::of(&Scope::Public, reader.files()));
         let is_one = |file: &&Arc<FileEntry>| {
             let is_read = file.path.collection() == CONVERSATIONS || is_digest(&file.path);
-            is_read && file.is_whole() && !file.path.is_document()
+            is_read && !file.path.is_document()
         };
         known.paths.clear();
         known.withheld = 0;

@@ -9,11 +9,11 @@ use crate::access::request::{Owner, RequestError, rfc3339};
 use crate::base::fs::folder_bytes;
 use crate::base::tasks::Task;
 use crate::index::engine::Reader;
-use crate::index::sync::{BatchProgress, ModelStatus, WatchState};
+use crate::index::sync::{ModelStatus, WatchState};
 use crate::memory::items::FactsSeen;
 use crate::models::{ChatModel, ChatUsage, ModelTrouble};
-use crate::serve::jobs::{phase, to_embed, verification};
-use crate::serve::wire::{Backup, BatchState, ChatState, FactProblem, FactsState, Model, Skipped, Status, Watching};
+use crate::serve::jobs::{phase, to_embed};
+use crate::serve::wire::{Backup, ChatState, FactProblem, FactsState, Model, Skipped, Status, Watching};
 use crate::text::note::CONFLICT_MARKS;
 use crate::vault::backup::BackupState;
 use crate::{memory::capture::Capture, memory::entries, vault::disk as vault, vault::notes};
@@ -64,7 +64,7 @@ impl App {
             files_done: progress.files_done,
             embeddings_done: progress.embeddings_done,
             model: Model {
-                batch: progress.batch.map(batch),
+                batch: progress.batch,
                 ..Model::with_others(progress.model, progress.next, progress.kept_vectors)
             },
             chat: workspace.chat().model().map(chat),
@@ -91,7 +91,7 @@ impl App {
             config_waits: workspace.switches().wait_for_a_restart(),
             failure: progress.failure.or_else(|| workspace.state().trouble()),
             rebuilt: progress.rebuilt,
-            verified: progress.verified.map(verification),
+            verified: progress.verified,
             capture: self.capture.as_deref().map(Capture::state),
             facts: self.fact_store.as_ref().map(|task| facts(task.state())),
             summaries: self.summaries.as_ref().map(Task::state),
@@ -131,12 +131,6 @@ fn chat(model: Result<&dyn ChatModel, &str>) -> ChatState {
             ChatState { name: Some(model.name().to_owned()), trouble, answers, prompt_tokens, answer_tokens }
         }
     }
-}
-
-fn batch(progress: BatchProgress) -> BatchState {
-    let BatchProgress { texts, since, state, trouble, problem } = progress;
-    let since = since.map(|since| rfc3339(since.as_millisecond()));
-    BatchState { texts, since, state, trouble, problem }
 }
 
 fn watching(state: WatchState, reconcile_seconds: u64) -> Watching {

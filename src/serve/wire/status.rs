@@ -9,6 +9,7 @@ use super::facts::FactProblem;
 use super::memory::{ProcessingState, SummariesState};
 use super::search::{Skipped, is_zero};
 use super::writes::{BackAgain, ConflictCopy};
+pub use crate::index::sync::{BatchState, Verification};
 use crate::index::sync::{ModelStatus, NextModel};
 
 /// State of the vault and its index.
@@ -122,23 +123,6 @@ pub struct Backup {
     pub failure: Option<String>,
 }
 
-/// The result of a check of the whole index.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Verification {
-    /// When it ended, as RFC 3339.
-    pub at: String,
-    /// Duration in milliseconds; in the background it runs slowly.
-    pub took_ms: u64,
-    /// Notes compared with their checksums.
-    pub files: usize,
-    /// Passages likewise.
-    pub chunks: usize,
-    /// Embeddings likewise.
-    pub embeddings: usize,
-    /// Damaged parts, which are being repaired; empty if there are none.
-    pub damage: Vec<String>,
-}
-
 /// How changes are noticed. Times are RFC 3339.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -183,22 +167,6 @@ pub struct Model {
     /// Stored vectors of models that are not in use.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub kept_vectors: usize,
-}
-
-/// Passages sent to the service in batches, which finish within a day.
-#[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct BatchState {
-    /// Number of texts still waiting in batches.
-    pub texts: usize,
-    /// Since when the first batch is running, as RFC 3339; absent if none is.
-    pub since: Option<String>,
-    /// State of the first batch: `handing_over`; as reported by the service (`validating`, `in_progress`, `finalizing`); or `ended`.
-    pub state: String,
-    /// Why the answers of an ended batch are still missing; they are requested again as long as the service has them.
-    pub trouble: Option<String>,
-    /// A failure of a batch since the start. Its texts are sent to the service like others.
-    pub problem: Option<String>,
 }
 
 /// A model that embeds the vault while another one serves.

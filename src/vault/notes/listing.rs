@@ -68,7 +68,7 @@ fn none_in(scope: &ReadScope, folder: &str) -> Option<String> {
     }
     let collection = folder.split('/').next().unwrap_or(folder);
     let unknown: Option<UnknownName> = unknown_collection(collection, scope.reader().files(), scope.visible());
-    Some(unknown.map_or_else(|| format!("the folder `{folder}` has no notes"), |unknown| unknown.to_string()))
+    Some(unknown.map_or_else(|| format!("the folder `{folder}` has no notes"), |unknown| unknown.said))
 }
 
 fn note_name(file: &FileEntry) -> NoteName {

@@ -215,29 +215,20 @@ fn segments(fixture: &Fixture) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_graph() {
-    const NAME: &str = "graph/vectors.graph";
+fn the_words_are_older_than_the_catalog() {
     let mut fixture = Fixture::new();
-    for (what, damage) in WHOLESALE {
-        let noticed = if what == "missing" { Unsaid } else { Perhaps };
-        fixture.heals(&format!("the graph {what}"), false, noticed, |index| damage(&index.join(NAME)));
-    }
-    let bytes = length(&fixture.vault.index_dir().join(NAME));
-    for at in [0, 9, bytes / 2, bytes - 1] {
-        fixture.heals(&format!("byte {at} of the graph"), false, Said, |index| flip(&index.join(NAME), at));
-    }
-    fixture.heals("the folder replaced by a file", false, Said, |index| replace(&index.join("graph")));
-    for version in ["mvgraph0", "mvgraph9"] {
-        fixture.heals(version, false, Said, |index| {
-            let path = index.join(NAME);
-            let mut bytes = fs::read(&path).unwrap();
-            let end = bytes.len() - 32;
-            bytes[..8].copy_from_slice(version.as_bytes());
-            let hash = blake3::hash(&bytes[..end]);
-            bytes[end..].copy_from_slice(hash.as_bytes());
-            fs::write(&path, bytes).unwrap();
-        });
-    }
+    let vault = &mut fixture.vault;
+    vault.sync().write("notes/late.md", "lateword").remove("notes/5.md").sync().stop();
+    let index = vault.index_dir();
+    fs::remove_dir_all(index.join("tantivy")).unwrap();
+    let words: super::Files =
+        fixture.closed.iter().filter(|(path, _)| path.starts_with(index.join("tantivy"))).cloned().collect();
+    super::write(&words);
+    vault.sync();
+    assert_eq!(vault.words("lateword").paths(), ["notes/late.md"]);
+    assert!(!vault.words("subject5").paths().contains(&"notes/5.md"));
+    let healed = vault.answers(&super::QUERIES);
+    assert_same(&healed, &vault.fresh_answers(&super::QUERIES));
 }
 
 #[test]

@@ -54,8 +54,6 @@ impl Fixture {
         }
         vault.write("notes/odd.md", "---\nbroken: [\n---\nodd").write("notes/blob.md", b"\xff\xfe\x00\xd8".as_slice());
         vault.sync().write("notes/3.md", "# Note 3\n\nsubject3 was edited: green garden").sync();
-        let graph = vault.index_dir().join("graph/vectors.graph");
-        until("a saved graph", || graph.exists());
         vault.restart().write("notes/4.md", "# Note 4\n\nsubject4 was edited: a boat").sync();
         let open = contents(&vault.index_dir());
         vault.stop();

@@ -37,7 +37,7 @@ fn a_check_finds_what_is_damaged_and_has_it_mended() {
             remove(&segment_files(index)[kind]);
         });
     }
-    for name in ["tantivy/meta.json", "tantivy/.managed.json", "graph/vectors.graph"] {
+    for name in ["tantivy/meta.json", "tantivy/.managed.json"] {
         fixture.heals_running(&format!("the middle of {name}"), Said, |index| {
             flip(&index.join(name), length(&index.join(name)) / 2);
         });

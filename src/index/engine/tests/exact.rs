@@ -62,10 +62,6 @@ struct ExactSet {
     withholds_private: bool,
     /// What was taken and has not come back.
     taken: HashSet<ContentHash>,
-    /// What is given to the model in another way.
-    aside: HashSet<ContentHash>,
-    /// What is to leave nothing behind, though it may come back still.
-    forgotten: HashSet<ContentHash>,
 }
 
 impl ExactSet {
@@ -141,20 +137,13 @@ fn words(text: &str) -> Vec<(String, usize)> {
 
 impl ExactStores {
     fn put(&mut self, update: &FileUpdate) {
-        let (first, end) = (update.first_written(), update.end());
-        let old = self.now.files.at(update.path.as_str()).cloned().filter(|_| first > 0);
-        let mut chunks: Vec<ChunkEntry> = old.iter().flat_map(|old| &old.chunks[..first]).copied().collect();
-        let kept: Vec<(u64, ExactChunk)> =
-            chunks.iter().filter_map(|chunk| self.now.chunks.remove_entry(&chunk.row)).collect();
         self.remove(&update.path);
-        self.now.chunks.extend(kept);
         self.last_row += 1;
-        let file = old.map_or(self.last_row as u32, |old| old.id);
-        for at in first..end {
-            let new = update.chunk(at);
+        let (file, mut chunks) = (self.last_row as u32, Vec::new());
+        for (at, new) in update.chunks.iter().enumerate() {
             self.last_row += 1;
-            let near = at.saturating_sub(1)..(at + 2).min(end);
-            let near = || near.clone().map(|near| &update.chunk(near).own);
+            let near = &update.chunks[at.saturating_sub(1)..(at + 2).min(update.chunks.len())];
+            let near = || near.iter().map(|near| &near.own);
             let body: Vec<&str> = near().map(|words| words.stemmed.as_str()).collect();
             let text = ChunkText {
                 row: self.last_row,
@@ -180,7 +169,7 @@ impl ExactStores {
         }
         self.now.problems.insert(file, update.problems.clone());
         self.now.metadata.insert(file, update.metadata.clone());
-        self.now.files.insert(Arc::new(FileEntry { id: file, info: update.info_of_part(), chunks }));
+        self.now.files.insert(Arc::new(FileEntry { id: file, info: update.info.clone(), chunks }));
     }
 
     fn remove(&mut self, path: &VaultPath) {
@@ -277,8 +266,6 @@ impl Writer for ExactWriter {
         let stores = &mut self.stores;
         let set = stores.sets.entry(space.fingerprint.clone()).or_default();
         set.taken.clear();
-        set.aside.clear();
-        set.forgotten.clear();
         set.withholds_private = !space.takes_private;
         if stores.serving.as_ref() != Some(&space.fingerprint) {
             stores.next = Some(space.fingerprint.clone());
@@ -308,42 +295,17 @@ impl Writer for ExactWriter {
         self.stores.waiting(model).len()
     }
 
-    fn take_pending(&mut self, model: &Fingerprint, limit: usize) -> Result<Vec<PendingText>, EngineError> {
+    fn pending_among(&self, model: &Fingerprint, contents: &HashSet<ContentHash>) -> usize {
+        self.stores.waiting(model).iter().filter(|text| contents.contains(&text.content)).count()
+    }
+
+    fn take_bulk(&mut self, model: &Fingerprint, newest: usize, limit: usize) -> Result<Vec<PendingText>, EngineError> {
         let mut pending = self.stores.waiting(model);
         let Some(set) = self.stores.sets.get_mut(model) else { return Ok(Vec::new()) };
-        pending.retain(|text| !(set.taken.contains(&text.content) || set.aside.contains(&text.content)));
+        pending.retain(|text| !set.taken.contains(&text.content));
+        pending.drain(..newest.min(pending.len()));
         pending.truncate(limit);
         set.taken.extend(pending.iter().map(|text| text.content));
-        Ok(pending)
-    }
-
-    fn set_bulk_aside(&mut self, model: &Fingerprint, newest: usize) -> Vec<ContentHash> {
-        let mut bulk = self.stores.waiting(model);
-        let Some(set) = self.stores.sets.get_mut(model) else { return Vec::new() };
-        bulk.retain(|text| !(set.taken.contains(&text.content) || set.aside.contains(&text.content)));
-        let bulk: Vec<ContentHash> = bulk.into_iter().skip(newest).map(|text| text.content).collect();
-        set.aside.extend(&bulk);
-        bulk
-    }
-
-    fn set_aside(&mut self, model: &Fingerprint, contents: &[ContentHash]) {
-        if let Some(set) = self.stores.sets.get_mut(model) {
-            set.aside.extend(contents);
-        }
-    }
-
-    fn aside(&self, model: &Fingerprint) -> usize {
-        let Some(set) = self.stores.open_set(model) else { return 0 };
-        self.stores.waiting(model).iter().filter(|text| set.aside.contains(&text.content)).count()
-    }
-
-    fn pending_texts(
-        &mut self,
-        model: &Fingerprint,
-        contents: &[ContentHash],
-    ) -> Result<Vec<PendingText>, EngineError> {
-        let mut pending = self.stores.waiting(model);
-        pending.retain(|text| contents.contains(&text.content));
         Ok(pending)
     }
 
@@ -353,12 +315,12 @@ impl Writer for ExactWriter {
         embeddings: Vec<(ContentHash, EmbeddedText)>,
     ) -> Result<(), EngineError> {
         let stores = &mut self.stores;
-        let live: HashSet<_> = stores.each_entry().filter_map(|(_, entry)| entry.content).collect();
+        let waiting: HashSet<_> = stores.waiting(model).into_iter().map(|text| text.content).collect();
         let is_open = stores.open_set(model).is_some();
         let Some(set) = stores.sets.get_mut(model).filter(|_| is_open) else { return Ok(()) };
         for (content, EmbeddedText { vector, tokens }) in embeddings {
             set.taken.remove(&content);
-            if (set.aside.remove(&content) || set.forgotten.contains(&content)) && !live.contains(&content) {
+            if !waiting.contains(&content) {
                 continue;
             }
             set.tokens.insert(content, tokens);
@@ -371,7 +333,6 @@ impl Writer for ExactWriter {
     fn requeue(&mut self, model: &Fingerprint, contents: &[ContentHash]) {
         if let Some(set) = self.stores.sets.get_mut(model) {
             set.taken.retain(|taken| !contents.contains(taken));
-            set.aside.retain(|aside| !contents.contains(aside));
         }
     }
 
@@ -398,7 +359,6 @@ impl Upkeep for ExactWriter {
         let live: HashSet<_> = self.stores.each_entry().filter_map(|(_, entry)| entry.content).collect();
         let gone: Vec<&ContentHash> = contents.iter().filter(|content| !live.contains(content)).collect();
         let drop_of = |set: &mut ExactSet| {
-            set.forgotten.extend(gone.iter().copied());
             gone.iter().for_each(|content| drop(set.tokens.remove(content)));
             gone.iter().filter(|content| set.vectors.remove(content).is_some()).count()
         };

@@ -4,7 +4,7 @@ pub(crate) mod exact;
 
 use serde_json::Value;
 
-use super::{FileInfo, FileUpdate, NewChunk, UpdatePart};
+use super::{FileInfo, FileUpdate, NewChunk};
 use crate::base::config::StemmerLanguage;
 use crate::base::path::VaultPath;
 use crate::text::derive::words::Stemming;
@@ -37,7 +37,7 @@ impl FileUpdate {
             path,
         };
         let metadata = Value::Object(note.metadata).to_string();
-        Self { info, metadata, chunks, problems: Vec::new(), part: UpdatePart::default() }
+        Self { info, metadata, chunks, problems: Vec::new() }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Going over a catalog row by row, in steps, to find what is damaged before anybody asks for it.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension};
@@ -8,15 +7,14 @@ use rusqlite::{Connection, OptionalExtension};
 use super::reader::{CatalogReader, read_chunk, read_files, read_skipped};
 use super::schema::{Meta, damaged, open_reader};
 use super::vectors::vector_checksum;
-use crate::index::engine::{ContentHash, EmbeddingId, EngineError, Findings};
+use crate::index::engine::{EngineError, Findings};
 
 /// Files and embeddings of one step: some milliseconds of work.
 const FILES: u32 = 32;
 const VECTORS: u32 = 2000;
 
-/// Checks a catalog, and counts what was gone over; `store` is what tells it from every other, `live` says which embeddings are in use.
-/// Those that are not are put among the findings, oldest first. Gives the embeddings that fail their checksum, and nothing when `go_on`,
-/// which is called after each step, says no.
+/// Checks a catalog, and counts what was gone over; `store` is what tells it from every other. Says how many embeddings fail their
+/// checksum, and nothing when `go_on`, which is called after each step, says no.
 ///
 /// It reads through a connection of its own, so that it sees the disk and nobody's cache, and holds on to no state of the catalog between
 /// two steps.
@@ -26,10 +24,9 @@ const VECTORS: u32 = 2000;
 pub(in crate::index::local) fn check(
     path: &Path,
     store: &str,
-    live: &HashSet<ContentHash>,
     findings: &mut Findings,
     go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<Vec<EmbeddingId>>, EngineError> {
+) -> Result<Option<usize>, EngineError> {
     if !path.is_file() {
         return Err(damaged(format!("{} is missing", path.display())));
     }
@@ -55,9 +52,9 @@ pub(in crate::index::local) fn check(
     if next.is_some() {
         return Ok(None);
     }
-    let (mut damaged, mut next) = (Vec::new(), Some(0));
+    let (mut damaged, mut next) = (0, Some(0));
     while let Some(after) = next.filter(|_| go_on()) {
-        next = check_vectors(&reader, after, live, findings, &mut damaged)?;
+        next = check_vectors(&reader, after, findings, &mut damaged)?;
     }
     Ok(next.is_none().then_some(damaged))
 }
@@ -101,9 +98,8 @@ fn check_files(reader: &CatalogReader, first: u32, findings: &mut Findings) -> R
 fn check_vectors(
     reader: &CatalogReader,
     after: i64,
-    live: &HashSet<ContentHash>,
     findings: &mut Findings,
-    damaged: &mut Vec<EmbeddingId>,
+    damaged: &mut usize,
 ) -> Result<Option<i64>, EngineError> {
     let mut select = reader.connection.prepare_cached(
         "SELECT id, model, content, checksum, vector FROM vectors WHERE id > ?1 ORDER BY id LIMIT ?2",
@@ -114,14 +110,7 @@ fn check_vectors(
         let (id, model): (i64, i64) = (row.get(0)?, row.get(1)?);
         let (content, bytes): ([u8; 16], _) = (row.get(2)?, row.get_ref(4)?.as_blob());
         let bytes = bytes.map_err(rusqlite::Error::from)?;
-        let whole = vector_checksum(model, &content, bytes) == row.get::<_, i64>(3)?;
-        let content = ContentHash::from_bytes(content);
-        let named = EmbeddingId { model, content };
-        match whole {
-            false => damaged.push(named),
-            true if !live.contains(&content) => findings.unused.push(named),
-            true => {}
-        }
+        *damaged += usize::from(vector_checksum(model, &content, bytes) != row.get::<_, i64>(3)?);
         findings.embeddings += 1;
         last = Some(id);
     }

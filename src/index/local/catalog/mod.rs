@@ -13,4 +13,4 @@ pub(super) use check::check;
 pub use reader::CatalogReader;
 pub(super) use schema::damaged;
 pub use vectors::Vectors;
-pub use writer::{Catalog, NewFile};
+pub use writer::Catalog;

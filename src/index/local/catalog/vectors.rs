@@ -9,7 +9,7 @@ use super::reader::CatalogReader;
 use super::schema::Checksum;
 use super::writer::Catalog;
 use crate::base::fs::crash;
-use crate::index::engine::{ContentHash, EmbeddingId, EngineError, pack, packed_bytes, unpack};
+use crate::index::engine::{ContentHash, EngineError, pack, packed_bytes, unpack};
 use crate::index::local::vectors::Row;
 use crate::models::{EmbeddedText, PackedTokens};
 
@@ -135,19 +135,6 @@ impl Catalog {
         Ok(Vectors { rows: found, known: by_content.len(), damaged: damaged.len() })
     }
 
-    /// Drops embeddings.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub(crate) fn drop_vectors(&mut self, embeddings: &[EmbeddingId]) -> Result<(), EngineError> {
-        let transaction = self.connection.transaction()?;
-        for EmbeddingId { model, content } in embeddings {
-            let mut delete = transaction.prepare_cached("DELETE FROM vectors WHERE content = ?1 AND model = ?2")?;
-            delete.execute(params![content.as_bytes(), model])?;
-        }
-        Ok(transaction.commit()?)
-    }
-
     /// Drops the embeddings of texts, of whatever model. Says how many there were.
     ///
     /// # Errors
@@ -189,12 +176,14 @@ impl Catalog {
         Ok(self.connection.execute("DELETE FROM vectors WHERE model NOT IN (?1, ?2)", models)?)
     }
 
-    /// Drops embeddings that no chunk has.
+    /// Drops embeddings that no chunk has, but this many of the newest.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn prune_vectors(&mut self) -> Result<usize, EngineError> {
-        let delete = "DELETE FROM vectors WHERE content NOT IN (SELECT content FROM chunks WHERE content IS NOT NULL)";
-        Ok(self.connection.execute(delete, [])?)
+    pub fn prune_vectors(&mut self, kept: usize) -> Result<usize, EngineError> {
+        let delete = "DELETE FROM vectors WHERE id IN (SELECT id FROM vectors \
+                      WHERE content NOT IN (SELECT content FROM chunks WHERE content IS NOT NULL) \
+                      ORDER BY id DESC LIMIT -1 OFFSET ?1)";
+        Ok(self.connection.execute(delete, [kept as i64])?)
     }
 }

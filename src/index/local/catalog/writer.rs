@@ -1,6 +1,7 @@
 //! Writing to the catalog: one batch, one transaction, one number.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rusqlite::{Connection, Transaction, params};
 
@@ -12,7 +13,8 @@ use super::reader::{
 use super::schema::{BUSY_TIMEOUT, Meta, log_bytes, open};
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
-use crate::index::engine::{ChunkText, ContentHash, EngineError, FileEntry, FileInfo, FileUpdate};
+use crate::index::engine::{ChunkText, ContentHash, EngineError, FileEntry, FileInfo};
+use crate::index::local::diff::Diff;
 use crate::vault::disk::Stamp;
 
 /// The one writer of a catalog.
@@ -20,17 +22,6 @@ pub struct Catalog {
     pub(super) connection: Connection,
     path: PathBuf,
     meta: Meta,
-}
-
-/// One file of a batch.
-#[derive(Debug)]
-pub struct NewFile<'a> {
-    /// What memory keeps of it, with all of its chunks.
-    pub entry: &'a FileEntry,
-    /// What is written: the rest of its row, and the chunks that are not there as they are.
-    pub update: &'a FileUpdate,
-    /// Rows of chunks it had before and has no more.
-    pub gone: &'a [u64],
 }
 
 impl Catalog {
@@ -112,7 +103,11 @@ impl Catalog {
     ///
     /// # Errors
     /// When it cannot be written; nothing of it is then.
-    pub fn apply(&mut self, files: &[NewFile<'_>], removed: &[&FileEntry]) -> Result<u64, EngineError> {
+    pub(in crate::index::local) fn apply(
+        &mut self,
+        changes: &[Diff<'_>],
+        removed: &[Arc<FileEntry>],
+    ) -> Result<u64, EngineError> {
         let meta = Meta { seq: self.meta.seq + 1, ..self.meta.clone() };
         let seq = meta.seq;
         let transaction = self.connection.transaction()?;
@@ -122,13 +117,13 @@ impl Catalog {
             let mut log = transaction.prepare_cached("INSERT OR REPLACE INTO deletions VALUES (?1, ?2)")?;
             log.execute(params![file.id, seq as i64])?;
         }
-        for file in files {
-            put_file(&transaction, file, seq)?;
+        for change in changes {
+            put_file(&transaction, change, seq)?;
             let mut delete = transaction.prepare_cached("DELETE FROM chunks WHERE id = ?1")?;
-            for row in file.gone {
+            for row in &change.gone {
                 delete.execute([*row as i64])?;
             }
-            put_chunks(&transaction, file)?;
+            put_chunks(&transaction, change)?;
         }
         meta.write(&transaction)?;
         crash::point("catalog-written");
@@ -251,9 +246,9 @@ fn json(texts: &[String]) -> String {
     serde_json::to_string(texts).expect("a list of texts is JSON")
 }
 
-fn put_file(transaction: &Transaction<'_>, file: &NewFile<'_>, seq: u64) -> Result<(), EngineError> {
-    let FileEntry { id, info, .. } = file.entry;
-    let (metadata, problems) = (&file.update.metadata, json(&file.update.problems));
+fn put_file(transaction: &Transaction<'_>, change: &Diff<'_>, seq: u64) -> Result<(), EngineError> {
+    let FileEntry { id, info, .. } = &change.entry;
+    let (metadata, problems) = (&change.update.metadata, json(&change.update.problems));
     let FileInfo {
         path,
         stamp,
@@ -293,21 +288,20 @@ fn put_file(transaction: &Transaction<'_>, file: &NewFile<'_>, seq: u64) -> Resu
             created_ms,
             updated_ms,
             problems,
-            entry_checksum(file.entry),
+            entry_checksum(&change.entry),
             details_checksum(*id, path.as_str(), seq as i64, metadata, &problems)
         ])?;
     Ok(())
 }
 
-fn put_chunks(transaction: &Transaction<'_>, file: &NewFile<'_>) -> Result<(), EngineError> {
+fn put_chunks(transaction: &Transaction<'_>, change: &Diff<'_>) -> Result<(), EngineError> {
     let mut insert = transaction.prepare_cached(
         "INSERT OR REPLACE INTO chunks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
          ?16)",
     )?;
-    let FileEntry { id: file_id, chunks, .. } = file.entry;
-    let (first, end) = (file.update.first_written(), file.update.end());
-    for (ordinal, chunk) in chunks.iter().enumerate().take(end).skip(first) {
-        let new = &file.update.chunk(ordinal).chunk;
+    let FileEntry { id: file_id, chunks, .. } = &change.entry;
+    for (ordinal, (chunk, new)) in chunks.iter().zip(&change.update.chunks).enumerate() {
+        let new = &new.chunk;
         let (heading_path, text, prose) = (json(&new.heading_path), &new.text, &new.prose);
         let [body, heading, own] = chunk.words;
         let lines = (chunk.line, new.lines.1 as u32);

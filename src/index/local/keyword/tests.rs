@@ -3,14 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use proptest::prelude::*;
-
 use super::schema::reading;
-use super::searcher::bound_slack;
 use super::writer::{FORMAT, KeywordWriter, Payload, WordDocument};
-use crate::base::chance::proptest_config;
 use crate::base::config::StemmerLanguage;
-use crate::index::engine::{EngineError, PreparedWords, QueryTerms, Statistics, TermWeight, WordQuery, rounded_length};
+use crate::index::engine::{EngineError, PreparedWords, QueryTerms, Statistics, WordQuery, rounded_length};
 
 const FILE: u32 = 1;
 
@@ -181,7 +177,7 @@ fn a_writer_that_is_closed_leaves_no_merge_half_way() {
     assert_eq!(live(&writer).len(), 2000);
 }
 
-/// Of two segments with chunks of unlike lengths, tantivy's bounds alone pass over the best.
+/// Of two segments with chunks of unlike lengths.
 #[test]
 fn an_index_that_grew_finds_its_best() {
     let folder = tempfile::tempdir().unwrap();
@@ -240,27 +236,6 @@ fn finds_the_best(writer: &KeywordWriter, query: &WordQuery, statistics: Statist
         let is_missed = |(score, chunk): &&(f64, u64)| *score > scores[k].0 && !found.contains(chunk);
         let missed: Vec<_> = scores.iter().take(k).filter(is_missed).collect();
         assert!(missed.is_empty(), "of the best {k} are not found: {missed:?}");
-    }
-}
-
-proptest! {
-    #![proptest_config(proptest_config(256))]
-
-    /// Whatever a block holds, the pair that tantivy keeps of it and the slack bound every score in it.
-    #[test]
-    fn the_slack_bounds_every_score(
-        pairs in proptest::collection::vec((1_u32..300, 0_u32..2000), 1..129),
-        segment in 0.5_f64..3000.0,
-        scope in 0.5_f64..3000.0,
-    ) {
-        let scorer = |average| TermWeight::with_average(1.0, average);
-        let score = |average: f64, pair: &(u32, u32)| scorer(average).score(pair.0, pair.0 + pair.1);
-        let (segment, scope) = (segment.max(1.0), scope.max(1.0));
-        let kept = pairs.iter().max_by(|one, two| score(segment, one).total_cmp(&score(segment, two))).unwrap();
-        let bound = score(scope, kept) * bound_slack(segment, scope);
-        for pair in &pairs {
-            prop_assert!(score(scope, pair) <= bound * (1.0 + 1e-12), "{pair:?} is above the bound of {kept:?}");
-        }
     }
 }
 

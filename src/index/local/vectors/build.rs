@@ -7,7 +7,7 @@ use hnsw_rs::anndists::dist::distances::Distance;
 use hnsw_rs::hnsw::Hnsw;
 
 use super::graph::{Graph, Layer, Lists};
-use super::kernel::{self, CodedQuery, Kernel, sum};
+use super::kernel::{self, CodedQuery, dot};
 use super::set::VectorSet;
 use crate::base::allocator;
 use crate::index::engine::QueryVector;
@@ -38,8 +38,7 @@ impl VectorSet {
         if graph.nodes() == 0 {
             return None;
         }
-        let distance = CodeDistance { kernel: Kernel::best() };
-        let hnsw = Hnsw::new(LINKS, graph.nodes(), MAX_LAYERS, EF_CONSTRUCTION, distance);
+        let hnsw = Hnsw::new(LINKS, graph.nodes(), MAX_LAYERS, EF_CONSTRUCTION, CodeDistance);
         let mut point = Vec::new();
         for node in scattered(graph.nodes()) {
             if stop.load(Ordering::Relaxed) {
@@ -93,29 +92,25 @@ fn scattered(count: usize) -> Vec<usize> {
 }
 
 /// 1 - cosine, from codes. hnsw_rs hands the distance nothing but the slices it was given, so a point is its code followed by
-/// the four bytes of its inverse norm and the four of its sum.
-struct CodeDistance {
-    kernel: Kernel,
-}
+/// the four bytes of its inverse norm.
+struct CodeDistance;
 
 fn write_point(values: &[i8], inverse_norm: f32, point: &mut Vec<i8>) {
     point.clear();
     point.extend_from_slice(values);
     point.extend(inverse_norm.to_le_bytes().map(u8::cast_signed));
-    point.extend(sum(values).to_le_bytes().map(u8::cast_signed));
 }
 
-fn read_point(point: &[i8]) -> (&[i8], f32, i32) {
-    let (values, tail) = point.split_last_chunk::<8>().expect("a point ends with its norm and sum");
-    let [n0, n1, n2, n3, s0, s1, s2, s3] = tail.map(i8::cast_unsigned);
-    (values, f32::from_le_bytes([n0, n1, n2, n3]), i32::from_le_bytes([s0, s1, s2, s3]))
+fn read_point(point: &[i8]) -> (&[i8], f32) {
+    let (values, norm) = point.split_last_chunk::<4>().expect("a point ends with its norm");
+    (values, f32::from_le_bytes(norm.map(i8::cast_unsigned)))
 }
 
 impl Distance<i8> for CodeDistance {
     /// Never below zero: hnsw_rs ends the process's thread on a negative distance, and rounding makes one of near duplicates.
     fn eval(&self, a: &[i8], b: &[i8]) -> f32 {
-        let ((a, a_norm, _), (b, b_norm, b_sum)) = (read_point(a), read_point(b));
-        (1.0 - self.kernel.dot(a, b, b_sum) as f32 * a_norm * b_norm).max(0.0)
+        let ((a, a_norm), (b, b_norm)) = (read_point(a), read_point(b));
+        (1.0 - dot(a, b) as f32 * a_norm * b_norm).max(0.0)
     }
 }
 

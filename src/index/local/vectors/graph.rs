@@ -3,7 +3,8 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use super::kernel::CodedQuery;
+use super::kernel::{CodedQuery, dot};
+use crate::index::engine::FileSet;
 
 /// A hierarchical navigable small world graph over the codes of a version of the vectors.
 ///
@@ -131,14 +132,8 @@ impl Graph {
                 }
             }
         }
-        let mut visited = vec![0_u64; self.nodes().div_ceil(64)];
-        let mut visit = |node: u32| {
-            let (word, bit) = (&mut visited[node as usize / 64], 1 << (node % 64));
-            let first = *word & bit == 0;
-            *word |= bit;
-            first
-        };
-        visit(nearest.node);
+        let mut visited = FileSet::of_length(self.nodes());
+        visited.insert(nearest.node);
         let mut found = BinaryHeap::from([Reverse(nearest)]);
         let mut next = BinaryHeap::from([nearest]);
         while let Some(from) = next.pop() {
@@ -146,7 +141,7 @@ impl Graph {
                 break;
             }
             for &node in self.layers[0].links(from.node) {
-                if !visit(node) {
+                if !visited.insert(node) {
                     continue;
                 }
                 let seen = self.see(query, node);
@@ -163,7 +158,7 @@ impl Graph {
     }
 
     fn see(&self, query: &CodedQuery, node: u32) -> SeenNode {
-        let dot = query.kernel.dot(self.code(node), &query.code.values, query.code.sum);
+        let dot = dot(self.code(node), &query.code.values);
         SeenNode { estimate: query.estimate(dot, self.inverse_norm(node)), node, dot }
     }
 }

@@ -2,10 +2,10 @@
 
 use half::slice::HalfFloatSliceExt;
 
-use super::kernel::{CodedQuery, ones};
+use super::kernel::{CodedQuery, dot, dots};
 use super::segment::{Rows, VectorSegment};
-use super::set::{VectorError, VectorSet, too_many_dead};
-use crate::index::engine::{FileSet, QueryVector, ScoredChunk};
+use super::set::{VectorSet, other_dimensions, too_many_dead};
+use crate::index::engine::{EngineError, FileSet, QueryVector, ScoredChunk, ones};
 
 /// How many candidates the codes give for each result that is asked for, to be scored at full precision. int8 changes the
 /// order of neighbours a little; with 50 for the first 10, recall was 1.000 on every set that was measured. Only where more
@@ -44,7 +44,7 @@ impl VectorSet {
         query: &QueryVector,
         k: usize,
         allow: Option<&FileSet>,
-    ) -> Result<Vec<ScoredChunk>, VectorError> {
+    ) -> Result<Vec<ScoredChunk>, EngineError> {
         let query = self.coded(query)?;
         if k == 0 {
             return Ok(Vec::new());
@@ -67,7 +67,7 @@ impl VectorSet {
         &self,
         query: &QueryVector,
         chunks: &[u64],
-    ) -> Result<Vec<Option<f64>>, VectorError> {
+    ) -> Result<Vec<Option<f64>>, EngineError> {
         let query = self.coded(query)?;
         let mut floats = vec![0.0; self.dims];
         let score = |&chunk: &u64| {
@@ -85,10 +85,10 @@ impl VectorSet {
         Some(floats)
     }
 
-    pub(super) fn coded(&self, query: &QueryVector) -> Result<CodedQuery, VectorError> {
+    pub(super) fn coded(&self, query: &QueryVector) -> Result<CodedQuery, EngineError> {
         match query.unit().len() {
             got if got == self.dims => Ok(CodedQuery::new(query.clone())),
-            got => Err(VectorError::Dimensions { what: "the query".into(), expected: self.dims, got }),
+            got => Err(other_dimensions("the query", self.dims, got)),
         }
     }
 
@@ -96,22 +96,22 @@ impl VectorSet {
     fn scan(&self, query: &CodedQuery, allow: Option<&FileSet>, rows: Rows, best: &mut BestRows) {
         /// Past this many wanted rows in a block of 64 it is quicker to compare all of them in one call.
         const DENSE: u32 = 40;
-        let mut dots = [0; 64];
+        let mut found = [0; 64];
         for (at, segment) in self.segments.iter().enumerate() {
             let columns = &segment.columns;
             for (start, bits) in segment.blocks(allow, rows) {
                 if bits.count_ones() >= DENSE {
                     let end = (start + 64).min(columns.len());
                     let codes = &columns.codes[start * self.dims..end * self.dims];
-                    query.kernel.dots(codes, &query.code.values, query.code.sum, &mut dots[..end - start]);
+                    dots(codes, &query.code.values, &mut found[..end - start]);
                 } else {
                     for bit in ones(bits) {
-                        dots[bit] = query.kernel.dot(columns.code(start + bit), &query.code.values, query.code.sum);
+                        found[bit] = dot(columns.code(start + bit), &query.code.values);
                     }
                 }
                 for bit in ones(bits) {
                     let row = start + bit;
-                    let estimate = query.estimate(dots[bit], columns.inverse_norms[row]);
+                    let estimate = query.estimate(found[bit], columns.inverse_norms[row]);
                     best.push(RowCandidate { estimate, segment: at as u32, row: row as u32 });
                 }
             }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
-use super::kernel::{Code, RowBits, ones};
-use super::set::VectorError;
-use crate::index::engine::FileSet;
+use super::kernel::Code;
+use super::set::other_dimensions;
+use crate::index::engine::{EngineError, FileSet, ones};
 
 /// A chunk's embedding.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub struct Row {
 }
 
 /// The values of rows, column by column, in ascending order of chunk id.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Columns {
     pub(super) chunks: Vec<u64>,
     pub(super) files: Vec<u32>,
@@ -34,41 +34,32 @@ pub(super) struct Columns {
 
 impl Columns {
     /// Takes rows in any order. Of two rows with the same chunk id the later one stays.
-    pub(super) fn new(dims: usize, rows: impl IntoIterator<Item = Row>) -> Result<Self, VectorError> {
-        let mut columns = Self::default();
-        let mut ascending = true;
+    pub(super) fn new(dims: usize, rows: impl IntoIterator<Item = Row>) -> Result<Self, EngineError> {
+        let mut rows: Vec<Row> = rows.into_iter().collect();
+        rows.sort_by_key(|row| row.chunk);
+        let mut columns = Self::with_capacity(dims, rows.len());
         let mut floats = vec![0.0; dims];
-        for row in rows {
+        let mut rows = rows.into_iter().peekable();
+        while let Some(row) = rows.next() {
             if row.vector.len() != dims {
-                let (what, got) = (format!("chunk {}", row.chunk), row.vector.len());
-                return Err(VectorError::Dimensions { what, expected: dims, got });
+                return Err(other_dimensions(&format!("chunk {}", row.chunk), dims, row.vector.len()));
             }
             row.vector.convert_to_f32_slice(&mut floats);
             if floats.iter().any(|value| !value.is_finite()) {
-                return Err(VectorError::NotFinite(row.chunk));
+                let chunk = row.chunk;
+                return Err(EngineError::other(format!("the vector of chunk {chunk} is not finite; embed it again")));
+            }
+            if rows.peek().is_some_and(|next| next.chunk == row.chunk) {
+                continue;
             }
             let code = Code::new(&floats);
-            ascending &= columns.chunks.last().is_none_or(|&last| last < row.chunk);
             columns.chunks.push(row.chunk);
             columns.files.push(row.file);
             columns.codes.extend_from_slice(&code.values);
             columns.inverse_norms.push(code.inverse_norm);
             columns.vectors.extend_from_slice(&row.vector);
         }
-        if ascending {
-            columns.shrink();
-            return Ok(columns);
-        }
-        let mut order: Vec<usize> = (0..columns.len()).collect();
-        order.sort_by_key(|&row| columns.chunks[row]);
-        let mut sorted = Self::with_capacity(dims, order.len());
-        for (at, &row) in order.iter().enumerate() {
-            let replaced = order.get(at + 1).is_some_and(|&next| columns.chunks[next] == columns.chunks[row]);
-            if !replaced {
-                sorted.push(&columns, row);
-            }
-        }
-        Ok(sorted)
+        Ok(columns)
     }
 
     fn with_capacity(dims: usize, rows: usize) -> Self {
@@ -79,14 +70,6 @@ impl Columns {
             inverse_norms: Vec::with_capacity(rows),
             vectors: Vec::with_capacity(rows * dims),
         }
-    }
-
-    fn shrink(&mut self) {
-        self.chunks.shrink_to_fit();
-        self.files.shrink_to_fit();
-        self.codes.shrink_to_fit();
-        self.inverse_norms.shrink_to_fit();
-        self.vectors.shrink_to_fit();
     }
 
     fn push(&mut self, from: &Columns, row: usize) {
@@ -116,16 +99,16 @@ impl Columns {
 #[derive(Clone, Debug)]
 pub(super) struct VectorSegment {
     pub(super) columns: Arc<Columns>,
-    dead: Arc<RowBits>,
-    graphed: Arc<RowBits>,
+    dead: Arc<FileSet>,
+    graphed: Arc<FileSet>,
     live: usize,
     graphed_live: usize,
 }
 
 impl VectorSegment {
     pub(super) fn new(columns: Columns) -> Self {
-        let none = Arc::new(RowBits::new(columns.len()));
-        Self { live: columns.len(), graphed_live: 0, dead: none.clone(), graphed: none, columns: Arc::new(columns) }
+        let (dead, graphed) = (Arc::default(), Arc::default());
+        Self { live: columns.len(), graphed_live: 0, dead, graphed, columns: Arc::new(columns) }
     }
 
     /// The rows that are not deleted.
@@ -146,18 +129,18 @@ impl VectorSegment {
     /// Finds a chunk's row, unless it is deleted.
     pub(super) fn find(&self, chunk: u64) -> Option<usize> {
         let row = self.columns.chunks.binary_search(&chunk).ok()?;
-        (!self.dead.get(row)).then_some(row)
+        (!self.dead.contains(row as u32)).then_some(row)
     }
 
     pub(super) fn is_graphed(&self, row: usize) -> bool {
-        self.graphed.get(row)
+        self.graphed.contains(row as u32)
     }
 
     /// Returns the segment with more rows deleted. `rows` are live and not repeated.
     pub(super) fn without(&self, rows: &[usize]) -> Self {
-        let mut dead = RowBits::clone(&self.dead);
-        rows.iter().for_each(|&row| dead.set(row));
-        let graphed = rows.iter().filter(|&&row| self.graphed.get(row)).count();
+        let mut dead = FileSet::clone(&self.dead);
+        dead.extend(rows.iter().map(|&row| row as u32));
+        let graphed = rows.iter().filter(|&&row| self.is_graphed(row)).count();
         Self {
             dead: Arc::new(dead),
             live: self.live - rows.len(),
@@ -168,15 +151,9 @@ impl VectorSegment {
 
     /// Returns the segment with the rows marked that `covers` says the graph has.
     pub(super) fn with_graphed(&self, covers: impl Fn(u64, &[i8]) -> bool) -> Self {
-        let mut graphed = RowBits::new(self.columns.len());
-        let mut graphed_live = 0;
-        for row in self.live_rows() {
-            if covers(self.columns.chunks[row], self.columns.code(row)) {
-                graphed.set(row);
-                graphed_live += 1;
-            }
-        }
-        Self { graphed: Arc::new(graphed), graphed_live, ..self.clone() }
+        let is_covered = |row: &usize| covers(self.columns.chunks[*row], self.columns.code(*row));
+        let graphed: FileSet = self.live_rows().filter(is_covered).map(|row| row as u32).collect();
+        Self { graphed_live: graphed.len(), graphed: Arc::new(graphed), ..self.clone() }
     }
 
     /// Joins the live rows of several segments into one.
@@ -188,11 +165,11 @@ impl VectorSegment {
             .collect();
         order.sort_unstable();
         let mut columns = Columns::with_capacity(dims, order.len());
-        let mut graphed = RowBits::new(order.len());
+        let mut graphed = FileSet::new();
         for (place, &(_, at, row)) in order.iter().enumerate() {
             columns.push(&segments[at].columns, row);
-            if segments[at].graphed.get(row) {
-                graphed.set(place);
+            if segments[at].is_graphed(row) {
+                graphed.insert(place as u32);
             }
         }
         let graphed_live = segments.iter().map(VectorSegment::graphed_live).sum();

@@ -6,28 +6,11 @@ use super::graph::Graph;
 use super::segment::{Columns, Row, VectorSegment};
 use crate::index::engine::EngineError;
 
-/// A vector that cannot be compared with the others.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum VectorError {
-    /// A vector of another length: it comes from another model.
-    #[error("{what} has {got} dimensions and the index has {expected}; vectors of different models cannot be compared")]
-    Dimensions {
-        /// Which vector: "the query" or "chunk 17".
-        what: String,
-        /// The dimensions of the set.
-        expected: usize,
-        /// The dimensions of the vector.
-        got: usize,
-    },
-    /// The vector of a chunk that holds an infinity or a NaN.
-    #[error("chunk {0} has a vector with a component that is not a finite number; embed it again")]
-    NotFinite(u64),
-}
-
-impl From<VectorError> for EngineError {
-    fn from(error: VectorError) -> Self {
-        Self::other(error)
-    }
+/// A vector of another length comes from another model.
+pub(super) fn other_dimensions(what: &str, expected: usize, got: usize) -> EngineError {
+    EngineError::other(format!(
+        "{what} has {got} dimensions and the index has {expected}; vectors of different models cannot be compared"
+    ))
 }
 
 /// Maximum number of dimensions of a vector. Integer dot products are certain not to overflow up to here.
@@ -74,7 +57,7 @@ impl VectorSet {
     /// # Errors
     ///
     /// When an added vector has other dimensions, or a component that is not finite; nothing is changed then.
-    pub fn apply(&self, removed: &[u64], added: impl IntoIterator<Item = Row>) -> Result<Self, VectorError> {
+    pub fn apply(&self, removed: &[u64], added: impl IntoIterator<Item = Row>) -> Result<Self, EngineError> {
         let fresh = Columns::new(self.dims, added)?;
         let mut segments = self.segments.clone();
         for segment in &mut segments {
@@ -93,7 +76,7 @@ impl VectorSet {
     }
 
     /// Returns this version with a graph to search by. Rows that were deleted or changed since the graph was built are
-    /// passed over, and those that were added are scanned, so the graph may come from an older version, or from a file.
+    /// passed over, and those that were added are scanned, so the graph may come from an older version.
     ///
     /// # Panics
     ///
@@ -113,11 +96,6 @@ impl VectorSet {
     pub fn without_graph(&self) -> Self {
         let segments = self.segments.iter().map(|segment| segment.with_graphed(|_, _| false)).collect();
         Self { segments, graph: None, ..self.clone() }
-    }
-
-    /// The graph in use, to save it.
-    pub fn graph(&self) -> Option<&Arc<Graph>> {
-        self.graph.as_ref()
     }
 
     /// Tells whether it is time to build a graph: there are more rows than the threshold, and there is no graph, or too many

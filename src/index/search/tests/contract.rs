@@ -55,7 +55,6 @@ fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
             Step::Write(at, text) => {
                 writer.apply(writer.batch(vec![FileUpdate::of_text(PATHS[*at], text, LANGUAGE)], Vec::new())).unwrap();
             }
-            Step::WriteParts(at, text, ends) => write_parts(writer.as_mut(), PATHS[*at], text, ends),
             Step::Skip(at, whole) => {
                 let place = VaultPath::new(PATHS[*at]).unwrap();
                 let skipped = [(PATHS[(*at + 1) % PATHS.len()].to_owned(), format!("as step {at} said"))];
@@ -114,24 +113,6 @@ fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
     said
 }
 
-/// Brings a file in part by part; `ends` are shares of its chunks. What is left out comes another time, or never.
-fn write_parts(writer: &mut dyn Writer, path: &str, text: &str, ends: &[u8]) {
-    let mut update = FileUpdate::of_text(path, text, LANGUAGE);
-    let (count, mut start) = (update.chunks.len(), 0);
-    for end in ends.iter().map(|end| count * usize::from(*end) / 4) {
-        if end > start {
-            let part = if end < count { update.take_part(end - start) } else { update.clone() };
-            writer.apply(writer.batch(vec![part], Vec::new())).unwrap();
-            start = end;
-        }
-    }
-    let mut other = FileUpdate::of_text(path, &format!("{text}\nAnother end.\n"), LANGUAGE);
-    if start + 1 < other.chunks.len() && start + 1 < count {
-        drop(other.take_part(start + 1));
-        refused(writer, vec![other], "a part is missing");
-    }
-}
-
 /// Changes that were made for another state are not brought in, nor any that come with them.
 fn refused(writer: &mut dyn Writer, mut updates: Vec<FileUpdate>, why: &str) {
     let (before, count) = (writer.generation(), writer.files().len());
@@ -157,15 +138,13 @@ fn forget(writer: &mut dyn Writer, embedder: &HashEmbedder, path: &str, in_fligh
 
 fn batch(writer: &mut dyn Writer, embedder: &HashEmbedder, gone: &str, divisor: u8) {
     let model = embedder.fingerprint();
-    let contents = writer.set_bulk_aside(model, 0);
-    writer.set_aside(model, &contents);
-    assert_eq!((writer.aside(model), writer.pending(model)), (contents.len(), contents.len()));
-    assert!(writer.take_pending(model, usize::MAX).unwrap().is_empty(), "what is set aside is not taken");
-    let pending = writer.pending_texts(model, &contents).unwrap();
-    assert_eq!(pending.len(), contents.len());
+    let waiting = writer.pending(model);
+    let pending = writer.take_bulk(model, 1, usize::MAX).unwrap();
+    let contents = pending.iter().map(|text| text.content).collect();
+    assert_eq!(writer.pending_among(model, &contents), contents.len());
+    assert_eq!((writer.pending(model), contents.len()), (waiting, waiting.saturating_sub(1)));
     writer.apply(writer.batch(Vec::new(), vec![VaultPath::new(gone).unwrap()])).unwrap();
     give(writer, embedder, pending, divisor);
-    assert_eq!(writer.aside(model), 0);
 }
 
 fn embed(writer: &mut dyn Writer, embedder: &HashEmbedder, divisor: u8) {

@@ -16,8 +16,6 @@ pub(super) const DIMENSIONS: [usize; 3] = [16, 24, 32];
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     Write(usize, String),
-    /// The same in parts, each up to so many quarters of it.
-    WriteParts(usize, String, Vec<u8>),
     /// Something beside a place, or beside everything, is skipped.
     Skip(usize, bool),
     Remove(usize),
@@ -27,7 +25,7 @@ pub(super) enum Step {
     Touch(usize),
     /// Of the texts that wait, those whose names are divisible get their vectors.
     Embed(u8),
-    /// All that wait are set aside, a file is removed, and then the same as `Embed` for those that were set aside.
+    /// All that wait but one are taken, a file is removed, and then the same as `Embed` for those that were taken.
     Batch(usize, u8),
     /// Turns to the model with vectors of this length.
     UseModel(usize),
@@ -78,8 +76,6 @@ fn text() -> impl Strategy<Value = String> {
 pub(super) fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         6 => (0..PATHS.len(), text()).prop_map(|(at, text)| Step::Write(at, text)),
-        1 => (0..PATHS.len(), text(), prop::sample::subsequence(vec![1, 2, 3, 4], 1..4))
-            .prop_map(|(at, text, ends)| Step::WriteParts(at, text, ends)),
         1 => (0..PATHS.len(), any::<bool>()).prop_map(|(at, whole)| Step::Skip(at, whole)),
         2 => (0..PATHS.len()).prop_map(Step::Remove),
         1 => (0..PATHS.len(), any::<bool>()).prop_map(|(at, in_flight)| Step::Forget(at, in_flight)),
