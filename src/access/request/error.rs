@@ -211,9 +211,6 @@ impl From<TraceFilesError> for RequestError {
     fn from(error: TraceFilesError) -> Self {
         let message = error.to_string();
         match error {
-            TraceFilesError::TooMuch(_) => {
-                Self::too_much(message, "send it again later; `[traces]` in `memory.toml` has the limits")
-            }
             TraceFilesError::GivenUp => Self::unavailable(message, "ask for less"),
             TraceFilesError::Away | TraceFilesError::Disk(_) => {
                 Self::unavailable(message, "nothing was stored; send it again later")

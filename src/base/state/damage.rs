@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
-use super::error::StateError;
-use super::store::{Durability, State};
+use super::store::{Durability, State, StateError};
 use crate::base::fs::{Context, FsError, sync_folder};
 
 impl State {
@@ -74,29 +73,41 @@ fn salvage(damaged: &Path, into: &mut Connection) -> rusqlite::Result<()> {
     let transaction = into.transaction()?;
     let mut failed = None;
     for (table, columns) in SALVAGED {
-        let count = columns.split(", ").count();
-        let places = vec!["?"; count].join(", ");
-        let insert = format!("INSERT OR IGNORE INTO {table}({columns}) VALUES ({places})");
         let first = columns.split(", ").next().unwrap_or("rowid");
         for order in ["ASC", "DESC"] {
-            let copied = (|| {
-                let mut rows = from.prepare(&format!("SELECT {columns} FROM {table} ORDER BY {first} {order}"))?;
-                let mut rows = rows.query([])?;
-                while let Some(row) = rows.next()? {
-                    let values = (0..count).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<Value>>>()?;
-                    // A row that fits no more is as good as none.
-                    let _ = transaction.prepare_cached(&insert)?.execute(params_from_iter(values));
-                }
-                Ok(())
-            })();
-            match copied {
-                Ok(()) => break,
+            let select = format!("SELECT {columns} FROM {table} ORDER BY {first} {order}");
+            // A row that fits no more is as good as none.
+            match copy_rows((&from, &select), &transaction, (table, columns), true) {
+                Ok(_) => break,
                 Err(error) => failed = Some(error),
             }
         }
     }
     transaction.commit()?;
     failed.map_or(Ok(()), Err)
+}
+
+/// Copies the rows that a statement selects into columns of a table; gives how many. What is there already stays as it is, and what does not
+/// fit `may_fail`.
+pub(super) fn copy_rows(
+    (from, select): (&Connection, &str),
+    into: &Connection,
+    (table, columns): (&str, &str),
+    may_fail: bool,
+) -> rusqlite::Result<usize> {
+    let count = columns.split(", ").count();
+    let places = vec!["?"; count].join(", ");
+    let mut insert = into.prepare(&format!("INSERT OR IGNORE INTO {table}({columns}) VALUES ({places})"))?;
+    let mut select = from.prepare(select)?;
+    let (mut rows, mut copied) = (select.query([])?, 0);
+    while let Some(row) = rows.next()? {
+        let values = (0..count).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<Value>>>()?;
+        match insert.execute(params_from_iter(values)) {
+            Err(error) if !may_fail => return Err(error),
+            inserted => copied += inserted.unwrap_or(0),
+        }
+    }
+    Ok(copied)
 }
 
 /// Where a file is put.

@@ -11,15 +11,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::config::DbConfig;
-use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::damage::aside;
-use super::error::StateError;
+use super::damage::{aside, copy_rows};
 use super::key::{KEY, keys_of};
 use super::queue::event_checksum;
 use super::schema;
-use super::store::{Durability, Handle, State};
+use super::store::{Durability, Handle, State, StateError};
 use crate::base::fs::{Context, crash, remove_file};
 
 /// The file's name in the vault's state.
@@ -59,7 +57,7 @@ impl State {
         let copied = handle.if_there(|opened| {
             let from = opened.connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
             let into = copy.transaction()?;
-            let copied = copy_rows(&from, &into)?;
+            let copied = copy_all(&from, &into)?;
             // What is being done here is to be done there, and what no key is left for is known nowhere.
             into.execute("UPDATE jobs SET state = 'queued' WHERE state <> 'dead'", [])?;
             if keys.is_empty() {
@@ -138,7 +136,7 @@ impl State {
                 }
                 Ok(brought) => brought,
             };
-            copy_rows(&brought, &transaction).map_err(sqlite)?;
+            copy_all(&brought, &transaction).map_err(sqlite)?;
             let taken = "INSERT OR REPLACE INTO taken_over(name, hash) VALUES (?1, ?2)";
             transaction.execute(taken, [EXPORTED, &hash]).map_err(sqlite)?;
             transaction.commit().map_err(sqlite)?;
@@ -204,7 +202,7 @@ fn open(folder: &Path, bytes: &[u8]) -> Result<Brought, StateError> {
 }
 
 /// Copies what an archive carries; gives how many rows. What is there already stays as it is.
-fn copy_rows(from: &Connection, into: &Connection) -> rusqlite::Result<usize> {
+fn copy_all(from: &Connection, into: &Connection) -> rusqlite::Result<usize> {
     let (mut copied, mut shift) = (copy_events(from, into)?, 0);
     for (table, columns, numbered) in CARRIED {
         if numbered == Some(table) {
@@ -213,7 +211,6 @@ fn copy_rows(from: &Connection, into: &Connection) -> rusqlite::Result<usize> {
             shift = into.query_row(last, [table], |row| row.get::<_, Option<i64>>(0))?.unwrap_or(0);
         }
         let (first, rest) = columns.split_once(", ").unwrap_or((columns, ""));
-        let count = columns.split(", ").count();
         let select = match numbered {
             Some(of) => format!(
                 "SELECT {first} + {shift}, {rest} FROM {table}
@@ -221,14 +218,7 @@ fn copy_rows(from: &Connection, into: &Connection) -> rusqlite::Result<usize> {
             ),
             None => format!("SELECT {columns} FROM {table}"),
         };
-        let places = vec!["?"; count].join(", ");
-        let mut insert = into.prepare(&format!("INSERT OR IGNORE INTO {table}({columns}) VALUES ({places})"))?;
-        let mut select = from.prepare(&select)?;
-        let mut rows = select.query([])?;
-        while let Some(row) = rows.next()? {
-            let values = (0..count).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<Value>>>()?;
-            copied += insert.execute(params_from_iter(values))?;
-        }
+        copied += copy_rows((from, &select), into, (table, columns), false)?;
     }
     Ok(copied)
 }

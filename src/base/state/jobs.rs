@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use rusqlite::{OptionalExtension, Row, ToSql, params};
 
-use super::error::StateError;
 use super::key::Digest;
-use super::store::{Durability, Handle, State};
+use super::store::{Durability, Handle, State, StateError};
 
 /// Maximum number of times that a job is taken up; then it is put aside.
 pub(crate) const MOST_ATTEMPTS: u32 = 4;
@@ -162,12 +161,7 @@ impl JobTable {
 
     /// All jobs of a kind.
     pub fn all(&self, kind: &str) -> Result<Vec<Job>, StateError> {
-        let all = self.handle.if_there(|opened| {
-            let all = format!("SELECT {COLUMNS} FROM jobs WHERE kind = ?1 ORDER BY due, key");
-            let mut all = opened.connection.prepare_cached(&all)?;
-            all.query_map([kind], job)?.collect()
-        });
-        Ok(all?.unwrap_or_default())
+        self.handle.rows(&format!("SELECT {COLUMNS} FROM jobs WHERE kind = ?1 ORDER BY due, key"), &[&kind], job)
     }
 
     /// With which content each was done last.
@@ -177,12 +171,8 @@ impl JobTable {
 
     /// The same, with when that was, in milliseconds since 1970.
     pub fn done_at(&self, kind: &str) -> Result<Vec<(Digest, Digest, i64)>, StateError> {
-        let done = self.handle.if_there(|opened| {
-            let mut done =
-                opened.connection.prepare_cached("SELECT key, content, at FROM jobs_done WHERE kind = ?1")?;
-            done.query_map([kind], |row| Ok((digest(row, 0)?, digest(row, 1)?, row.get(2)?)))?.collect()
-        });
-        Ok(done?.unwrap_or_default())
+        let done = "SELECT key, content, at FROM jobs_done WHERE kind = ?1";
+        self.handle.rows(done, &[&kind], |row| Ok((digest(row, 0)?, digest(row, 1)?, row.get(2)?)))
     }
 
     /// Forgets all that is about something else than these.
@@ -205,10 +195,7 @@ impl JobTable {
     }
 
     fn change(&self, change: &str, kind: &str, key: Digest, more: &[&dyn ToSql]) -> Result<(), StateError> {
-        let key = &key[..];
-        let first: [&dyn ToSql; 2] = [&kind, &key];
-        let all: Vec<&dyn ToSql> = first.into_iter().chain(more.iter().copied()).collect();
-        self.handle.with(|opened| opened.connection.execute(change, &all[..]).map(drop))
+        self.handle.execute(change, &[&[&kind as &dyn ToSql, &key], more].concat())
     }
 
     /// Changes rows of the jobs that are there; gives how many there were.

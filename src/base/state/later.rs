@@ -9,8 +9,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::error::StateError;
-use super::store::{Durability, Handle, OpenedState, State};
+use super::store::{Durability, Handle, OpenedState, State, StateError};
 
 /// Default time for which what comes after an entry is gathered, to be written with it.
 const GATHER: Duration = Duration::from_millis(100);

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::error::StateError;
-use super::store::{Durability, Handle, State};
+use super::store::{Durability, Handle, State, StateError};
 
 /// Period of the limits, in milliseconds.
 const DAY_MS: i64 = 86_400_000;
@@ -156,27 +155,24 @@ impl ModelCallTable {
 
     /// The newest calls, newest first.
     pub fn newest(&self, limit: usize) -> Result<Vec<ModelCall>, StateError> {
-        let newest = self.handle.if_there(|opened| {
-            let newest = "SELECT at, kind, model, outcome, prompt_tokens, answer_tokens, ms, bytes, kept, dropped FROM model_calls
-                ORDER BY id DESC LIMIT ?1";
-            let mut newest = opened.connection.prepare_cached(newest)?;
-            let calls = newest.query_map([limit as i64], |row| {
-                Ok(ModelCall {
-                    at: row.get(0)?,
-                    kind: row.get(1)?,
-                    model: row.get(2)?,
-                    outcome: row.get(3)?,
-                    prompt_tokens: row.get::<_, i64>(4)? as u64,
-                    answer_tokens: row.get::<_, i64>(5)? as u64,
-                    ms: row.get::<_, i64>(6)? as u64,
-                    bytes: row.get::<_, i64>(7)? as u64,
-                    kept: row.get::<_, i64>(8)? as u64,
-                    dropped: row.get::<_, i64>(9)? as u64,
-                })
-            })?;
-            calls.collect()
-        });
-        Ok(newest?.unwrap_or_default())
+        let newest =
+            "SELECT at, kind, model, outcome, prompt_tokens, answer_tokens, ms, bytes, kept, dropped FROM model_calls
+            ORDER BY id DESC LIMIT ?1";
+        self.handle.rows(newest, params![limit as i64], |row| {
+            let count = |at: usize| row.get::<_, i64>(at).map(i64::cast_unsigned);
+            Ok(ModelCall {
+                at: row.get(0)?,
+                kind: row.get(1)?,
+                model: row.get(2)?,
+                outcome: row.get(3)?,
+                prompt_tokens: count(4)?,
+                answer_tokens: count(5)?,
+                ms: count(6)?,
+                bytes: count(7)?,
+                kept: count(8)?,
+                dropped: count(9)?,
+            })
+        })
     }
 
     /// What all calls since the vault was made came to.

@@ -4,7 +4,7 @@
 //! What is deleted is overwritten, and more than that: SQLite moves rows between pages, and where a row was there may be a copy
 //! of it after it is deleted. An empty table has no such places, and [`EventQueue::clear`] makes the file anew without them.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -13,14 +13,13 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::error::StateError;
 use super::schema::checksum;
 use super::sources::{is_imported, keep_imported};
-use super::store::{BUSY_TIMEOUT, Durability, Handle, OpenedState, State};
+use super::store::{BUSY_TIMEOUT, Durability, Handle, OpenedState, State, StateError};
 use crate::base::fs::{Context, crash};
 
 /// Maximum number of keys that are remembered.
-const MAX_SEEN: usize = 100_000;
+const MAX_SEEN: i64 = 100_000;
 /// Maximum number of pages of the log that are not in the database. When there are more, they are brought there even
 /// while events come.
 const MAX_LOG_PAGES: i64 = 4096;
@@ -193,38 +192,12 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// The keys of the last events that had an id.
-#[derive(Debug, Default)]
-struct Seen {
-    known: HashSet<u64>,
-    order: VecDeque<u64>,
-}
-
-impl Seen {
-    fn has(&self, key: u64) -> bool {
-        self.known.contains(&key)
-    }
-
-    /// Says whether it is new.
-    fn add(&mut self, key: u64) -> bool {
-        let is_new = self.known.insert(key);
-        if is_new {
-            self.order.push_back(key);
-        }
-        if self.order.len() > MAX_SEEN
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.known.remove(&oldest);
-        }
-        is_new
-    }
-}
-
 /// The queue, for whoever writes it, one at a time.
 #[derive(Debug)]
 pub struct EventQueue {
     handle: Handle,
-    seen: Seen,
+    /// The keys of the last events that had an id.
+    seen: HashSet<u64>,
     extent: Extent,
     /// Something was written since there was time to bring the log into the database.
     dirty: bool,
@@ -234,7 +207,7 @@ impl EventQueue {
     /// That of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
         let extent = Extent { first: 1, next: 1, opened: u64::MAX, ..Extent::default() };
-        Self { handle: Handle::new(state, Durability::Full), seen: Seen::default(), extent, dirty: true }
+        Self { handle: Handle::new(state, Durability::Full), seen: HashSet::new(), extent, dirty: true }
     }
 
     /// How far it is; read from the file when that was opened anew.
@@ -313,9 +286,9 @@ impl EventQueue {
     pub fn clear(&mut self) -> Result<(), StateError> {
         self.handle.with(|opened| {
             make_anew(&opened.connection)?;
-            opened.connection.execute("DELETE FROM events_unswept", [])?;
-            empty_log(&opened.connection, BUSY_TIMEOUT)
+            opened.connection.execute("DELETE FROM events_unswept", [])
         })?;
+        self.empty_log()?;
         self.extent.unswept = false;
         Ok(())
     }
@@ -333,11 +306,11 @@ impl EventQueue {
     /// # Errors
     /// When the disk refuses.
     pub fn tidy(&mut self, idle: bool) -> Result<(), StateError> {
-        let dirty = &mut self.dirty;
+        let Self { handle, extent, dirty, .. } = self;
         if !*dirty {
             return Ok(());
         }
-        self.handle.with(|opened| {
+        handle.with(|opened| {
             let connection = &opened.connection;
             if !idle {
                 // The length of the file does not tell: it stays when the log begins anew.
@@ -346,7 +319,10 @@ impl EventQueue {
                     _ => connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())),
                 };
             }
-            forget_seen(connection)?;
+            if forget_seen(connection)? {
+                // What memory has is read anew.
+                extent.opened = u64::MAX;
+            }
             let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
             if pragma("freelist_count")? * pragma("page_size")? > MAX_FREE_BYTES {
                 make_anew(connection)?;
@@ -365,19 +341,14 @@ impl EventQueue {
 }
 
 /// Reads what memory keeps, when the file was opened anew.
-fn load(opened: &OpenedState, seen: &mut Seen, extent: &mut Extent) -> rusqlite::Result<()> {
+fn load(opened: &OpenedState, seen: &mut HashSet<u64>, extent: &mut Extent) -> rusqlite::Result<()> {
     if extent.opened == opened.number {
         return Ok(());
     }
     let connection = &opened.connection;
-    let mut loaded = Seen::default();
-    for select in
-        ["SELECT key FROM events_seen ORDER BY id", "SELECT key FROM events WHERE key IS NOT NULL ORDER BY number"]
-    {
-        for key in connection.prepare(select)?.query_map([], |row| row.get::<_, i64>(0))? {
-            loaded.add(key?.cast_unsigned());
-        }
-    }
+    let keys = "SELECT key FROM events_seen UNION ALL SELECT key FROM events WHERE key IS NOT NULL";
+    let loaded =
+        connection.prepare(keys)?.query_map([], |row| row.get(0).map(i64::cast_unsigned))?.collect::<Result<_, _>>()?;
     let whole = "SELECT min(number), max(number), total(length(CAST(body AS BLOB))) FROM events";
     let (first, last, bytes): (Option<i64>, Option<i64>, f64) =
         connection.query_row(whole, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -399,14 +370,14 @@ fn append(
     transaction: &Connection,
     request: &[NewEvent],
     now: &mut Extent,
-    seen: &mut Seen,
+    seen: &mut HashSet<u64>,
 ) -> rusqlite::Result<Appended> {
     let mut accepted = 0;
     for event in request {
         let is_new = match (event.key, event.import) {
             (None, _) => true,
-            (Some(key), Some(import)) => !seen.has(key) && keep_imported(transaction, key, import)?,
-            (Some(key), None) => !is_imported(transaction, key)? && seen.add(key),
+            (Some(key), Some(import)) => !seen.contains(&key) && keep_imported(transaction, key, import)?,
+            (Some(key), None) => !is_imported(transaction, key)? && seen.insert(key),
         };
         if !is_new {
             continue;
@@ -452,14 +423,15 @@ fn remove(transaction: &Connection, batch: &Batch, now: &mut Extent) -> rusqlite
     Ok(dropped)
 }
 
-/// Of the keys on disk, those go that memory would not keep.
-fn forget_seen(connection: &Connection) -> rusqlite::Result<()> {
+/// Forgets the oldest keys, where there are far too many; says whether there were.
+fn forget_seen(connection: &Connection) -> rusqlite::Result<bool> {
     let extent = "SELECT coalesce(max(id), 0), coalesce(max(id) - min(id) + 1, 0) FROM events_seen";
     let (last, count): (i64, i64) = connection.query_row(extent, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if count > 2 * MAX_SEEN as i64 {
-        connection.execute("DELETE FROM events_seen WHERE id <= ?1", [last - MAX_SEEN as i64])?;
+    let too_many = count > 2 * MAX_SEEN;
+    if too_many {
+        connection.execute("DELETE FROM events_seen WHERE id <= ?1", [last - MAX_SEEN])?;
     }
-    Ok(())
+    Ok(too_many)
 }
 
 fn set_plan(transaction: &Connection, plan: &str, next: u64) -> rusqlite::Result<()> {
@@ -561,7 +533,7 @@ mod tests {
         assert_eq!(append(&mut queue, key(149_999)).accepted, 1);
         let seen = "SELECT count(*) FROM events_seen";
         let seen = Connection::open(state.file()).unwrap().query_row(seen, [], |row| row.get::<_, i64>(0));
-        assert_eq!(seen.unwrap(), MAX_SEEN as i64);
+        assert_eq!(seen.unwrap(), MAX_SEEN);
     }
 
     /// SQLite's own `secure_delete` does not hold this.

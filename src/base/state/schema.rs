@@ -2,7 +2,8 @@
 
 use rusqlite::Connection;
 
-use super::error::StateError;
+use super::key::hash_of;
+use super::store::StateError;
 use crate::base::fs::crash;
 
 /// The number of the format. Another number is another format, which this version leaves alone.
@@ -187,14 +188,9 @@ pub(super) fn is_exactly_ours(connection: &Connection) -> Result<(), SchemaError
     }
 }
 
-/// What tells that a row holds what was written: 63 bits of BLAKE3. Every part says its own length.
+/// What tells that a row holds what was written: 63 bits of BLAKE3.
 pub(super) fn checksum(parts: &[&[u8]]) -> i64 {
-    let mut hasher = blake3::Hasher::new();
-    for part in parts {
-        hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
-    }
-    let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
-    (u64::from_le_bytes([a, b, c, d, e, f, g, h]) >> 1) as i64
+    (hash_of(parts) >> 1) as i64
 }
 
 #[cfg(test)]

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
-use super::error::StateError;
 use super::key::Digest;
-use super::store::{Durability, Handle, State};
+use super::store::{Durability, Handle, State, StateError};
 
 /// One run of an import, with those that went on with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -287,8 +286,6 @@ pub struct SessionSource {
     pub content: Digest,
     /// How many turns they have.
     pub turns: u64,
-    /// What they were, without what is guessed of them.
-    pub digest: Digest,
     /// How often it was begun anew.
     pub generation: u32,
     /// Whether its notes went to the trash for their age or number.
@@ -297,6 +294,13 @@ pub struct SessionSource {
     pub told_scope: String,
     /// What that channel was called, likewise.
     pub told_name: String,
+}
+
+impl SessionSource {
+    /// Whether what was read of it is known no more.
+    pub fn is_purged(&self) -> bool {
+        self.content == Digest::default() && self.length > 0
+    }
 }
 
 /// A note that was made of a file of a session, or of a part of it.
@@ -350,15 +354,16 @@ impl SessionTable {
     /// # Errors
     /// As above.
     pub fn keep_source(&self, key: &Digest, source: &SessionSource) -> Result<(), StateError> {
+        // The digest of the turns is none of this version's.
         let keep = format!(
-            "INSERT OR REPLACE INTO session_sources({COLUMNS}, key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+            "INSERT OR REPLACE INTO session_sources({COLUMNS}, key, digest)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, zeroblob(16))"
         );
-        let SessionSource { entry, settings, size, mtime_ns, length, content, turns, digest, .. } = source;
+        let SessionSource { entry, settings, size, mtime_ns, length, content, turns, .. } = source;
         let SessionSource { generation, is_out, told_scope, told_name, .. } = source;
         let (size, length, turns) = (size.cast_signed(), length.cast_signed(), turns.cast_signed());
-        let all: [&dyn ToSql; 13] = [
-            entry, settings, &size, mtime_ns, &length, content, &turns, digest, generation, is_out, told_scope,
-            told_name, key,
+        let all: [&dyn ToSql; 12] = [
+            entry, settings, &size, mtime_ns, &length, content, &turns, generation, is_out, told_scope, told_name, key,
         ];
         self.0.execute(&keep, &all)
     }
@@ -459,8 +464,8 @@ impl SessionTable {
     }
 }
 
-const COLUMNS: &str = "entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope, \
-    told_name";
+const COLUMNS: &str =
+    "entry, settings, size, mtime_ns, length, content, turns, generation, is_out, told_scope, told_name";
 
 fn source(row: &Row<'_>) -> rusqlite::Result<SessionSource> {
     Ok(SessionSource {
@@ -471,11 +476,10 @@ fn source(row: &Row<'_>) -> rusqlite::Result<SessionSource> {
         length: row.get::<_, i64>(4)?.cast_unsigned(),
         content: row.get(5)?,
         turns: row.get::<_, i64>(6)?.cast_unsigned(),
-        digest: row.get(7)?,
-        generation: row.get(8)?,
-        is_out: row.get(9)?,
-        told_scope: row.get(10)?,
-        told_name: row.get(11)?,
+        generation: row.get(7)?,
+        is_out: row.get(8)?,
+        told_scope: row.get(9)?,
+        told_name: row.get(10)?,
     })
 }
 

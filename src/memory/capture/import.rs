@@ -16,7 +16,7 @@ use crate::access::request::{Owner, RequestError, Workspace};
 use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::base::state::{ImportTable, ImportedFile, NoteOrigin, StateError};
+use crate::base::state::{ImportTable, ImportedFile, NoteOrigin, StateError, hash_of};
 use crate::serve::wire::{ImportNote, ImportParams, ImportTaken};
 use crate::text::note::{Note, compose, with_property};
 use crate::vault::disk::{Action, Files, WriteError, note_names, slug};
@@ -174,12 +174,7 @@ impl<'i> NoteImporter<'i> {
 
     /// Tells it from all others.
     fn key(&self, id: &str) -> u64 {
-        let mut hasher = blake3::Hasher::new();
-        for part in ["note", self.kind, id] {
-            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
-        }
-        let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
-        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+        hash_of(&["note", self.kind, id].map(str::as_bytes))
     }
 
     /// Whether the note that was made of a source is that of others besides, which have what they had: it stays theirs. A source that is

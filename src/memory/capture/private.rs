@@ -11,13 +11,13 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::drafts::{Drafts, is_number};
+use super::drafts::Drafts;
 use super::event::{Captured, Event, EventKind};
 use super::pages::{SOURCE, activity_line, file_line, head, search_line, urls_of};
 use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
 use crate::text::note::{Note, compose, untagged};
-use crate::vault::disk::Globs;
+use crate::vault::disk::{Globs, is_numbered};
 use crate::vault::forgotten::{ForgottenLookup, WithoutForgotten};
 
 /// Maximum number of lines in which the frontmatter of a captured file says of what session it is.
@@ -80,8 +80,7 @@ impl PrivacyCarryover {
         }
         let is_named = |path: &VaultPath| {
             let name = if matches!(goes, Destination::Session(_)) { path.stem().get(11..) } else { Some(path.stem()) };
-            let rest = name.and_then(|name| name.strip_prefix(stem));
-            rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number))
+            name.is_some_and(|name| is_numbered(name, stem))
         };
         (self.find)(&mut |path, title| {
             let is_here = path.collection() == kind.folder();

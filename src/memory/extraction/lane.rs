@@ -15,7 +15,9 @@ use crate::base::clock::Clock;
 use crate::base::fs::{FsError, crash};
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::base::state::{CallAllowance, Digest, Job, JobState, JobTable, MOST_DELAY_MS, ModelCallTable, StateError};
+use crate::base::state::{
+    CallAllowance, Digest, Job, JobState, JobTable, MOST_DELAY_MS, ModelCallTable, StateError, cut, digest_of,
+};
 use crate::base::tasks::{Task, TaskSignal};
 use crate::index::engine::{FileEntry, Reader};
 use crate::index::search::Visible;
@@ -289,7 +291,7 @@ impl Extraction {
         known.withheld = 0;
         let mut changed = Vec::new();
         for file in reader.files().iter().filter(is_one) {
-            let (key, content) = (key_of(&file.path), cut(&file.hash));
+            let (key, content) = (key_of(&file.path), cut(&file.hash.into()));
             known.paths.insert(key, file.path.clone());
             if open.as_ref().is_some_and(|open| !open.has(file)) {
                 known.withheld += usize::from(!is_digest(&file.path));
@@ -384,7 +386,7 @@ impl Extraction {
             return Ok(None);
         };
         let source = match self.source(&path) {
-            Ok(source) if cut(source.hash.as_bytes()) == job.content => source,
+            Ok(source) if cut(&source.hash) == job.content => source,
             // Once the index knows, its job goes; until then it is tried again, and not at once.
             Err(ReadError::Gone | ReadError::Unfit(_)) => {
                 self.fails(EXTRACTION, job, "its file cannot be read", Some(SETTLE_DELAY))?;
@@ -534,14 +536,7 @@ pub(super) struct KnownSessions {
 
 /// The name of a conversation in the tables.
 pub(super) fn key_of(path: &VaultPath) -> Digest {
-    cut(blake3::hash(path.as_str().as_bytes()).as_bytes())
-}
-
-/// The name of a file's content there.
-pub(super) fn cut(hash: &[u8; 32]) -> Digest {
-    let mut digest = Digest::default();
-    digest.copy_from_slice(&hash[..16]);
-    digest
+    digest_of(path.as_str().as_bytes())
 }
 
 /// When the next job may be done, in milliseconds since 1970, and why it was put off. One that a clock far ahead has put off is due.

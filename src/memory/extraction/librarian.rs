@@ -15,12 +15,12 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::keep::{Proposals, proposal_of};
-use super::lane::{CHECK_INTERVAL, Extraction, cut};
+use super::lane::{CHECK_INTERVAL, Extraction};
 use crate::access::request::{Owner, Request, RequestError, Role, rfc3339};
 use crate::access::rules::{LIBRARIAN_TASKS, Policy, Principal, Scope, Turn};
 use crate::base::config::{MemoryKind, MemoryScope};
 use crate::base::fs::{FsError, crash};
-use crate::base::state::{Digest, Job, JobState, StateError};
+use crate::base::state::{Digest, Job, JobState, StateError, digest_of};
 use crate::memory::trace_files::{TraceFile, TraceFiles};
 use crate::models::ChatModel;
 use crate::serve::wire::LibrarianView;
@@ -83,7 +83,7 @@ impl Extraction {
         let source = |file: TraceFile| {
             let stamp = file.stamp()?;
             let name = format!("{agent}/{}", file.path.file_name()?.to_str()?);
-            let key = cut(blake3::hash(name.as_bytes()).as_bytes());
+            let key = digest_of(name.as_bytes());
             let agent = agent.to_owned();
             Some(TraceSource { agent, file, key, size: stamp.size, mtime_ms: stamp.mtime_ns / 1_000_000 })
         };

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::clean::{THOUGHT, is_model, is_program, said};
 use super::conversations::{SPEAKER, TOOLS, first_line, is_tool, written};
 use super::kinds::SourceKind;
+use crate::base::state::hash_of;
 use crate::serve::wire::ImportNote;
 use crate::text::derive::turns_of_thought;
 
@@ -374,15 +375,9 @@ impl ImportRepeats {
             ImportItem::Event(event) => (json!([event["session"], event["id"]]), ""),
             ImportItem::Note(note) => (json!(["note", note.id, ""]), note.text.as_str()),
         };
-        let said = short(said);
-        self.given.insert(short(&what.to_string()), said) != Some(said)
+        let said = hash_of(&[said.as_bytes()]);
+        self.given.insert(hash_of(&[what.to_string().as_bytes()]), said) != Some(said)
     }
-}
-
-/// A digest of a text: 64 bits, as the state has of what was imported.
-fn short(text: &str) -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = *blake3::hash(text.as_bytes()).as_bytes();
-    u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
 #[cfg(test)]

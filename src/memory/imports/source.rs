@@ -2,9 +2,9 @@
 //! called there is a name and no path. And one session of another program, read as a whole.
 
 use std::cell::Cell;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use zip::ZipArchive;
 
 use super::clean::is_program;
 use super::conversations::{BEHIND, NO_JSON, TOO_LONG, of_chatgpt, of_claude, transcript};
-use super::json::{BYTE_ORDER_MARK, Ending, NotHeld, elements, parse};
+use super::json::{Ending, NotHeld, elements};
 use super::kinds::{BESIDE, HEAD_BYTES, NOT_IMPORTED, Seeming, SourceKind, seems};
 use super::notes::{bookmarks, is_markdown, note};
 use super::sink::{CUT_TURNS, ImportItem, ImportSink, MAX_NOTE_BYTES, ReadConversation};
@@ -82,7 +82,10 @@ pub(super) fn one(kind: SourceKind, unnamed: Unnamed, file: FoundFile<'_>, sink:
     let (stem, name, at_ms) = (file.session_stem(kind), file.name, file.at_ms);
     let came = |sink: &ImportSink<'_>| (sink.tally.turns, sink.tally.bookmarks, sink.tally.notes);
     let before = came(sink);
-    let mut from = HeadReader { from: file.from, head: Vec::new() };
+    // What it begins with is kept, to say what it seems to be; what cannot be read of it is said below.
+    let mut head = Vec::new();
+    let _ = Read::take(&mut *file.from, HEAD_BYTES).read_to_end(&mut head);
+    let mut from = head.as_slice().chain(&mut *file.from);
     let mut give = |mut conversation: ReadConversation, sink: &mut ImportSink<'_>| {
         if conversation.session.is_none() {
             let beginning = || conversation.beginning();
@@ -116,7 +119,7 @@ pub(super) fn one(kind: SourceKind, unnamed: Unnamed, file: FoundFile<'_>, sink:
         }
     }
     if came(sink) == before && !kind.is_of_notes() && !sink.is_over() {
-        say_what_it_is(kind, &name, &from.head, sink);
+        say_what_it_is(kind, &name, &head, sink);
     }
 }
 
@@ -144,25 +147,10 @@ fn say_what_it_is(kind: SourceKind, name: &str, head: &[u8], sink: &mut ImportSi
     }
 }
 
-/// A file, and what it began with.
-struct HeadReader<'f> {
-    from: &'f mut dyn Read,
-    head: Vec<u8>,
-}
-
-impl Read for HeadReader<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.from.read(into)?;
-        let room = (HEAD_BYTES as usize).saturating_sub(self.head.len());
-        self.head.extend_from_slice(&into[..read.min(room)]);
-        Ok(read)
-    }
-}
-
 /// The conversations of an export, one after the other.
 fn export<'s>(
     kind: SourceKind,
-    from: &mut HeadReader<'_>,
+    from: impl Read,
     name: &str,
     sink: &mut ImportSink<'s>,
     give: &mut dyn FnMut(ReadConversation, &mut ImportSink<'s>),
@@ -531,8 +519,6 @@ fn of_zip(
 
 /// What is left out of a session although somebody may have said it: that is told.
 const LOST: [&str; 4] = [TOO_LONG, NO_JSON, BEHIND, CUT_TURNS];
-/// Maximum length of the record that names a session, in bytes.
-const MAX_NAME_RECORD_BYTES: u64 = 64 << 10;
 
 /// A turn of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -565,39 +551,6 @@ impl SessionTranscript {
     pub(crate) fn name(&self) -> String {
         format!("{}/{}", self.kind.name(), self.id)
     }
-
-    /// Tells the first so many turns again, whenever they were said.
-    pub(crate) fn digest(&self, turns: usize) -> [u8; 16] {
-        let turns = turns.min(self.turns.len());
-        self.digests(&BTreeSet::from([turns])).pop().map_or_else(Default::default, |(_, digest)| digest)
-    }
-
-    /// The same of the first so many turns, for each of these numbers that is not beyond them, the smallest first.
-    pub(crate) fn digests(&self, counts: &BTreeSet<usize>) -> Vec<(usize, [u8; 16])> {
-        let (mut hasher, mut at, mut digests) = (blake3::Hasher::new(), 0, Vec::new());
-        for count in counts.range(..=self.turns.len()) {
-            for turn in &self.turns[at..*count] {
-                for part in [&turn.role, &turn.text] {
-                    hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
-                }
-            }
-            at = *count;
-            let mut digest = [0; 16];
-            hasher.finalize_xof().fill(&mut digest);
-            digests.push((at, digest));
-        }
-        digests
-    }
-}
-
-/// What a session of OpenClaw is called, by the first record of its file, else by the file at `path`.
-pub(crate) fn session_id(path: &Path, from: impl Read) -> String {
-    let mut record = Vec::new();
-    let _ = BufReader::new(from.take(MAX_NAME_RECORD_BYTES)).read_until(b'\n', &mut record);
-    let record = parse(record.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&record)).unwrap_or_default();
-    let said = record["id"].as_str().filter(|_| record["type"] == "session");
-    let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    said.map_or_else(stem, str::to_owned)
 }
 
 /// Reads the session of the file at `path`, which was changed at `at_ms`, in milliseconds since 1970. Of one that has those before it
@@ -678,12 +631,6 @@ mod tests {
             "{lines}PLY\"}}}}\n{{\"type\":\"message\",\"message\":{{\"role\":\"user\",\"content\":\"no\"}}}}\n"
         ));
         assert_eq!(grown.turns.len(), 2);
-        assert_eq!((grown.digest(1), found.digest(9)), (found.digest(1), found.digest(1)));
-        assert_ne!(grown.digest(2), found.digest(2));
-        let digests = grown.digests(&BTreeSet::from([0, 1, 2, 3]));
-        assert_eq!(digests, [0, 1, 2].map(|turns| (turns, grown.digest(turns))));
-        let id = |path: &str| session_id(Path::new(path), lines.as_bytes());
-        assert_eq!((id("/x/y.jsonl"), session_id(Path::new("/x/y.jsonl"), &b"{}\n"[..])), ("s1".into(), "y".into()));
         assert!(read("").turns.is_empty());
     }
 

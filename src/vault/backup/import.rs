@@ -431,7 +431,7 @@ fn leave_out_of(root: &Path, state: &Arc<State>, by: Option<&Arc<State>>) -> Res
     if !left_out.is_empty() {
         UsageTable::new(state).keep(|_| false)?;
     }
-    let swept = TraceFiles::new(root, 0)
+    let swept = TraceFiles::new(root)
         .sweep(&asked, &|_| TraceShare { reach: Scope::Everything, parts: Vec::new() }, true)?
         .events;
     if swept > 0 {
