@@ -185,9 +185,7 @@ impl From<GeneratedError> for RequestError {
         match error {
             GeneratedError::Write(error) => error.into(),
             GeneratedError::State(error) => error.into(),
-            GeneratedError::Read { .. } | GeneratedError::Names(_) | GeneratedError::TooLarge { .. } => {
-                Self::conflict(error.to_string())
-            }
+            GeneratedError::Refused(message) => Self::conflict(message),
         }
     }
 }
