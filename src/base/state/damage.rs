@@ -9,7 +9,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 use super::store::{Durability, State, StateError};
-use crate::base::fs::{Context, FsError, sync_folder};
+use crate::base::fs::{Context, FsError, remove_file, sync_folder};
 
 impl State {
     /// Where the last file is that could not be read, if there is one.
@@ -29,7 +29,7 @@ impl State {
         // The file goes before its log: without the log it might read as it was before its last changes.
         rename(&self.file, &aside)?;
         rename(&with(&self.file, "-wal"), &with(&aside, "-wal"))?;
-        remove(&with(&self.file, "-shm"))?;
+        remove_file(&with(&self.file, "-shm"))?;
         sync_folder(&self.file)?;
         self.make()?;
         let mut opened = self.connect(Durability::Full)?;
@@ -124,15 +124,8 @@ pub(super) fn with(file: &Path, end: &str) -> PathBuf {
 
 fn rename(from: &Path, to: &Path) -> Result<(), FsError> {
     match std::fs::rename(from, to) {
-        Err(error) if error.kind() == ErrorKind::NotFound => remove(to),
+        Err(error) if error.kind() == ErrorKind::NotFound => remove_file(to),
         renamed => renamed.on("rename", from),
-    }
-}
-
-fn remove(path: &Path) -> Result<(), FsError> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).on("remove", path),
-        _ => Ok(()),
     }
 }
 

@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::store::{Durability, Handle, State, StateError};
 
@@ -35,28 +38,29 @@ pub enum CallQuota {
     Full(i64),
 }
 
-/// A call that was made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ProcessingCall)]
 pub struct ModelCall {
-    /// When, in milliseconds since 1970.
-    pub at: i64,
-    /// For what.
+    /// When.
+    pub at: String,
+    /// Its purpose: `extraction`.
     pub kind: String,
     /// The model.
     pub model: String,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: String,
-    /// Tokens that it read, as the provider has counted.
+    /// Tokens read, as counted by the provider.
     pub prompt_tokens: u64,
-    /// Tokens that it wrote, likewise.
+    /// Tokens written.
     pub answer_tokens: u64,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub ms: u64,
-    /// Bytes of text that were sent.
+    /// Bytes of text sent.
     pub bytes: u64,
-    /// What of its answer was taken.
+    /// Entries and summary lines from its answer.
     pub kept: u64,
-    /// What of its answer was dropped.
+    /// Those that were dropped, because the conversation does not say them.
     pub dropped: u64,
 }
 
@@ -161,7 +165,7 @@ impl ModelCallTable {
         self.handle.rows(newest, params![limit as i64], |row| {
             let count = |at: usize| row.get::<_, i64>(at).map(i64::cast_unsigned);
             Ok(ModelCall {
-                at: row.get(0)?,
+                at: Timestamp::from_millisecond(row.get(0)?).unwrap_or_default().to_string(),
                 kind: row.get(1)?,
                 model: row.get(2)?,
                 outcome: row.get(3)?,

@@ -76,6 +76,13 @@ pub struct Extent {
     pub unswept: bool,
 }
 
+impl Extent {
+    /// How many wait, with those in between that do not any more.
+    pub fn pending(&self) -> u64 {
+        self.next.saturating_sub(self.first)
+    }
+}
+
 /// What belongs into one transaction.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {

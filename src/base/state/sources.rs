@@ -132,16 +132,14 @@ impl ImportTable {
         Ok(known?.unwrap_or_else(|| vec![false; keys.len()]))
     }
 
-    /// Notes what an import is about to leave in files. What a file was before an import first came to it stays.
+    /// Notes what an import is about to leave in a file. What it was before an import first came to it stays.
     ///
     /// # Errors
     /// As above.
-    pub fn note_files(&self, id: i64, files: &[ImportedFile]) -> Result<(), StateError> {
-        files.iter().try_for_each(|file| {
-            let note = "INSERT INTO import_files(import, path, checkpoint, after) VALUES (?1, ?2, ?3, ?4)
-                ON CONFLICT(import, path) DO UPDATE SET after = excluded.after";
-            self.0.execute(note, params![id, file.path, file.checkpoint, file.after])
-        })
+    pub fn note_file(&self, id: i64, file: &ImportedFile) -> Result<(), StateError> {
+        let note = "INSERT INTO import_files(import, path, checkpoint, after) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT(import, path) DO UPDATE SET after = excluded.after";
+        self.0.execute(note, params![id, file.path, file.checkpoint, file.after])
     }
 
     /// What an import noted of a file, if it made or changed it.
@@ -151,31 +149,6 @@ impl ImportTable {
     pub fn file(&self, id: i64, path: &str) -> Result<Option<ImportedFile>, StateError> {
         let file = "SELECT path, checkpoint, after FROM import_files WHERE import = ?1 AND path = ?2";
         self.0.row(file, params![id, path], imported_file)
-    }
-
-    /// Takes out what is kept of a file of which text went for good: its digests, by which a guess could be confirmed, and where it is all
-    /// `gone` its name. The undo of an import then asks before it touches such a file, and the note of its source does not come again.
-    ///
-    /// # Errors
-    /// As above.
-    pub fn purge_file(&self, path: &str, gone: bool) -> Result<(), StateError> {
-        self.0.if_there(|opened| {
-            let transaction = opened.connection.transaction()?;
-            let (files, notes) = match gone {
-                true => (
-                    "DELETE FROM import_files WHERE path = ?1",
-                    "UPDATE import_notes SET path = '', source = '', after = '', origin = '' WHERE path = ?1",
-                ),
-                false => (
-                    "UPDATE import_files SET after = '' WHERE path = ?1",
-                    "UPDATE import_notes SET source = '', after = '' WHERE path = ?1",
-                ),
-            };
-            transaction.execute(files, [path])?;
-            transaction.execute(notes, [path])?;
-            transaction.commit()
-        })?;
-        Ok(())
     }
 
     /// The files of an import.
@@ -442,25 +415,34 @@ impl SessionTable {
         Ok(self.0.rows(edited, params![entry], |_| Ok(()))?.len())
     }
 
-    /// Takes out what is kept of a note of which text went for good: its digests, by which a guess could be confirmed, and where it is all
-    /// `gone` its name. It is only added to from then on, and one that is gone does not come again.
+    /// Takes out what is kept of a file of which text went for good: its digests, by which a guess could be confirmed, and where it is all
+    /// `gone` its name. It is only added to from then on, and the undo of an import asks before it touches it; what is gone does not come again.
     ///
     /// # Errors
     /// As above.
     pub fn purge_file(&self, path: &str, gone: bool) -> Result<(), StateError> {
-        self.0.if_there(|opened| {
+        let changes = match gone {
+            true => [
+                "DELETE FROM import_files WHERE path = ?1",
+                "UPDATE import_notes SET path = '', source = '', after = '', origin = '' WHERE path = ?1",
+                "UPDATE session_notes SET path = '', after = 'gone', next = '', is_edited = 1 WHERE path = ?1",
+            ],
+            false => [
+                "UPDATE import_files SET after = '' WHERE path = ?1",
+                "UPDATE import_notes SET source = '', after = '' WHERE path = ?1",
+                "UPDATE session_notes SET after = 'changed', next = '', is_edited = 1 WHERE path = ?1",
+            ],
+        };
+        let sources = "UPDATE session_sources SET content = zeroblob(16), digest = zeroblob(16)
+            WHERE key IN (SELECT key FROM session_notes WHERE path = ?1)";
+        let purged = self.0.if_there(|opened| {
             let transaction = opened.connection.transaction()?;
-            let sources = "UPDATE session_sources SET content = zeroblob(16), digest = zeroblob(16)
-                WHERE key IN (SELECT key FROM session_notes WHERE path = ?1)";
-            transaction.execute(sources, [path])?;
-            let notes = match gone {
-                true => "UPDATE session_notes SET path = '', after = 'gone', next = '', is_edited = 1 WHERE path = ?1",
-                false => "UPDATE session_notes SET after = 'changed', next = '', is_edited = 1 WHERE path = ?1",
-            };
-            transaction.execute(notes, [path])?;
+            for change in std::iter::once(sources).chain(changes) {
+                transaction.execute(change, [path])?;
+            }
             transaction.commit()
-        })?;
-        Ok(())
+        });
+        purged.map(drop)
     }
 }
 
@@ -514,8 +496,8 @@ mod tests {
             checkpoint: checkpoint.map(str::to_owned),
             after: after.into(),
         };
-        imports.note_files(first, &[file("1", Some("before"))]).unwrap();
-        imports.note_files(first, &[file("2", None)]).unwrap();
+        imports.note_file(first, &file("1", Some("before"))).unwrap();
+        imports.note_file(first, &file("2", None)).unwrap();
         assert_eq!(imports.files(first).unwrap(), [file("2", Some("before"))]);
         assert!(
             imports.file(first, "notes/a.md").unwrap().is_some()

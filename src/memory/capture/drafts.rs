@@ -280,7 +280,7 @@ impl<'a> Drafts<'a> {
         };
         let after = blake3::hash(draft.text.as_bytes()).to_hex().to_string();
         let file = ImportedFile { path: draft.path.to_string(), checkpoint, after };
-        imports.note_files(import, &[file]).map_err(refused)
+        imports.note_file(import, &file).map_err(refused)
     }
 
     /// Writes all files. What somebody else has changed in between is left for the next batch; the first failure of the disk

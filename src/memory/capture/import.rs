@@ -207,7 +207,7 @@ impl<'i> NoteImporter<'i> {
             None => Some(self.files.leave(&path, Some(now), Action::Edit.into())?.to_string()),
         };
         let file = ImportedFile { path: path.to_string(), checkpoint, after: after.clone() };
-        self.imports.note_files(import, &[file]).map_err(|error| kept_from(&error))?;
+        self.imports.note_file(import, &file).map_err(|error| kept_from(&error))?;
         // Those that are there no more: where one comes back, it is one of its own.
         for other in self.imports.notes_at(path.as_str()).map_err(|error| kept_from(&error))? {
             if other.key != before.key {
@@ -249,7 +249,7 @@ impl<'i> NoteImporter<'i> {
                 (None, Some(import)) => {
                     let file =
                         ImportedFile { path: origin.path.clone(), checkpoint: None, after: origin.after.clone() };
-                    self.imports.note_files(import, &[file]).map_err(|error| kept_from(&error))?;
+                    self.imports.note_file(import, &file).map_err(|error| kept_from(&error))?;
                     let act = Action::Create.done_by("import");
                     match self.files.extend(&path, None, text, act) {
                         // Somebody took the name at this very moment.

@@ -9,13 +9,13 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use serde_json::{Map, Value};
 
-use crate::access::request::{RequestError, Workspace};
+use crate::access::request::Workspace;
 use crate::access::rules::{SESSION_AGENT, SESSION_SCOPE, Scope};
 use crate::base::config::ChannelScope;
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::base::state::{Digest, SessionNote, SessionSource, SessionTable, StateError};
+use crate::base::state::{Digest, SessionNote, SessionSource, SessionTable};
 use crate::memory::imports::{SessionTranscript, SessionTurn, SourceKind};
 use crate::text::derive::generated::TRUST;
 use crate::text::note::{Note, compose, guarded, turn_block, untagged, written};
@@ -38,20 +38,8 @@ pub(super) enum NotExported {
     Passing(String),
 }
 
-impl From<StateError> for NotExported {
-    fn from(error: StateError) -> Self {
-        Self::Passing(error.to_string())
-    }
-}
-
-impl From<RequestError> for NotExported {
-    fn from(error: RequestError) -> Self {
-        Self::Passing(error.message)
-    }
-}
-
-impl From<WriteError> for NotExported {
-    fn from(error: WriteError) -> Self {
+impl<E: std::error::Error> From<E> for NotExported {
+    fn from(error: E) -> Self {
         Self::Passing(error.to_string())
     }
 }
