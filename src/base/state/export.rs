@@ -58,8 +58,7 @@ impl State {
             let from = opened.connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
             let into = copy.transaction()?;
             let copied = copy_all(&from, &into)?;
-            // What is being done here is to be done there, and what no key is left for is known nowhere.
-            into.execute("UPDATE jobs SET state = 'queued' WHERE state <> 'dead'", [])?;
+            // What no key is left for is known nowhere.
             if keys.is_empty() {
                 into.execute_batch("DELETE FROM tombstones; DELETE FROM tombstone_digests")?;
             }
@@ -261,7 +260,7 @@ fn damaged(path: &Path, reason: &str) -> StateError {
 mod tests {
     use jiff::Timestamp;
 
-    use super::super::jobs::{JobState, JobTable};
+    use super::super::jobs::JobTable;
     use super::super::key::DigestKey;
     use super::super::model_calls::{CallAllowance, CallEnd, CallQuota, ModelCallTable};
     use super::super::queue::{Batch, EventQueue, EventReader, NewEvent};
@@ -358,7 +357,7 @@ mod tests {
             let (jobs_there, calls_there) = (JobTable::new(&taken), ModelCallTable::new(&taken));
             // What was being done elsewhere is done here.
             assert_eq!(jobs_there.all(KIND).unwrap().len(), 2);
-            assert!(jobs_there.all(KIND).unwrap().iter().all(|job| job.state != JobState::Running));
+            assert!(jobs_there.all(KIND).unwrap().iter().all(|job| !job.is_dead));
             assert_eq!(jobs_there.done(KIND).unwrap(), jobs.done(KIND).unwrap());
             assert_eq!(calls_there.newest(9).unwrap(), calls.newest(9).unwrap());
             assert_eq!(calls_there.totals(200).unwrap(), calls.totals(200).unwrap());

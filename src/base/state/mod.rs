@@ -22,7 +22,7 @@ mod tombstones;
 mod usage;
 
 pub use changes::{ChangeFilter, ChangeLine, ChangeTable};
-pub use jobs::{Job, JobState, JobTable};
+pub use jobs::{Job, JobTable};
 pub(crate) use jobs::{MOST_ATTEMPTS, MOST_DELAY_MS};
 pub use key::{Digest, DigestKey, cut, digest_of, hash_of};
 pub use model_calls::{CallAllowance, CallEnd, CallQuota, ModelCall, ModelCallTable, ModelCallTotals};

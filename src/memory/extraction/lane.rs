@@ -16,7 +16,7 @@ use crate::base::fs::{FsError, crash};
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
 use crate::base::state::{
-    CallAllowance, Digest, Job, JobState, JobTable, MOST_DELAY_MS, ModelCallTable, StateError, cut, digest_of,
+    CallAllowance, Digest, Job, JobTable, MOST_DELAY_MS, ModelCallTable, StateError, cut, digest_of,
 };
 use crate::base::tasks::{Task, TaskSignal};
 use crate::index::engine::{FileEntry, Reader};
@@ -47,8 +47,8 @@ pub(super) type MemoryModel = Option<Result<Arc<dyn ChatModel>, String>>;
 /// How the work is, as the status says it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct LaneState {
-    /// Whether a conversation is being worked on.
-    pub(super) is_working: bool,
+    /// What is being worked on.
+    pub(super) working: Option<(&'static str, Digest)>,
     /// Why nothing is done, though something waits.
     pub(super) waits: Option<String>,
     /// Why nothing is done until somebody changes something.
@@ -99,10 +99,9 @@ impl Extraction {
         }
     }
 
-    /// Gives back what was under way when somebody was killed, before anything else is done.
+    /// Says what is not known of what was under way when somebody was killed, before anything else is done.
     pub(crate) fn begin(&self) {
-        let given = KINDS.iter().try_for_each(|kind| self.jobs.give_back(kind));
-        if let Err(error) = given.and_then(|()| self.calls.cut_off()) {
+        if let Err(error) = self.calls.cut_off() {
             tracing::warn!("conversations are not read: {error}");
         }
     }
@@ -160,15 +159,9 @@ impl Extraction {
 
     /// Puts aside what was being worked on when the work failed in a way that nobody foresaw.
     pub(super) fn bury_broken(&self) {
-        self.state_mut().is_working = false;
-        for kind in KINDS {
-            let running =
-                self.jobs.all(kind).unwrap_or_default().into_iter().filter(|job| job.state == JobState::Running);
-            for job in running {
-                if let Err(error) = self.jobs.bury(kind, job.key, false, "the program failed while processing it") {
-                    tracing::warn!("conversations are not read: {error}");
-                }
-            }
+        let Some((kind, key)) = self.state_mut().working.take() else { return };
+        if let Err(error) = self.jobs.bury(kind, key, false, "the program failed while processing it") {
+            tracing::warn!("conversations are not read: {error}");
         }
     }
 
@@ -235,8 +228,6 @@ impl Extraction {
         if self.state_mut().stopped.is_some() || !self.is_ours() {
             return Ok(Some(CHECK_INTERVAL));
         }
-        // No other step is under way: what is still held is of one that broke off.
-        KINDS.iter().try_for_each(|kind| self.jobs.give_back(kind))?;
         let now = self.now();
         let debounce = if hurries { 0 } else { self.workspace.config().memory.summary_debounce_seconds as i64 * 1_000 };
         if self.looks_again.swap(false, Ordering::SeqCst) || was_hurried {
@@ -250,7 +241,7 @@ impl Extraction {
         let rest = match self.next_job(EXTRACTION, &model, hurries)? {
             Ok(job) => {
                 crash::point("extraction-claimed");
-                return self.worked(|| self.work(known, &model, &job));
+                return self.worked(EXTRACTION, &job, || self.work(known, &model, &job));
             }
             Err((waits, time)) => {
                 self.state_mut().waits = waits;
@@ -263,7 +254,7 @@ impl Extraction {
         match self.next_job(LIBRARIAN, &model, hurries)? {
             Ok(job) => {
                 crash::point("librarian-claimed");
-                self.worked(|| self.read_part(&model, &job))
+                self.worked(LIBRARIAN, &job, || self.read_part(&model, &job))
             }
             Err((_, time)) => Ok(Some(rest.min(time))),
         }
@@ -323,17 +314,19 @@ impl Extraction {
             self.jobs.queue(kind, *key, *content, (*mtime_ms).min(now).saturating_add(debounce), now)?;
         }
         let keys: HashSet<Digest> = changed.iter().map(|(key, ..)| *key).collect();
-        let mut others = jobs.iter().filter(|job| job.state != JobState::Running && !keys.contains(&job.key));
+        let mut others = jobs.iter().filter(|job| !keys.contains(&job.key));
         others.try_for_each(|job| self.jobs.remove(kind, job.key))
     }
 
     fn worked(
         &self,
+        kind: &'static str,
+        job: &Job,
         work: impl FnOnce() -> Result<Option<Duration>, StateError>,
     ) -> Result<Option<Duration>, StateError> {
-        self.state_mut().is_working = true;
+        self.state_mut().working = Some((kind, job.key));
         let done = work();
-        self.state_mut().is_working = false;
+        self.state_mut().working = None;
         done
     }
 
@@ -512,8 +505,6 @@ fn open(workspace: &Workspace) -> MemoryModel {
 pub(super) const EXTRACTION: &str = "extraction";
 /// And what their turns were, whatever else of the file has changed.
 pub(super) const TURNS: &str = "extraction turns";
-/// The kinds of jobs.
-const KINDS: [&str; 2] = [EXTRACTION, LIBRARIAN];
 
 /// Folders of the pages of days and weeks.
 const DIGESTS: [&str; 2] = ["summaries/days/", "summaries/weeks/"];
@@ -541,7 +532,7 @@ pub(super) fn key_of(path: &VaultPath) -> Digest {
 
 /// When the next job may be done, in milliseconds since 1970, and why it was put off. One that a clock far ahead has put off is due.
 fn next_due(jobs: &JobTable, kind: &str, now: i64) -> Result<Option<(i64, Option<String>)>, StateError> {
-    let queued = jobs.all(kind)?.into_iter().filter(|job| job.state == JobState::Queued);
+    let queued = jobs.all(kind)?.into_iter().filter(|job| !job.is_dead);
     let due = |job: Job| (if job.due > now.saturating_add(MOST_DELAY_MS) { now } else { job.due }, job.reason);
     Ok(queued.map(due).min_by_key(|(due, _)| *due))
 }

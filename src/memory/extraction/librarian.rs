@@ -20,7 +20,7 @@ use crate::access::request::{Owner, Request, RequestError, Role, rfc3339};
 use crate::access::rules::{LIBRARIAN_TASKS, Policy, Principal, Scope, Turn};
 use crate::base::config::{MemoryKind, MemoryScope};
 use crate::base::fs::{FsError, crash};
-use crate::base::state::{Digest, Job, JobState, StateError, digest_of};
+use crate::base::state::{Digest, Job, StateError, digest_of};
 use crate::memory::trace_files::{TraceFile, TraceFiles};
 use crate::models::ChatModel;
 use crate::serve::wire::LibrarianView;
@@ -196,7 +196,7 @@ impl Extraction {
         done.retain(|(key, ..)| keys.contains(key));
         let mut jobs = self.jobs.all(LIBRARIAN)?;
         jobs.retain(|job| keys.contains(&job.key));
-        let (dead, waiting): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.state == JobState::Dead);
+        let (dead, waiting): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.is_dead);
         let (queued, dead, reason) =
             (waiting.len(), dead.len(), dead.iter().chain(&waiting).find_map(|job| job.reason.clone()));
         let model = self.model();
@@ -209,7 +209,7 @@ impl Extraction {
             Some(Err(reason)) => ("stopped", Some(reason.clone())),
             Some(Ok(model)) if !model.takes_private() => ("withheld", Some(WITHHELD.to_owned())),
             Some(Ok(_)) if lane.stopped.is_some() => ("stopped", lane.stopped),
-            Some(Ok(_)) if queued > 0 && lane.is_working => ("working", None),
+            Some(Ok(_)) if queued > 0 && lane.working.is_some() => ("working", None),
             Some(Ok(_)) if queued + dead > 0 => ("waiting", reason),
             Some(Ok(_)) => ("idle", None),
         };

@@ -8,7 +8,7 @@ use super::lane::{EXTRACTION, Extraction, is_digest, key_of};
 use crate::access::request::{Owner, RequestError, rfc3339};
 use crate::base::fs::folder_bytes;
 use crate::base::path::VaultPath;
-use crate::base::state::{Digest, Job, JobState};
+use crate::base::state::{Digest, Job};
 use crate::index::engine::FileEntry;
 use crate::index::sync::FreshPatience;
 use crate::memory::generated_files::{generated_pages, is_generated_place};
@@ -42,8 +42,8 @@ impl Extraction {
     fn state_of(&self, jobs: &[Job]) -> Result<ProcessingState, crate::base::state::StateError> {
         let totals = self.calls.totals(self.now())?;
         let lane = self.state();
-        let count = |state: JobState| jobs.iter().filter(|job| job.state == state).count();
-        let queued = count(JobState::Queued) + count(JobState::Running);
+        let dead = jobs.iter().filter(|job| job.is_dead).count();
+        let queued = jobs.len() - dead;
         let (model, refused) = match self.model() {
             None => (None, None),
             Some(Ok(model)) => (Some(model.name().to_owned()), None),
@@ -53,7 +53,7 @@ impl Extraction {
         let (state, reason) = match (&model, stopped, lane.waits) {
             (None, ..) => ("off", None),
             (_, Some(reason), _) => ("stopped", Some(reason)),
-            _ if lane.is_working || self.hurries() => ("working", None),
+            _ if lane.working.is_some() || self.hurries() => ("working", None),
             (.., waits) if queued > 0 => ("waiting", waits),
             _ => ("idle", None),
         };
@@ -62,7 +62,7 @@ impl Extraction {
             state: state.into(),
             reason,
             queued,
-            dead: count(JobState::Dead),
+            dead,
             withheld: lane.withheld,
             calls: totals.outcomes.iter().map(|(_, numbers)| numbers[0]).sum(),
             bytes_sent: totals.outcomes.iter().map(|(_, numbers)| numbers[3]).sum(),
@@ -89,7 +89,7 @@ impl Extraction {
         let answered: u64 =
             totals.outcomes.iter().filter(|(outcome, _)| outcome == "answered").map(|(_, numbers)| numbers[0]).sum();
         let memory = &self.workspace.config().memory;
-        let dead = jobs.iter().filter(|job| job.state == JobState::Dead).take(MOST_DEAD);
+        let dead = jobs.iter().filter(|job| job.is_dead).take(MOST_DEAD);
         let paths = self.paths();
         Ok(ProcessingView {
             now: self.state_of(&jobs)?,
