@@ -16,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use super::damage::{aside, copy_rows};
 use super::key::{KEY, keys_of};
 use super::queue::event_checksum;
-use super::schema;
+use super::schema::{self, damaged};
 use super::store::{Durability, Handle, State, StateError};
 use crate::base::fs::{Context, crash, remove_file};
 
@@ -52,7 +52,7 @@ impl State {
     pub fn export(self: &Arc<Self>) -> Result<Vec<(&'static str, Vec<u8>)>, StateError> {
         let keys = self.key_bytes()?;
         let mut copy = Connection::open_in_memory().map_err(|error| StateError::of(&self.file, error))?;
-        schema::make(&copy).map_err(|strange| strange.of(&self.file))?;
+        schema::make(&copy, &self.file)?;
         let handle = Handle::new(self, Durability::Full);
         let copied = handle.if_there(|opened| {
             let from = opened.connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
@@ -184,7 +184,7 @@ fn open(folder: &Path, bytes: &[u8]) -> Result<Brought, StateError> {
         Ok(connection)
     };
     let connection = open().map_err(sqlite)?;
-    schema::is_exactly_ours(&connection).map_err(|strange| strange.of(&path))?;
+    schema::is_exactly_ours(&connection, &path)?;
     let check = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0)).map_err(sqlite)?;
     if check != "ok" {
         return Err(damaged(&path, &check));
@@ -252,10 +252,6 @@ fn copy_events(from: &Connection, into: &Connection) -> rusqlite::Result<usize> 
     Ok(copied)
 }
 
-fn damaged(path: &Path, reason: &str) -> StateError {
-    StateError::Damaged { path: path.to_owned(), reason: reason.into() }
-}
-
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
@@ -302,7 +298,7 @@ mod tests {
 
     fn waiting(state: &Arc<State>) -> Vec<(u64, String)> {
         let events = EventReader::new(state).read(0, u64::MAX, 99, usize::MAX).unwrap();
-        events.into_iter().map(|event| (event.number, event.body.unwrap())).collect()
+        events.into_iter().map(|(number, body)| (number, body.unwrap())).collect()
     }
 
     fn import(state: &Arc<State>) -> ImportTable {

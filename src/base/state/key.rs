@@ -5,6 +5,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use super::schema::damaged;
 use super::store::{State, StateError};
 use crate::base::fs::{Context, create_private_dir, move_new, sync_folder, write_atomically, write_beside};
 
@@ -96,10 +97,7 @@ impl State {
             }
         }
         if keys.len() > MAX_KEYS {
-            return Err(StateError::Damaged {
-                path: self.key_file(),
-                reason: format!("it would have more than {MAX_KEYS} keys"),
-            });
+            return Err(damaged(&self.key_file(), &format!("it would have more than {MAX_KEYS} keys")));
         }
         if keys.len() > before {
             create_private_dir(self.folder())?;

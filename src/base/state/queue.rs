@@ -43,23 +43,9 @@ pub struct NewEvent {
     pub body: String,
 }
 
-/// An event that waits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WaitingEvent {
-    /// Its place in the order. No two have the same, nor has one that what is being written right now names.
-    pub number: u64,
-    /// The event; none when the row does not hold what was written into it.
-    pub body: Option<String>,
-}
-
-/// What was appended: how many events are new, and how many were there already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Appended {
-    /// New.
-    pub accepted: usize,
-    /// There already.
-    pub doubles: usize,
-}
+/// An event that waits: its place in the order, which no other has, nor one that what is being written right now names; and itself, if the row
+/// holds what was written into it.
+pub type WaitingEvent = (u64, Option<String>);
 
 /// How far a queue is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -142,7 +128,7 @@ impl EventReader {
             let (mut found, mut bytes) = (Vec::new(), 0);
             while let Some(row) = rows.next()? {
                 let event = read(row)?;
-                bytes += event.body.as_ref().map_or(0, String::len);
+                bytes += event.1.as_ref().map_or(0, String::len);
                 found.push(event);
                 if bytes >= max_bytes {
                     break;
@@ -151,7 +137,7 @@ impl EventReader {
             Ok(found)
         });
         let read = read?.unwrap_or_default();
-        let damaged = read.iter().filter(|event| event.body.is_none()).map(|event| event.number.to_string());
+        let damaged = read.iter().filter(|(_, body)| body.is_none()).map(|(number, _)| number.to_string());
         let damaged: Vec<String> = damaged.collect();
         if !damaged.is_empty() {
             let (state, damaged) = (self.handle.state(), damaged.join(", "));
@@ -187,7 +173,7 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<WaitingEvent> {
         let (kind, body): (String, String) = (row.get(2).ok()?, row.get(3).ok()?);
         (event_checksum(number, key, &kind, &body) == row.get::<_, i64>(4).ok()?).then_some(body)
     };
-    Ok(WaitingEvent { number: number.cast_unsigned(), body: sound() })
+    Ok((number.cast_unsigned(), sound()))
 }
 
 pub(super) fn event_checksum(number: i64, key: Option<i64>, kind: &str, body: &str) -> i64 {
@@ -232,12 +218,12 @@ impl EventQueue {
         self.handle.is_open()
     }
 
-    /// Does all of a batch, or nothing of it, and returns when that is safe on disk. What only tells how far the files are is safe
+    /// Does all of a batch, or nothing of it, and returns when that is safe on disk: how many events of each request were new. What only tells how far the files are is safe
     /// after [`EventReader::sync`], so that who sends events does not wait for that.
     ///
     /// # Errors
     /// When the state cannot be written.
-    pub fn commit(&mut self, batch: &Batch) -> Result<Vec<Appended>, StateError> {
+    pub fn commit(&mut self, batch: &Batch) -> Result<Vec<usize>, StateError> {
         let Self { handle, seen, extent, dirty, .. } = self;
         handle.with(|opened| {
             load(opened, seen, extent)?;
@@ -378,7 +364,7 @@ fn append(
     request: &[NewEvent],
     now: &mut Extent,
     seen: &mut HashSet<u64>,
-) -> rusqlite::Result<Appended> {
+) -> rusqlite::Result<usize> {
     let mut accepted = 0;
     for event in request {
         let is_new = match (event.key, event.import) {
@@ -394,7 +380,7 @@ fn append(
         now.bytes += event.body.len() as u64;
         accepted += 1;
     }
-    Ok(Appended { accepted, doubles: request.len() - accepted })
+    Ok(accepted)
 }
 
 fn insert(transaction: &Connection, number: u64, event: &NewEvent) -> rusqlite::Result<()> {
@@ -484,7 +470,7 @@ mod tests {
         NewEvent { key, import: None, kind, body: body.into() }
     }
 
-    fn append(queue: &mut EventQueue, events: Vec<NewEvent>) -> Appended {
+    fn append(queue: &mut EventQueue, events: Vec<NewEvent>) -> usize {
         queue.commit(&Batch { requests: vec![events], ..Batch::default() }).unwrap()[0]
     }
 
@@ -494,7 +480,7 @@ mod tests {
 
     fn waiting(state: &Arc<State>) -> Vec<(u64, String)> {
         let events = EventReader::new(state).read(0, u64::MAX, 100_000, usize::MAX).unwrap();
-        events.into_iter().map(|event| (event.number, event.body.unwrap())).collect()
+        events.into_iter().map(|(number, body)| (number, body.unwrap())).collect()
     }
 
     #[test]
@@ -504,9 +490,9 @@ mod tests {
         let mut queue = EventQueue::new(&state);
         let first =
             append(&mut queue, vec![event(Some(7), "a", "one"), event(None, "b", "two"), event(Some(7), "a", "x")]);
-        assert_eq!(first, Appended { accepted: 2, doubles: 1 });
+        assert_eq!(first, 2);
         let twice = Batch { requests: vec![vec![event(Some(8), "a", "three")]; 2], ..Batch::default() };
-        assert_eq!(queue.commit(&twice).unwrap().iter().map(|one| one.accepted).collect::<Vec<_>>(), [1, 0]);
+        assert_eq!(queue.commit(&twice).unwrap(), [1, 0]);
         queue.commit(&Batch { done: vec![1], plan: Some("plan".into()), ..Batch::default() }).unwrap();
         assert_eq!(waiting(&state), [(2, "two".into()), (3, "three".into())]);
         assert_eq!(queue.extent().unwrap(), Extent { first: 2, next: 4, bytes: 8, ..queue.extent().unwrap() });
@@ -516,7 +502,7 @@ mod tests {
         let extent = queue.extent().unwrap();
         assert_eq!((extent.first, extent.next, extent.bytes), (2, 4, 3), "the plan names what was before");
         assert_eq!(EventReader::new(&state).plan().unwrap().as_deref(), Some("plan"));
-        assert_eq!(append(&mut queue, vec![event(Some(7), "a", "one"), event(Some(8), "a", "three")]).accepted, 0);
+        assert_eq!(append(&mut queue, vec![event(Some(7), "a", "one"), event(Some(8), "a", "three")]), 0);
         queue.commit(&Batch { dropped: vec!["b"], ..Batch::default() }).unwrap();
         assert_eq!((waiting(&state), EventReader::new(&state).plan().unwrap()), (vec![], None));
     }
@@ -536,8 +522,8 @@ mod tests {
         drop(queue);
         let mut queue = EventQueue::new(&state);
         let key = |key| vec![event(Some(key), "a", "x")];
-        assert_eq!(append(&mut queue, key(249_999)).accepted + append(&mut queue, key(150_000)).accepted, 0);
-        assert_eq!(append(&mut queue, key(149_999)).accepted, 1);
+        assert_eq!(append(&mut queue, key(249_999)) + append(&mut queue, key(150_000)), 0);
+        assert_eq!(append(&mut queue, key(149_999)), 1);
         let seen = "SELECT count(*) FROM events_seen";
         let seen = Connection::open(state.file()).unwrap().query_row(seen, [], |row| row.get::<_, i64>(0));
         assert_eq!(seen.unwrap(), MAX_SEEN);
@@ -592,7 +578,7 @@ mod tests {
         append(&mut queue, vec![event(None, "a", "one"), event(None, "a", "two")]);
         let hand = Connection::open(state.file()).unwrap();
         hand.execute("UPDATE events SET body = 'others' WHERE number = 1", []).unwrap();
-        let bodies = EventReader::new(&state).read(0, 9, 9, 99).unwrap().into_iter().map(|event| event.body);
+        let bodies = EventReader::new(&state).read(0, 9, 9, 99).unwrap().into_iter().map(|(_, body)| body);
         assert_eq!(bodies.collect::<Vec<_>>(), [None, Some("two".into())]);
         assert!(state.trouble().is_some_and(|said| said.contains("left out (number 1)")), "{:?}", state.trouble());
     }

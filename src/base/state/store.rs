@@ -220,7 +220,7 @@ impl State {
         // SQLite would take what is shorter than a header for a new file, and write over it.
         const HEADER: u64 = 100;
         if self.file.metadata().is_ok_and(|meta| (1..HEADER).contains(&meta.len())) {
-            return Err(StateError::Damaged { path: self.file.clone(), reason: "it is cut short".into() });
+            return Err(schema::damaged(&self.file, "it is cut short"));
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connect = || {
@@ -242,7 +242,7 @@ impl State {
             Ok(connection)
         };
         let connection = connect().map_err(|error| StateError::of(&self.file, error))?;
-        schema::make(&connection).map_err(|strange| strange.of(&self.file))?;
+        schema::make(&connection, &self.file)?;
         let gone = || std::io::Error::from(ErrorKind::NotFound);
         let identity = identity(&self.file).ok_or_else(gone).on("open", &self.file)?;
         Ok(OpenedState { connection, identity, number: OPENINGS.fetch_add(1, Ordering::Relaxed), durability })

@@ -20,7 +20,7 @@ use super::private::without_forgotten;
 use crate::base::config::{CaptureConfig, RetentionConfig, Switches};
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
-use crate::base::state::{Appended, Batch, EventQueue, EventReader, Extent, ImportTable, NewEvent, State, StateError};
+use crate::base::state::{Batch, EventQueue, EventReader, Extent, ImportTable, NewEvent, State, StateError};
 use crate::vault::disk::{Action, Files, Identity};
 use crate::vault::forgotten::ForgottenTexts;
 
@@ -38,7 +38,7 @@ const CLOSING: &str = "the vault is closing";
 /// Events of one sender, who waits for the answer.
 struct EventRequest {
     events: Vec<NewEvent>,
-    answer: SyncSender<Result<Appended, String>>,
+    answer: SyncSender<Result<usize, String>>,
 }
 
 /// The table of events, written by one at a time.
@@ -120,7 +120,7 @@ impl Queue {
     ///
     /// # Errors
     /// Why they were not accepted: too much waits already, the vault's folder is away, the disk refused, or the program is about to end.
-    pub(super) fn append(&self, events: &[Captured]) -> Result<Appended, String> {
+    pub(super) fn append(&self, events: &[Captured]) -> Result<usize, String> {
         let encoded = events.iter().map(Captured::encoded).collect::<Result<_, _>>();
         let events = encoded.map_err(|error| format!("an event cannot be encoded: {error}"))?;
         let progress = self.progress();
@@ -156,7 +156,7 @@ impl Queue {
         self.commit(&mut self.table(), &Batch { plan: Some(plan), done, ..Batch::default() }).map(drop)
     }
 
-    fn commit(&self, table: &mut Table, batch: &Batch) -> Result<Vec<Appended>, String> {
+    fn commit(&self, table: &mut Table, batch: &Batch) -> Result<Vec<usize>, String> {
         // An empty mount point has no memory.toml: nothing is made there.
         if Identity::of_vault(&self.root).is_none() {
             return Err(AWAY.into());
@@ -537,14 +537,14 @@ impl CaptureWriter {
     /// The next events from a number on that are not in their files, and the number after the last.
     fn read(&self, done: &BTreeSet<u64>, from: u64, durable: u64) -> Result<(Vec<Numbered>, u64), Failure> {
         let events = self.events.read(from, durable, BATCH_EVENTS, BATCH_BYTES)?;
-        let end = events.last().map_or(durable, |event| event.number + 1);
-        let waiting = events.into_iter().filter(|event| !done.contains(&event.number));
-        let numbered = waiting.map(|event| {
-            let captured = event.body.and_then(|body| serde_json::from_str(&body).ok());
+        let end = events.last().map_or(durable, |(number, _)| number + 1);
+        let waiting = events.into_iter().filter(|(number, _)| !done.contains(number));
+        let numbered = waiting.map(|(number, body)| {
+            let captured = body.and_then(|body| serde_json::from_str(&body).ok());
             if captured.is_none() {
                 tracing::warn!("a captured event could not be read again, and is dropped");
             }
-            (event.number, captured)
+            (number, captured)
         });
         let mut numbered: Vec<Numbered> = numbered.collect();
         // A batch is of one import or of none, so that it can be undone by itself.

@@ -157,11 +157,8 @@ impl SessionPart<'_> {
                     let there = String::from_utf8(bytes).ok().filter(|there| !taken && self.is_this(there));
                     let Some(there) = there else { continue };
                     let after = hash.to_hex().to_string();
-                    if there == text {
-                        return self.done(SessionNote { after, turns, ..row });
-                    }
                     if text.starts_with(&there) {
-                        return self.put(SessionNote { after, ..row }, Some((&there, hash)), &text, turns);
+                        return self.again(SessionNote { after, ..row });
                     }
                     // What of it the person has written nobody knows: it stays, and what comes is added. One that has none of its turns is
                     // of a session that the file had before.
@@ -238,12 +235,12 @@ impl SessionPart<'_> {
         let row = SessionNote { next: next.clone(), next_turns: turns, ..row };
         self.writer.table.keep_note(self.writer.key, self.writer.generation, &row)?;
         crash::point("session-planned");
+        let act = if there.is_some() { Action::Edit } else { Action::Create }.done_by(BY);
         match there {
-            None => _ = self.writer.files.extend(&path, None, text, Action::Create.done_by(BY))?,
-            Some((before, hash)) if text.starts_with(before) => {
-                _ = self.writer.files.extend(&path, Some(hash), text, Action::Edit.done_by(BY))?;
+            Some((before, hash)) if !text.starts_with(before) => {
+                _ = self.writer.files.replace(&path, hash, text, act)?;
             }
-            Some((_, hash)) => _ = self.writer.files.replace(&path, hash, text, Action::Edit.done_by(BY))?,
+            there => _ = self.writer.files.extend(&path, there.map(|(_, hash)| hash), text, act)?,
         }
         crash::point("session-written");
         self.done(SessionNote { after: next, turns, ..row })

@@ -11,7 +11,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::digest::{DigestSpan, has_file, write_file};
+use super::digest::{DigestSpan, has_file, text_of, write_file};
 use crate::access::request::{Owner, ReadScope, RequestError, Viewer, Workspace, limit, note_path, rfc3339};
 use crate::base::clock::Clock;
 use crate::base::fs::FsError;
@@ -55,7 +55,6 @@ pub(crate) fn list(viewer: &Viewer, params: &SummariesParams) -> Result<Summarie
     let mut view = SummariesView::default();
     let mut room = scope.room();
     for file in files {
-        scope.go_on()?;
         let Some(summary) = summary(&scope, &file, params.of.as_deref())? else { continue };
         let lines = summary.sections.iter().flat_map(|section| &section.lines);
         let chars = summary.title.chars().count() + lines.map(|line| line.text.chars().count()).sum::<usize>();
@@ -72,18 +71,13 @@ pub(crate) fn list(viewer: &Viewer, params: &SummariesParams) -> Result<Summarie
 
 /// The summary that a file is, if it is one of a conversation.
 fn summary(scope: &ReadScope, file: &FileEntry, of: Option<&str>) -> Result<Option<SummaryView>, RequestError> {
-    let metadata = scope.reader().metadata(file.id).map_err(|error| scope.workspace().damaged(error))?;
-    let metadata: Map<String, Value> = metadata.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
-    let text = |key: &str| metadata.get(key).and_then(Value::as_str).map(str::to_owned);
+    let Some(source) = text_of(scope, file)? else { return Ok(None) };
+    let Some(generated) = GeneratedNote::read(&source) else { return Ok(None) };
+    let text = |key: &str| generated.text_of(key).map(str::to_owned);
     let Some(conversation) = text(OF).filter(|found| of.is_none_or(|of| of == found)) else { return Ok(None) };
-    let Ok(source) = scope.workspace().source(&file.path) else { return Ok(None) };
-    if scope.is_agents() && *source.hash.as_bytes() != file.hash {
-        return Ok(None);
-    }
-    let Some(generated) = GeneratedNote::read(&source.text) else { return Ok(None) };
     // Comments in it are a person's, and no part of what it says.
-    let note = Note::of(&file.path, &source.text);
-    let body = note.visible(&source.text, note.body.clone());
+    let note = Note::of(&file.path, &source);
+    let body = note.visible(&source, note.body.clone());
     let mut sections: Vec<DigestSection> = Vec::new();
     for item in summary_items(&body, &generated.sources()) {
         let line = SummaryLineView { text: item.said.text, citations: item.said.citations };
@@ -102,7 +96,7 @@ fn summary(scope: &ReadScope, file: &FileEntry, of: Option<&str>) -> Result<Opti
         title: file.title.clone(),
         at: rfc3339(file.created_ms),
         through: text(THROUGH).unwrap_or_default(),
-        turns: metadata.get(TURNS).and_then(Value::as_u64).unwrap_or_default(),
+        turns: generated.metadata.get(TURNS).and_then(Value::as_u64).unwrap_or_default(),
         made_by: text(MADE_BY).unwrap_or_default(),
         edited: generated.is_edited,
         old: is_old,
