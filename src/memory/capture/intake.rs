@@ -96,7 +96,7 @@ impl Capture {
             events: EventReader::new(&state),
             files: Arc::clone(&files),
             queue: Arc::clone(&queue),
-            pages: Pages::new(TimeZone::system(), find_note, PrivacyCarryover::new(find_private, private)),
+            pages: Pages::new(TimeZone::system(), find_note, PrivacyCarryover { find: find_private, globs: private }),
             forgotten: Arc::clone(&forgotten),
             imports: Arc::clone(&imports),
         };

@@ -29,9 +29,9 @@ pub(crate) type FindPrivate = Box<dyn Fn(&mut dyn FnMut(&VaultPath, &str) -> boo
 /// Knows what is private.
 pub(super) struct PrivacyCarryover {
     /// Of the index.
-    find: FindPrivate,
+    pub(super) find: FindPrivate,
     /// Notes that are private whatever they say themselves.
-    globs: Globs,
+    pub(super) globs: Globs,
 }
 
 /// What a new file goes on with.
@@ -50,10 +50,6 @@ pub(super) enum Destination<'a> {
 }
 
 impl PrivacyCarryover {
-    pub(super) fn new(find: FindPrivate, globs: Globs) -> Self {
-        Self { find, globs }
-    }
-
     /// Whether a file is private by its place.
     pub(super) fn is_by_place(&self, path: &VaultPath) -> bool {
         self.globs.is_match(path.as_str())

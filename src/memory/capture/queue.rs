@@ -36,10 +36,7 @@ const AWAY: &str = "the vault's folder does not exist";
 const CLOSING: &str = "the vault is closing";
 
 /// Events of one sender, who waits for the answer.
-struct EventRequest {
-    events: Vec<NewEvent>,
-    answer: SyncSender<Result<usize, String>>,
-}
+type EventRequest = (Vec<NewEvent>, SyncSender<Result<usize, String>>);
 
 /// The table of events, written by one at a time.
 struct Table {
@@ -134,13 +131,12 @@ impl Queue {
             ));
         }
         let (answer, answered) = sync_channel(1);
-        self.requests().push(EventRequest { events, answer });
+        self.requests().push((events, answer));
         let mut table = self.table();
         // Whoever had the table before may have taken them along.
         let requests = std::mem::take(&mut *self.requests());
         if !requests.is_empty() {
-            let (requests, answers): (Vec<_>, Vec<_>) =
-                requests.into_iter().map(|EventRequest { events, answer }| (events, answer)).unzip();
+            let (requests, answers): (Vec<_>, Vec<_>) = requests.into_iter().unzip();
             match self.commit(&mut table, &Batch { requests, ..Batch::default() }) {
                 Ok(appended) => answers.iter().zip(appended).for_each(|(answer, done)| drop(answer.send(Ok(done)))),
                 Err(refused) => answers.iter().for_each(|answer| drop(answer.send(Err(refused.clone())))),

@@ -119,8 +119,9 @@ pub(crate) struct ImportSink<'s> {
     pub tally: ImportTally,
     /// What came before of a source that is read again and again.
     pub repeats: Option<&'s mut ImportRepeats>,
-    /// Whether a turn that turned out to be a thought is handed over without a text, so that those behind it keep their numbers.
-    pub keeps_places: bool,
+    /// Whether it is one session, read as a whole: a turn that turned out to be a thought is handed over without a text, so that those behind it
+    /// keep their numbers.
+    pub is_session: bool,
     /// How many bytes were read.
     pub bytes: Rc<Cell<u64>>,
     is_over: bool,
@@ -130,7 +131,7 @@ impl<'s> ImportSink<'s> {
     /// Hands everything to `take`, until that has enough.
     pub(crate) fn new(take: &'s mut dyn FnMut(ImportItem) -> ControlFlow<()>) -> Self {
         let (tally, bytes) = Default::default();
-        Self { take, tally, repeats: None, keeps_places: false, bytes, is_over: false }
+        Self { take, tally, repeats: None, is_session: false, bytes, is_over: false }
     }
 
     /// Reads a file of the source, called by its name.
@@ -193,7 +194,7 @@ impl<'s> ImportSink<'s> {
             let is_place = is_thought && is_model(&turn.role);
             if is_place {
                 self.leave_out(THOUGHT);
-                if !self.keeps_places {
+                if !self.is_session {
                     continue;
                 }
             }

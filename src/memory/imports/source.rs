@@ -25,15 +25,6 @@ const MAX_BOOKMARKS_BYTES: u64 = 64 << 20;
 /// Why a conversation is left out that is too long.
 const TOO_LARGE: &str = "conversations of more than 64 MB, or that would take more than 256 MB of memory";
 
-/// What a conversation is called that says no name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unnamed {
-    /// As its file is.
-    ByFile,
-    /// By when it began and what was said first: another of the same file, or in a file of the same name, is another.
-    ByBeginning,
-}
-
 /// Reads a source, of a folder those files alone for which `only` holds, given what they are called below it, and hands what is in it to
 /// `sink`.
 ///
@@ -77,8 +68,9 @@ fn tried(name: &str) -> &'static str {
     }
 }
 
-/// Reads a file of a source, and says what it seems to be where nothing came of it. A conversation that says no name is called as `unnamed` says.
-pub(super) fn one(kind: SourceKind, unnamed: Unnamed, file: FoundFile<'_>, sink: &mut ImportSink<'_>) {
+/// Reads a file of a source, and says what it seems to be where nothing came of it. A conversation that says no name is called by when it began
+/// and what was said first: another of the same file, or in a file of the same name, is another. A session is called as its file is.
+pub(super) fn one(kind: SourceKind, file: FoundFile<'_>, sink: &mut ImportSink<'_>) {
     let (stem, name, at_ms) = (file.session_stem(kind), file.name, file.at_ms);
     let came = |sink: &ImportSink<'_>| (sink.tally.turns, sink.tally.bookmarks, sink.tally.notes);
     let before = came(sink);
@@ -89,10 +81,10 @@ pub(super) fn one(kind: SourceKind, unnamed: Unnamed, file: FoundFile<'_>, sink:
     let mut give = |mut conversation: ReadConversation, sink: &mut ImportSink<'_>| {
         if conversation.session.is_none() {
             let beginning = || conversation.beginning();
-            conversation.session = Some(match (unnamed, kind) {
-                (Unnamed::ByFile, _) => stem.clone(),
-                (Unnamed::ByBeginning, SourceKind::ChatGpt | SourceKind::Claude) => beginning(),
-                (Unnamed::ByBeginning, _) => format!("{stem}-{}", &beginning()[..12]),
+            conversation.session = Some(match kind {
+                _ if sink.is_session => stem.clone(),
+                SourceKind::ChatGpt | SourceKind::Claude => beginning(),
+                _ => format!("{stem}-{}", &beginning()[..12]),
             });
         }
         conversation.at_ms = conversation.at_ms.or(at_ms);
@@ -356,7 +348,7 @@ pub(super) fn each_file(
     }
     let place = place.to_string_lossy().into_owned();
     let found = FoundFile { name: name.clone(), place, at_ms, from: &mut counted };
-    sink.of_file(&name, |sink| one(kind, Unnamed::ByBeginning, found, sink));
+    sink.of_file(&name, |sink| one(kind, found, sink));
     Ok(SourceFiles { wanted: 1, ..SourceFiles::default() })
 }
 
@@ -402,7 +394,7 @@ fn of_folder(kind: SourceKind, path: &Path, only: &dyn Fn(&str) -> bool, sink: &
                 let mut counted = CountedSource { from: opened, bytes: Rc::clone(&sink.bytes) };
                 let place = file.to_string_lossy().into_owned();
                 let file = FoundFile { name: name.clone(), place, at_ms, from: &mut counted };
-                one(kind, Unnamed::ByBeginning, file, sink);
+                one(kind, file, sink);
             }
             Err(error) => {
                 sink.leave_out("files that cannot be read");
@@ -511,7 +503,7 @@ fn of_zip(
             files.wanted += 1;
             // A name in an archive is none of a path, whatever it begins with.
             let place = format!("{}/{name}", path.display());
-            one(kind, Unnamed::ByBeginning, FoundFile { name, place, at_ms, from: &mut file }, sink);
+            one(kind, FoundFile { name, place, at_ms, from: &mut file }, sink);
         }
     }
     Ok(files)
@@ -575,11 +567,11 @@ pub(crate) fn session(kind: SourceKind, path: &Path, at_ms: Option<i64>, from: &
         ControlFlow::Continue(())
     };
     let mut sink = ImportSink::new(&mut take);
-    sink.keeps_places = true;
+    sink.is_session = true;
     let name = path.to_string_lossy().into_owned();
     let file = FoundFile { place: name.clone(), name, at_ms, from };
     let stem = file.session_stem(kind);
-    one(kind, Unnamed::ByFile, file, &mut sink);
+    one(kind, file, &mut sink);
     let mut remarks = std::mem::take(&mut sink.tally.remarks);
     let lost = LOST.iter().filter_map(|reason| sink.tally.left_out.get(*reason).map(|times| (times, reason)));
     remarks.extend(lost.map(|(times, reason)| format!("left out: {times} × {reason}")));
