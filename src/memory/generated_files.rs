@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
+use walkdir::{DirEntry, WalkDir};
 
 use crate::access::rules::Scope;
 use crate::base::config::Config;
@@ -157,18 +158,9 @@ pub(crate) fn is_generated_place(path: &VaultPath) -> bool {
 
 /// The notes in the folders that the program generates pages in, as they are on disk.
 pub(crate) fn generated_pages(root: &Path) -> Vec<VaultPath> {
-    let (mut folders, mut found) = (FOLDERS.map(str::to_owned).to_vec(), Vec::new());
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(root.join(&folder)).into_iter().flatten().flatten() {
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let path = format!("{folder}/{name}");
-            match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                true => folders.push(path),
-                false => found.extend(VaultPath::new(path)),
-            }
-        }
-    }
-    found
+    let entries = FOLDERS.iter().flat_map(|folder| WalkDir::new(root.join(folder))).flatten();
+    let path = |entry: DirEntry| VaultPath::new(entry.path().strip_prefix(root).ok()?.to_str()?).ok();
+    entries.filter(|entry| !entry.file_type().is_dir()).filter_map(path).collect()
 }
 
 /// Whether a page was generated of a note, and nobody has edited it.

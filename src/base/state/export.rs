@@ -13,11 +13,10 @@ use std::sync::Arc;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::damage::{aside, copy_rows};
 use super::key::{KEY, keys_of};
 use super::queue::event_checksum;
 use super::schema::{self, damaged};
-use super::store::{Durability, Handle, State, StateError};
+use super::store::{Durability, Handle, State, StateError, aside, copy_rows};
 use crate::base::fs::{Context, crash, remove_file};
 
 /// The file's name in the vault's state.

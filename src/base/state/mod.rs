@@ -5,7 +5,6 @@
 //! commands beside it. What is deleted of it is overwritten, and what it says is safe on disk when a call returns.
 
 mod changes;
-mod damage;
 mod export;
 mod jobs;
 mod key;

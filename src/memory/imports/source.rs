@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use serde_json::Value;
+use walkdir::WalkDir;
 use zip::ZipArchive;
 
 use super::clean::is_program;
@@ -419,36 +420,37 @@ struct FilesBelow {
 /// The files of a folder: none that is hidden, none by way of a link, and none of a vault below it: what comes into that would be imported
 /// again, without an end.
 fn below(folder: &Path) -> FilesBelow {
-    let (mut folders, mut found) = (vec![(folder.to_owned(), 0)], FilesBelow::default());
-    while let Some((folder, depth)) = folders.pop() {
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
+    let (mut found, mut entries) = (FilesBelow::default(), WalkDir::new(folder).min_depth(1).into_iter());
+    while let Some(entry) = entries.next() {
+        let entry = match entry {
+            Ok(entry) => entry,
             Err(error) => {
-                found.unreadable.push((folder, error));
+                let folder = error.path().unwrap_or(folder).to_owned();
+                found.unreadable.extend(error.into_io_error().map(|error| (folder, error)));
                 continue;
             }
         };
-        for entry in entries.flatten() {
-            let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
-            let reason = if is_hidden(&entry.file_name().to_string_lossy()) {
-                continue;
-            } else if kind.is_dir() && path.join(VAULT_DIR).is_dir() {
-                A_VAULT
-            } else if kind.is_dir() && depth < MAX_DEPTH {
-                folders.push((path, depth + 1));
-                continue;
-            } else if kind.is_dir() {
-                TOO_DEEP
-            } else if kind.is_file() {
-                found.files.push(path);
-                continue;
-            } else if kind.is_symlink() {
-                A_LINK
-            } else {
-                NOT_IMPORTED
-            };
-            found.left_out.push((path, reason));
+        let (path, kind) = (entry.path().to_owned(), entry.file_type());
+        let reason = if is_hidden(&entry.file_name().to_string_lossy()) {
+            None
+        } else if kind.is_file() {
+            found.files.push(path);
+            continue;
+        } else if kind.is_symlink() {
+            Some(A_LINK)
+        } else if !kind.is_dir() {
+            Some(NOT_IMPORTED)
+        } else if path.join(VAULT_DIR).is_dir() {
+            Some(A_VAULT)
+        } else if entry.depth() > MAX_DEPTH {
+            Some(TOO_DEEP)
+        } else {
+            continue;
+        };
+        if kind.is_dir() {
+            entries.skip_current_dir();
         }
+        found.left_out.extend(reason.map(|reason| (path, reason)));
     }
     found.files.sort_unstable();
     found.left_out.sort_unstable();
