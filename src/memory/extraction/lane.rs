@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -44,9 +43,11 @@ pub(super) const DAY_USED_UP: &str = "the limit of calls or tokens in 24 hours i
 /// The model of the memory, or why it cannot be asked; `None` where none is named.
 pub(super) type MemoryModel = Option<Result<Arc<dyn ChatModel>, String>>;
 
-/// How the work is, as the status says it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// How the work is.
+#[derive(Clone, Default)]
 pub(super) struct LaneState {
+    /// The model, or why it cannot be asked.
+    pub(super) model: MemoryModel,
     /// What is being worked on.
     pub(super) working: Option<(&'static str, Digest)>,
     /// Why nothing is done, though something waits.
@@ -55,6 +56,13 @@ pub(super) struct LaneState {
     pub(super) stopped: Option<String>,
     /// Private conversations that are not sent.
     pub(super) withheld: usize,
+    /// When the traces were looked at last, in milliseconds since 1970.
+    pub(super) looked_at_traces: Option<i64>,
+    /// Whether what waits is to be done at once, and whether that was just said.
+    pub(super) hurries: bool,
+    was_hurried: bool,
+    /// Whether what waits is looked for anew, though the index is as it was.
+    looks_again: bool,
 }
 
 /// What a chat model finds in the conversations of a vault.
@@ -62,17 +70,9 @@ pub(crate) struct Extraction {
     pub(super) workspace: Arc<Workspace>,
     pub(super) jobs: JobTable,
     pub(super) calls: ModelCallTable,
-    model: Mutex<MemoryModel>,
     state: Mutex<LaneState>,
     /// One at a time.
     known: Mutex<KnownSessions>,
-    /// When the traces were looked at last, in milliseconds since 1970.
-    pub(super) looked_at_traces: AtomicI64,
-    /// Whether what waits is to be done at once, and whether that was just said.
-    hurries: AtomicBool,
-    was_hurried: AtomicBool,
-    /// Whether what waits is looked for anew, though the index is as it was.
-    looks_again: AtomicBool,
     /// Of the task, where there is one.
     pub(super) signal: TaskSignal,
     clock: Clock,
@@ -82,21 +82,8 @@ impl Extraction {
     /// Of a vault. Nothing is asked yet.
     pub(crate) fn new(workspace: Arc<Workspace>, clock: Clock) -> Self {
         let (jobs, calls) = (JobTable::new(workspace.state()), ModelCallTable::new(workspace.state()));
-        let model = Mutex::new(open(&workspace));
-        Self {
-            workspace,
-            jobs,
-            calls,
-            model,
-            state: Mutex::default(),
-            known: Mutex::default(),
-            looked_at_traces: AtomicI64::new(i64::MIN),
-            hurries: AtomicBool::new(false),
-            was_hurried: AtomicBool::new(false),
-            looks_again: AtomicBool::new(false),
-            signal: TaskSignal::default(),
-            clock,
-        }
+        let state = Mutex::new(LaneState { model: open(&workspace), ..LaneState::default() });
+        Self { workspace, jobs, calls, state, known: Mutex::default(), signal: TaskSignal::default(), clock }
     }
 
     /// Says what is not known of what was under way when somebody was killed, before anything else is done.
@@ -108,13 +95,14 @@ impl Extraction {
 
     /// The model.
     pub(super) fn model(&self) -> MemoryModel {
-        self.model.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state_mut().model.clone()
     }
 
     /// Opens the model anew, as one that has refused is asked nothing more.
     pub(super) fn open_again(&self) {
-        *self.model.lock().unwrap_or_else(PoisonError::into_inner) = open(&self.workspace);
-        self.state_mut().stopped = None;
+        let model = open(&self.workspace);
+        let mut state = self.state_mut();
+        (state.model, state.stopped) = (model, None);
     }
 
     /// Whether this process may write.
@@ -127,34 +115,25 @@ impl Extraction {
     }
 
     /// How the work is.
-    pub(super) fn state(&self) -> LaneState {
-        self.state_mut().clone()
-    }
-
     pub(super) fn state_mut(&self) -> MutexGuard<'_, LaneState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has all that waits done at once, whoever searches.
     pub(super) fn hurry(&self) {
-        self.was_hurried.store(true, Ordering::SeqCst);
+        self.state_mut().was_hurried = true;
         self.go_on();
         self.signal.wake();
     }
 
     /// Whoever waits for it goes on with what is due, whoever searches.
     pub(super) fn go_on(&self) {
-        self.hurries.store(true, Ordering::SeqCst);
+        self.state_mut().hurries = true;
     }
 
     /// Looks anew for what waits, whatever was seen.
     pub(super) fn look_again(&self) {
-        self.looks_again.store(true, Ordering::SeqCst);
-    }
-
-    /// Whether it is to be done at once.
-    pub(super) fn hurries(&self) -> bool {
-        self.hurries.load(Ordering::SeqCst)
+        self.state_mut().looks_again = true;
     }
 
     /// Puts aside what was being worked on when the work failed in a way that nobody foresaw.
@@ -199,15 +178,13 @@ impl Extraction {
     /// Does one job, if one is due and nothing is in the way; gives how long to rest then, at most: `None` where the next may be done at once.
     pub(crate) fn step(&self) -> Option<Duration> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let hurries = self.hurries();
+        let hurries = self.state_mut().hurries;
         let stepped = self.try_step(&mut known, hurries).unwrap_or_else(|error| {
             tracing::warn!("conversations are not read: {error}");
             self.waits_for(error.to_string(), CHECK_INTERVAL)
         });
-        if stepped.is_some() && !self.was_hurried.load(Ordering::SeqCst) {
-            self.hurries.store(false, Ordering::SeqCst);
-        }
-        self.state_mut().withheld = known.withheld;
+        let mut state = self.state_mut();
+        state.hurries &= stepped.is_none() || state.was_hurried;
         stepped
     }
 
@@ -216,7 +193,7 @@ impl Extraction {
         let Some(reader) = self.workspace.shared().snapshot().filter(|_| progress.caught_up) else {
             return Ok(Some(INDEX_DELAY));
         };
-        let was_hurried = self.was_hurried.swap(false, Ordering::SeqCst);
+        let was_hurried = std::mem::take(&mut self.state_mut().was_hurried);
         let model = match self.model() {
             None => return Ok(Some(CHECK_INTERVAL)),
             Some(Err(reason)) => {
@@ -230,7 +207,7 @@ impl Extraction {
         }
         let now = self.now();
         let debounce = if hurries { 0 } else { self.workspace.config().memory.summary_debounce_seconds as i64 * 1_000 };
-        if self.looks_again.swap(false, Ordering::SeqCst) || was_hurried {
+        if std::mem::take(&mut self.state_mut().looks_again) || was_hurried {
             known.seen = None;
         }
         self.look(known, &reader, model.takes_private(), (now, debounce))?;
@@ -279,17 +256,17 @@ impl Extraction {
             is_read && file.is_whole() && !file.path.is_document()
         };
         known.paths.clear();
-        known.withheld = 0;
-        let mut changed = Vec::new();
+        let (mut changed, mut withheld) = (Vec::new(), 0);
         for file in reader.files().iter().filter(is_one) {
             let (key, content) = (key_of(&file.path), cut(&file.hash.into()));
             known.paths.insert(key, file.path.clone());
             if open.as_ref().is_some_and(|open| !open.has(file)) {
-                known.withheld += usize::from(!is_digest(&file.path));
+                withheld += usize::from(!is_digest(&file.path));
             } else if done.get(&key) != Some(&content) {
                 changed.push((key, content, file.stamp.mtime_ns / 1_000_000));
             }
         }
+        self.state_mut().withheld = withheld;
         self.queue_only(EXTRACTION, &changed, when)?;
         let keys: HashSet<Digest> = known.paths.keys().copied().collect();
         for kind in [EXTRACTION, TURNS] {
@@ -521,8 +498,6 @@ pub(super) struct KnownSessions {
     seen: Option<Arc<dyn Reader>>,
     /// Where each is.
     paths: HashMap<Digest, VaultPath>,
-    /// Those that are private, and not sent to another machine.
-    withheld: usize,
 }
 
 /// The name of a conversation in the tables.

@@ -7,7 +7,6 @@
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -96,8 +95,8 @@ impl Extraction {
         if agents.is_empty() {
             return Ok(false);
         }
-        let looked = now.abs_diff(self.looked_at_traces.load(Ordering::SeqCst));
-        if !hurries && looked < CHECK_INTERVAL.as_millis() as u64 {
+        let is_looked_at = |at| now.abs_diff(at) < CHECK_INTERVAL.as_millis() as u64;
+        if !hurries && self.state_mut().looked_at_traces.is_some_and(is_looked_at) {
             return Ok(true);
         }
         let done = self.jobs.done(LIBRARIAN)?;
@@ -109,7 +108,7 @@ impl Extraction {
         if hurries {
             self.jobs.hurry(LIBRARIAN, now)?;
         }
-        self.looked_at_traces.store(now, Ordering::SeqCst);
+        self.state_mut().looked_at_traces = Some(now);
         Ok(true)
     }
 
@@ -190,7 +189,7 @@ impl Extraction {
         let absent = || RequestError::not_found(format!("there is no agent `{slug}`"));
         let policy = policy.ok_or_else(absent)?;
         let is_on = policy.librarian;
-        let lane = self.state();
+        let lane = self.state_mut().clone();
         let keys: HashSet<Digest> = self.trace_sources(slug).into_iter().map(|source| source.key).collect();
         let mut done = self.jobs.done_at(LIBRARIAN)?;
         done.retain(|(key, ..)| keys.contains(key));
@@ -199,9 +198,8 @@ impl Extraction {
         let (dead, waiting): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.is_dead);
         let (queued, dead, reason) =
             (waiting.len(), dead.len(), dead.iter().chain(&waiting).find_map(|job| job.reason.clone()));
-        let model = self.model();
         let memory = &self.workspace.config().memory;
-        let (state, reason) = match &model {
+        let (state, reason) = match &lane.model {
             _ if !is_on => ("off", None),
             _ if !policy.finds_any() => ("off", Some("both tasks that find entries are switched off".to_owned())),
             _ if !memory.enabled => ("off", Some("`enabled` of `[memory]` in memory.toml is false".to_owned())),

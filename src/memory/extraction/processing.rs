@@ -41,10 +41,10 @@ impl Extraction {
 
     fn state_of(&self, jobs: &[Job]) -> Result<ProcessingState, crate::base::state::StateError> {
         let totals = self.calls.totals(self.now())?;
-        let lane = self.state();
+        let lane = self.state_mut().clone();
         let dead = jobs.iter().filter(|job| job.is_dead).count();
         let queued = jobs.len() - dead;
-        let (model, refused) = match self.model() {
+        let (model, refused) = match lane.model {
             None => (None, None),
             Some(Ok(model)) => (Some(model.name().to_owned()), None),
             Some(Err(reason)) => (Some(self.workspace.config().memory.model.clone()), Some(reason)),
@@ -53,7 +53,7 @@ impl Extraction {
         let (state, reason) = match (&model, stopped, lane.waits) {
             (None, ..) => ("off", None),
             (_, Some(reason), _) => ("stopped", Some(reason)),
-            _ if lane.working.is_some() || self.hurries() => ("working", None),
+            _ if lane.working.is_some() || lane.hurries => ("working", None),
             (.., waits) if queued > 0 => ("waiting", waits),
             _ => ("idle", None),
         };
