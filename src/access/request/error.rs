@@ -96,10 +96,6 @@ impl RequestError {
         Self::forbidden(message).hint("the owner set this in `agent.md` or `memory.toml`")
     }
 
-    fn too_much(message: String, hint: &str) -> Self {
-        Self { kind: ErrorKind::TooMuch, message, hint: Some(hint.into()) }
-    }
-
     /// What was asked for is not there.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self { kind: ErrorKind::NotFound, message: message.into(), hint: None }
@@ -155,7 +151,7 @@ impl From<WriteError> for RequestError {
             WriteError::Gone(_) | WriteError::NoCheckpoint(_) => Self::not_found(message),
             WriteError::TooMuch(_) => {
                 let hint = "try again tomorrow, or ask the owner to raise `max_written_bytes_per_day` in `memory.toml`";
-                Self::too_much(message, hint)
+                Self { kind: ErrorKind::TooMuch, message, hint: Some(hint.into()) }
             }
             WriteError::Fs(_) => Self::unavailable(message, "nothing was written; make sure that the disk is writable"),
         }
