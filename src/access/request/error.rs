@@ -96,10 +96,6 @@ impl RequestError {
         Self::forbidden(message).hint("the owner set this in `agent.md` or `memory.toml`")
     }
 
-    fn too_much(message: String, hint: &str) -> Self {
-        Self { kind: ErrorKind::TooMuch, message, hint: Some(hint.into()) }
-    }
-
     /// What was asked for is not there.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self { kind: ErrorKind::NotFound, message: message.into(), hint: None }
@@ -155,7 +151,7 @@ impl From<WriteError> for RequestError {
             WriteError::Gone(_) | WriteError::NoCheckpoint(_) => Self::not_found(message),
             WriteError::TooMuch(_) => {
                 let hint = "try again tomorrow, or ask the owner to raise `max_written_bytes_per_day` in `memory.toml`";
-                Self::too_much(message, hint)
+                Self { kind: ErrorKind::TooMuch, message, hint: Some(hint.into()) }
             }
             WriteError::Fs(_) => Self::unavailable(message, "nothing was written; make sure that the disk is writable"),
         }
@@ -185,9 +181,7 @@ impl From<GeneratedError> for RequestError {
         match error {
             GeneratedError::Write(error) => error.into(),
             GeneratedError::State(error) => error.into(),
-            GeneratedError::Read { .. } | GeneratedError::Names(_) | GeneratedError::TooLarge { .. } => {
-                Self::conflict(error.to_string())
-            }
+            GeneratedError::Refused(message) => Self::conflict(message),
         }
     }
 }
@@ -211,9 +205,6 @@ impl From<TraceFilesError> for RequestError {
     fn from(error: TraceFilesError) -> Self {
         let message = error.to_string();
         match error {
-            TraceFilesError::TooMuch(_) => {
-                Self::too_much(message, "send it again later; `[traces]` in `memory.toml` has the limits")
-            }
             TraceFilesError::GivenUp => Self::unavailable(message, "ask for less"),
             TraceFilesError::Away | TraceFilesError::Disk(_) => {
                 Self::unavailable(message, "nothing was stored; send it again later")

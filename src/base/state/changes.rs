@@ -6,10 +6,9 @@ use std::sync::{Arc, OnceLock};
 use jiff::Timestamp;
 use rusqlite::{Connection, Row, params};
 
-use super::error::StateError;
 use super::key::{Digest, DigestKey};
 use super::later::LaterTable;
-use super::store::State;
+use super::store::{State, StateError};
 
 /// Maximum of lines; beyond it the oldest go.
 const MAX_LINES: i64 = 100_000;
@@ -86,14 +85,11 @@ impl ChangeTable {
     /// # Errors
     /// When they cannot be read.
     pub fn newest(&self, filter: &ChangeFilter) -> Result<Vec<ChangeLine>, StateError> {
-        self.log.read(|opened| {
-            let newest = "SELECT at, by_whom, what, path, first_line, last_line, before, after, checkpoint FROM changes
-                WHERE (?1 IS NULL OR path = ?1 OR (substr(?1, -1) = '/' AND substr(path, 1, length(?1)) = ?1))
-                AND (?2 IS NULL OR at >= ?2) ORDER BY id DESC LIMIT ?3";
-            let mut newest = opened.connection.prepare_cached(newest)?;
-            let since = filter.since.map(|since| since.as_millisecond());
-            newest.query_map(params![filter.path, since, filter.limit as i64], line)?.collect()
-        })
+        let newest = "SELECT at, by_whom, what, path, first_line, last_line, before, after, checkpoint FROM changes
+            WHERE (?1 IS NULL OR path = ?1 OR (substr(?1, -1) = '/' AND substr(path, 1, length(?1)) = ?1))
+            AND (?2 IS NULL OR at >= ?2) ORDER BY id DESC LIMIT ?3";
+        let since = filter.since.map(Timestamp::as_millisecond);
+        self.log.written().rows(newest, params![filter.path, since, filter.limit as i64], line)
     }
 
     /// Says `instead` where a note is named, which is gone for good, and not in which lines.
@@ -113,7 +109,7 @@ impl ChangeTable {
 
 fn line(row: &Row<'_>) -> rusqlite::Result<ChangeLine> {
     let at = Timestamp::from_millisecond(row.get(0)?).unwrap_or(Timestamp::UNIX_EPOCH);
-    let lines: (Option<u32>, Option<u32>) = (row.get(4)?, row.get(5)?);
+    let (first, last): (Option<u32>, Option<u32>) = (row.get(4)?, row.get(5)?);
     let digest = |at: usize| -> rusqlite::Result<Option<Digest>> {
         Ok(row.get::<_, Option<Vec<u8>>>(at)?.and_then(|bytes| bytes.try_into().ok()))
     };
@@ -122,7 +118,7 @@ fn line(row: &Row<'_>) -> rusqlite::Result<ChangeLine> {
         by: row.get(1)?,
         what: row.get(2)?,
         path: row.get(3)?,
-        lines: lines.0.zip(lines.1),
+        lines: first.zip(last),
         before: digest(6)?,
         after: digest(7)?,
         checkpoint: row.get(8)?,

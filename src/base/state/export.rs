@@ -11,15 +11,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::config::DbConfig;
-use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::damage::aside;
-use super::error::StateError;
 use super::key::{KEY, keys_of};
 use super::queue::event_checksum;
-use super::schema;
-use super::store::{Durability, Handle, State};
+use super::schema::{self, damaged};
+use super::store::{Durability, Handle, State, StateError, aside, copy_rows};
 use crate::base::fs::{Context, crash, remove_file};
 
 /// The file's name in the vault's state.
@@ -54,14 +51,13 @@ impl State {
     pub fn export(self: &Arc<Self>) -> Result<Vec<(&'static str, Vec<u8>)>, StateError> {
         let keys = self.key_bytes()?;
         let mut copy = Connection::open_in_memory().map_err(|error| StateError::of(&self.file, error))?;
-        schema::make(&copy).map_err(|strange| strange.of(&self.file))?;
+        schema::make(&copy, &self.file)?;
         let handle = Handle::new(self, Durability::Full);
         let copied = handle.if_there(|opened| {
             let from = opened.connection.transaction_with_behavior(TransactionBehavior::Deferred)?;
             let into = copy.transaction()?;
-            let copied = copy_rows(&from, &into)?;
-            // What is being done here is to be done there, and what no key is left for is known nowhere.
-            into.execute("UPDATE jobs SET state = 'queued' WHERE state <> 'dead'", [])?;
+            let copied = copy_all(&from, &into)?;
+            // What no key is left for is known nowhere.
             if keys.is_empty() {
                 into.execute_batch("DELETE FROM tombstones; DELETE FROM tombstone_digests")?;
             }
@@ -138,7 +134,7 @@ impl State {
                 }
                 Ok(brought) => brought,
             };
-            copy_rows(&brought, &transaction).map_err(sqlite)?;
+            copy_all(&brought, &transaction).map_err(sqlite)?;
             let taken = "INSERT OR REPLACE INTO taken_over(name, hash) VALUES (?1, ?2)";
             transaction.execute(taken, [EXPORTED, &hash]).map_err(sqlite)?;
             transaction.commit().map_err(sqlite)?;
@@ -187,7 +183,7 @@ fn open(folder: &Path, bytes: &[u8]) -> Result<Brought, StateError> {
         Ok(connection)
     };
     let connection = open().map_err(sqlite)?;
-    schema::is_exactly_ours(&connection).map_err(|strange| strange.of(&path))?;
+    schema::is_exactly_ours(&connection, &path)?;
     let check = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0)).map_err(sqlite)?;
     if check != "ok" {
         return Err(damaged(&path, &check));
@@ -204,7 +200,7 @@ fn open(folder: &Path, bytes: &[u8]) -> Result<Brought, StateError> {
 }
 
 /// Copies what an archive carries; gives how many rows. What is there already stays as it is.
-fn copy_rows(from: &Connection, into: &Connection) -> rusqlite::Result<usize> {
+fn copy_all(from: &Connection, into: &Connection) -> rusqlite::Result<usize> {
     let (mut copied, mut shift) = (copy_events(from, into)?, 0);
     for (table, columns, numbered) in CARRIED {
         if numbered == Some(table) {
@@ -213,7 +209,6 @@ fn copy_rows(from: &Connection, into: &Connection) -> rusqlite::Result<usize> {
             shift = into.query_row(last, [table], |row| row.get::<_, Option<i64>>(0))?.unwrap_or(0);
         }
         let (first, rest) = columns.split_once(", ").unwrap_or((columns, ""));
-        let count = columns.split(", ").count();
         let select = match numbered {
             Some(of) => format!(
                 "SELECT {first} + {shift}, {rest} FROM {table}
@@ -221,14 +216,7 @@ fn copy_rows(from: &Connection, into: &Connection) -> rusqlite::Result<usize> {
             ),
             None => format!("SELECT {columns} FROM {table}"),
         };
-        let places = vec!["?"; count].join(", ");
-        let mut insert = into.prepare(&format!("INSERT OR IGNORE INTO {table}({columns}) VALUES ({places})"))?;
-        let mut select = from.prepare(&select)?;
-        let mut rows = select.query([])?;
-        while let Some(row) = rows.next()? {
-            let values = (0..count).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<Value>>>()?;
-            copied += insert.execute(params_from_iter(values))?;
-        }
+        copied += copy_rows((from, &select), into, (table, columns), false)?;
     }
     Ok(copied)
 }
@@ -263,15 +251,11 @@ fn copy_events(from: &Connection, into: &Connection) -> rusqlite::Result<usize> 
     Ok(copied)
 }
 
-fn damaged(path: &Path, reason: &str) -> StateError {
-    StateError::Damaged { path: path.to_owned(), reason: reason.into() }
-}
-
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
 
-    use super::super::jobs::{JobState, JobTable};
+    use super::super::jobs::JobTable;
     use super::super::key::DigestKey;
     use super::super::model_calls::{CallAllowance, CallEnd, CallQuota, ModelCallTable};
     use super::super::queue::{Batch, EventQueue, EventReader, NewEvent};
@@ -308,12 +292,12 @@ mod tests {
     }
 
     fn send(state: &Arc<State>, events: Vec<NewEvent>) -> usize {
-        EventQueue::new(state).commit(&Batch { requests: vec![events], ..Batch::default() }).unwrap()[0].accepted
+        EventQueue::new(state).commit(&Batch { requests: vec![events], ..Batch::default() }).unwrap()[0]
     }
 
     fn waiting(state: &Arc<State>) -> Vec<(u64, String)> {
         let events = EventReader::new(state).read(0, u64::MAX, 99, usize::MAX).unwrap();
-        events.into_iter().map(|event| (event.number, event.body.unwrap())).collect()
+        events.into_iter().map(|(number, body)| (number, body.unwrap())).collect()
     }
 
     fn import(state: &Arc<State>) -> ImportTable {
@@ -322,7 +306,7 @@ mod tests {
         let imported = NewEvent { import: Some(id), ..event(u64::MAX, "imported") };
         assert_eq!(send(state, vec![imported]), 1);
         let file = |path: &str| ImportedFile { path: path.into(), checkpoint: None, after: "digest".into() };
-        imports.note_files(id, &[file("notes/a.md"), file("notes/b.md")]).unwrap();
+        ["notes/a.md", "notes/b.md"].iter().for_each(|path| imports.note_file(id, &file(path)).unwrap());
         let [path, origin, source, after] = ["notes/a.md", "a.md", "digest", "digest"].map(String::from);
         imports.keep_note(id, &NoteOrigin { key: 8, origin, path, source, after }).unwrap();
         imports.end(id).unwrap();
@@ -368,7 +352,7 @@ mod tests {
             let (jobs_there, calls_there) = (JobTable::new(&taken), ModelCallTable::new(&taken));
             // What was being done elsewhere is done here.
             assert_eq!(jobs_there.all(KIND).unwrap().len(), 2);
-            assert!(jobs_there.all(KIND).unwrap().iter().all(|job| job.state != JobState::Running));
+            assert!(jobs_there.all(KIND).unwrap().iter().any(|job| !job.is_dead));
             assert_eq!(jobs_there.done(KIND).unwrap(), jobs.done(KIND).unwrap());
             assert_eq!(calls_there.newest(9).unwrap(), calls.newest(9).unwrap());
             assert_eq!(calls_there.totals(200).unwrap(), calls.totals(200).unwrap());

@@ -1,16 +1,15 @@
 //! Work that waits: what is to be done, since when, how often it was tried, and what was done before.
 //!
 //! What a job is about is a digest, and so is the content that it was made for: the table holds no text and no name. Whoever has the
-//! vault's lock works; what somebody who was killed had taken is given back when the next one starts.
+//! vault's lock works, on one job at a time; of one that was killed at it the attempt has been counted.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rusqlite::{OptionalExtension, Row, ToSql, params};
 
-use super::error::StateError;
 use super::key::Digest;
-use super::store::{Durability, Handle, State};
+use super::store::{Durability, Handle, State, StateError};
 
 /// Maximum number of times that a job is taken up; then it is put aside.
 pub(crate) const MOST_ATTEMPTS: u32 = 4;
@@ -19,17 +18,6 @@ const MOST_REVIVALS: u32 = 3;
 /// Maximum time that a job is put off, in milliseconds. What is due later was put off by another clock.
 pub(crate) const MOST_DELAY_MS: i64 = 86_400_000;
 
-/// How a job is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JobState {
-    /// It waits.
-    Queued,
-    /// It is being done.
-    Running,
-    /// It was put aside, until somebody wants it tried again.
-    Dead,
-}
-
 /// Something to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
@@ -37,8 +25,8 @@ pub struct Job {
     pub key: Digest,
     /// The content that it was made for.
     pub content: Digest,
-    /// How it is.
-    pub state: JobState,
+    /// Whether it was put aside, until somebody wants it tried again.
+    pub is_dead: bool,
     /// From when on it may be done, in milliseconds since 1970.
     pub due: i64,
     /// How often it was taken up.
@@ -53,7 +41,7 @@ pub struct JobTable {
     handle: Handle,
 }
 
-const COLUMNS: &str = "key, content, state, due, attempts, reason";
+const COLUMNS: &str = "key, content, state = 'dead', due, attempts, reason";
 
 impl JobTable {
     /// Those of a vault's state.
@@ -61,7 +49,7 @@ impl JobTable {
         Self { handle: Handle::new(state, Durability::Full) }
     }
 
-    /// Queues a job unless it is there for the same content, or being done. Says whether it was.
+    /// Queues a job unless it is there for the same content. Says whether it was not.
     ///
     /// # Errors
     /// When the state cannot be written; so all that follow.
@@ -70,7 +58,7 @@ impl JobTable {
             let queue = "INSERT INTO jobs(kind, key, content, state, due, attempts, revived, passing, reason, created)
                 VALUES (?1, ?2, ?3, 'queued', ?4, 0, 0, 0, NULL, ?5)
                 ON CONFLICT(kind, key) DO UPDATE SET content = ?3, state = 'queued', due = ?4, attempts = 0, revived = 0, reason = NULL
-                WHERE content <> ?3 AND state <> 'running'";
+                WHERE content <> ?3";
             let due = due.min(now.saturating_add(MOST_DELAY_MS));
             Ok(opened.connection.execute(queue, params![kind, &key[..], &content[..], due, now])? > 0)
         })
@@ -83,7 +71,7 @@ impl JobTable {
             let late = now.saturating_add(MOST_DELAY_MS);
             transaction.execute("UPDATE jobs SET due = ?2 WHERE kind = ?1 AND due > ?3", params![kind, now, late])?;
             let next = format!(
-                "SELECT {COLUMNS} FROM jobs WHERE kind = ?1 AND state = 'queued' AND due <= ?2 ORDER BY due DESC, key LIMIT 1"
+                "SELECT {COLUMNS} FROM jobs WHERE kind = ?1 AND state <> 'dead' AND due <= ?2 ORDER BY due DESC, key LIMIT 1"
             );
             let job = loop {
                 let Some(mut job) = transaction.query_row(&next, params![kind, now], job).optional()? else { break None };
@@ -94,10 +82,8 @@ impl JobTable {
                     transaction.execute(bury, key)?;
                     continue;
                 }
-                let take = "UPDATE jobs SET state = 'running', attempts = attempts + 1 WHERE kind = ?1 AND key = ?2";
-                transaction.execute(take, key)?;
+                transaction.execute("UPDATE jobs SET attempts = attempts + 1 WHERE kind = ?1 AND key = ?2", key)?;
                 job.attempts += 1;
-                job.state = JobState::Running;
                 break Some(job);
             };
             transaction.commit()?;
@@ -135,11 +121,6 @@ impl JobTable {
         self.change(bury, kind, key, &[&passing, &reason])
     }
 
-    /// Gives back what somebody had taken who is not there any more.
-    pub fn give_back(&self, kind: &str) -> Result<(), StateError> {
-        self.change_all("UPDATE jobs SET state = 'queued' WHERE kind = ?1 AND state = 'running'", &[&kind]).map(drop)
-    }
-
     /// Has what was put aside tried again: all of it, or one. Gives how many there were.
     pub fn retry(&self, kind: &str, key: Option<Digest>, now: i64) -> Result<usize, StateError> {
         let retry = "UPDATE jobs SET state = 'queued', due = ?3, attempts = 0, revived = 0
@@ -156,18 +137,13 @@ impl JobTable {
 
     /// Has what waits done at once.
     pub fn hurry(&self, kind: &str, now: i64) -> Result<(), StateError> {
-        let hurry = "UPDATE jobs SET due = min(due, ?2) WHERE kind = ?1 AND state = 'queued'";
+        let hurry = "UPDATE jobs SET due = min(due, ?2) WHERE kind = ?1 AND state <> 'dead'";
         self.change_all(hurry, &[&kind, &now]).map(drop)
     }
 
     /// All jobs of a kind.
     pub fn all(&self, kind: &str) -> Result<Vec<Job>, StateError> {
-        let all = self.handle.if_there(|opened| {
-            let all = format!("SELECT {COLUMNS} FROM jobs WHERE kind = ?1 ORDER BY due, key");
-            let mut all = opened.connection.prepare_cached(&all)?;
-            all.query_map([kind], job)?.collect()
-        });
-        Ok(all?.unwrap_or_default())
+        self.handle.rows(&format!("SELECT {COLUMNS} FROM jobs WHERE kind = ?1 ORDER BY due, key"), &[&kind], job)
     }
 
     /// With which content each was done last.
@@ -177,12 +153,8 @@ impl JobTable {
 
     /// The same, with when that was, in milliseconds since 1970.
     pub fn done_at(&self, kind: &str) -> Result<Vec<(Digest, Digest, i64)>, StateError> {
-        let done = self.handle.if_there(|opened| {
-            let mut done =
-                opened.connection.prepare_cached("SELECT key, content, at FROM jobs_done WHERE kind = ?1")?;
-            done.query_map([kind], |row| Ok((digest(row, 0)?, digest(row, 1)?, row.get(2)?)))?.collect()
-        });
-        Ok(done?.unwrap_or_default())
+        let done = "SELECT key, content, at FROM jobs_done WHERE kind = ?1";
+        self.handle.rows(done, &[&kind], |row| Ok((digest(row, 0)?, digest(row, 1)?, row.get(2)?)))
     }
 
     /// Forgets all that is about something else than these.
@@ -205,10 +177,7 @@ impl JobTable {
     }
 
     fn change(&self, change: &str, kind: &str, key: Digest, more: &[&dyn ToSql]) -> Result<(), StateError> {
-        let key = &key[..];
-        let first: [&dyn ToSql; 2] = [&kind, &key];
-        let all: Vec<&dyn ToSql> = first.into_iter().chain(more.iter().copied()).collect();
-        self.handle.with(|opened| opened.connection.execute(change, &all[..]).map(drop))
+        self.handle.execute(change, &[&[&kind as &dyn ToSql, &key], more].concat())
     }
 
     /// Changes rows of the jobs that are there; gives how many there were.
@@ -218,15 +187,10 @@ impl JobTable {
 }
 
 fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
-    let state: String = row.get(2)?;
     Ok(Job {
         key: digest(row, 0)?,
         content: digest(row, 1)?,
-        state: match state.as_str() {
-            "running" => JobState::Running,
-            "dead" => JobState::Dead,
-            _ => JobState::Queued,
-        },
+        is_dead: row.get(2)?,
         due: row.get(3)?,
         attempts: row.get(4)?,
         reason: row.get(5)?,
@@ -258,9 +222,7 @@ mod tests {
         assert!(!table.queue(KIND, [1; 16], [7; 16], 100, 0).unwrap(), "it is there");
         assert!(table.claim(KIND, 99).unwrap().is_none() && table.claim("other", 100).unwrap().is_none());
         let job = table.claim(KIND, 100).unwrap().unwrap();
-        assert_eq!((job.key, job.attempts, job.state), ([1; 16], 1, JobState::Running));
-        assert!(table.claim(KIND, 100).unwrap().is_none(), "another process does not take it, too");
-        assert!(!table.queue(KIND, [1; 16], [8; 16], 100, 0).unwrap(), "it is being done");
+        assert_eq!((job.key, job.attempts, job.is_dead), ([1; 16], 1, false));
         table.finish(KIND, [1; 16], [7; 16], 101).unwrap();
         assert!(table.all(KIND).unwrap().is_empty());
         assert_eq!(table.done(KIND).unwrap()[&[1; 16]], [7; 16]);
@@ -269,16 +231,15 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_by_somebody_who_is_gone_is_given_back_so_often() {
+    fn what_was_taken_by_somebody_who_is_gone_is_taken_up_again_so_often() {
         let (_folder, table) = table();
         table.queue(KIND, [1; 16], [7; 16], 0, 0).unwrap();
         for _ in 0..MOST_ATTEMPTS {
             assert!(table.claim(KIND, 0).unwrap().is_some());
-            table.give_back(KIND).unwrap();
         }
         assert!(table.claim(KIND, 0).unwrap().is_none());
         let dead = table.all(KIND).unwrap().remove(0);
-        assert_eq!(dead.state, JobState::Dead);
+        assert!(dead.is_dead);
         assert!(dead.reason.unwrap().contains("ended"));
         assert_eq!(table.revive(KIND, 0).unwrap(), 0, "by itself it is not tried again");
         assert_eq!(table.retry(KIND, Some([2; 16]), 0).unwrap(), 0);

@@ -5,8 +5,8 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use super::error::StateError;
-use super::store::State;
+use super::schema::damaged;
+use super::store::{State, StateError};
 use crate::base::fs::{Context, create_private_dir, move_new, sync_folder, write_atomically, write_beside};
 
 /// What the file is called. Its first 32 bytes are the key that counts; behind them are those of other vaults whose tombstones came along.
@@ -28,25 +28,40 @@ impl std::fmt::Debug for DigestKey {
     }
 }
 
-/// 128 bits of a keyed BLAKE3.
+/// 128 bits of a BLAKE3.
 pub type Digest = [u8; 16];
+
+/// The digest of some bytes, which anybody can make.
+pub fn digest_of(bytes: &[u8]) -> Digest {
+    cut(&blake3::hash(bytes))
+}
+
+/// The beginning of a hash.
+pub fn cut(hash: &blake3::Hash) -> Digest {
+    hash.as_bytes().first_chunk().copied().unwrap_or_default()
+}
+
+/// 64 bits of a BLAKE3 of some parts. Every part says its own length.
+pub fn hash_of(parts: &[&[u8]]) -> u64 {
+    hashed(blake3::Hasher::new(), parts).as_bytes().first_chunk().copied().map_or(0, u64::from_le_bytes)
+}
+
+fn hashed(mut hasher: blake3::Hasher, parts: &[&[u8]]) -> blake3::Hash {
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+    }
+    hasher.finalize()
+}
 
 impl DigestKey {
     pub(super) fn new(key: [u8; 32]) -> Self {
         let name = blake3::derive_key("memory-vault 2026 name of a key of digests", &key);
-        let [a, b, c, d, e, f, g, h, ..] = name;
-        Self { key, name: i64::from_le_bytes([a, b, c, d, e, f, g, h]) }
+        Self { key, name: name.first_chunk().copied().map_or(0, i64::from_le_bytes) }
     }
 
     /// The digest of something. What it is of (`kind`) counts, so that one is never taken for another's.
     pub fn digest(&self, kind: &str, parts: &[&[u8]]) -> Digest {
-        let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        for part in std::iter::once(kind.as_bytes()).chain(parts.iter().copied()) {
-            hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
-        }
-        let mut digest = Digest::default();
-        hasher.finalize_xof().fill(&mut digest);
-        digest
+        cut(&hashed(blake3::Hasher::new_keyed(&self.key), &[&[kind.as_bytes()], parts].concat()))
     }
 
     /// Tells it from other keys.
@@ -82,10 +97,7 @@ impl State {
             }
         }
         if keys.len() > MAX_KEYS {
-            return Err(StateError::Damaged {
-                path: self.key_file(),
-                reason: format!("it would have more than {MAX_KEYS} keys"),
-            });
+            return Err(damaged(&self.key_file(), &format!("it would have more than {MAX_KEYS} keys")));
         }
         if keys.len() > before {
             create_private_dir(self.folder())?;

@@ -1,16 +1,14 @@
 //! What is written in a moment: no answer waits for it. A thread writes what has come, in one transaction that no sync of the disk
 //! belongs to.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::error::StateError;
-use super::store::{Durability, Handle, OpenedState, State};
+use super::store::{Durability, Handle, OpenedState, State, StateError};
 
 /// Default time for which what comes after an entry is gathered, to be written with it.
 const GATHER: Duration = Duration::from_millis(100);
@@ -22,13 +20,16 @@ const MAX_WAITING: usize = 10_000;
 /// Entries on their way into their tables.
 #[derive(Debug)]
 pub(super) struct LaterTable<T: Send + 'static> {
-    writer: Arc<LaterWriter<T>>,
+    handle: Arc<Handle>,
+    /// What cannot be written when they cannot, for the log.
+    what: &'static str,
+    write: Write<T>,
     /// The thread, from the first entry on: whoever only reads needs none.
     thread: Mutex<Option<LaterThread<T>>>,
 }
 
 /// What a thread is told by, and the thread.
-type LaterThread<T> = (Sender<Message<T>>, JoinHandle<()>);
+type LaterThread<T> = (SyncSender<Message<T>>, JoinHandle<()>);
 
 /// How entries are written.
 type Write<T> = fn(&Connection, &[T]) -> rusqlite::Result<()>;
@@ -41,38 +42,26 @@ enum Message<T> {
     Flush(Sender<()>),
 }
 
-#[derive(Debug)]
-struct LaterWriter<T> {
-    handle: Handle,
-    /// What cannot be written when they cannot, for the log.
-    what: &'static str,
-    write: Write<T>,
-    /// So many entries wait to be written.
-    waiting: AtomicUsize,
-}
-
 impl<T: Send + 'static> LaterTable<T> {
     /// Of a vault's state.
     pub(super) fn new(state: &Arc<State>, what: &'static str, write: Write<T>) -> Self {
-        let handle = Handle::new(state, Durability::Later);
-        let writer = LaterWriter { handle, what, write, waiting: AtomicUsize::new(0) };
-        Self { writer: Arc::new(writer), thread: Mutex::default() }
+        Self { handle: Arc::new(Handle::new(state, Durability::Later)), what, write, thread: Mutex::default() }
     }
 
     /// Adds an entry, which is written in a moment.
     pub(super) fn add(&self, entry: T) {
-        let LaterWriter { what, waiting, .. } = &*self.writer;
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let Self { handle, what, write, thread } = self;
+        let mut thread = thread.lock().unwrap_or_else(PoisonError::into_inner);
         if thread.is_none() {
-            let (writer, (sender, receiver)) = (Arc::clone(&self.writer), channel());
-            let started = std::thread::Builder::new().name((*what).into()).spawn(move || writer.run(&receiver));
+            let ((sender, receiver), (handle, what, write)) =
+                (sync_channel(MAX_WAITING), (Arc::clone(handle), *what, *write));
+            let started = std::thread::Builder::new().name(what.into());
+            let started = started.spawn(move || run(&handle, what, write, &receiver));
             let started = started.inspect_err(|error| tracing::warn!("no thread for {what}: {error}"));
             *thread = started.ok().map(|thread| (sender, thread));
         }
-        let is_full = waiting.fetch_add(1, Ordering::SeqCst) >= MAX_WAITING;
-        let sender = thread.as_ref().filter(|_| !is_full).map(|(sender, _)| sender);
-        if sender.is_none_or(|sender| sender.send(Message::Entry(entry)).is_err()) {
-            waiting.fetch_sub(1, Ordering::SeqCst);
+        let sent = thread.as_ref().map(|(sender, _)| sender.try_send(Message::Entry(entry)));
+        if !matches!(sent, Some(Ok(()))) {
             tracing::warn!("{what} is lost: too much waits for the disk");
         }
     }
@@ -80,18 +69,18 @@ impl<T: Send + 'static> LaterTable<T> {
     /// Waits until all that was added is written, or cannot be.
     pub(super) fn flush(&self) {
         let (written, waits) = channel();
-        if let Some((sender, _)) = &*self.thread.lock().unwrap_or_else(PoisonError::into_inner) {
-            let _ = sender.send(Message::Flush(written));
-        } else {
-            return;
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = thread.as_ref().map(|(sender, _)| sender.try_send(Message::Flush(written)));
+        drop(thread);
+        if matches!(sent, Some(Ok(()))) {
+            let _ = waits.recv_timeout(PATIENCE);
         }
-        let _ = waits.recv_timeout(PATIENCE);
     }
 
     /// The file, once all that was added is in it.
     pub(super) fn written(&self) -> &Handle {
         self.flush();
-        &self.writer.handle
+        &self.handle
     }
 
     /// Reads what was added until now; nothing where there is none.
@@ -104,7 +93,7 @@ impl<T: Send + 'static> LaterTable<T> {
 
     /// The file as it is.
     pub(super) fn handle(&self) -> &Handle {
-        &self.writer.handle
+        &self.handle
     }
 }
 
@@ -116,37 +105,34 @@ impl<T: Send + 'static> Drop for LaterTable<T> {
     }
 }
 
-impl<T> LaterWriter<T> {
-    fn run(&self, messages: &Receiver<Message<T>>) {
-        while let Ok(first) = messages.recv() {
-            let (mut entries, mut flush, mut next) = (Vec::new(), None, Some(first));
-            let until = Instant::now() + GATHER;
-            while let Some(message) = next {
-                let left = until.saturating_duration_since(Instant::now());
-                next = match message {
-                    Message::Flush(written) => {
-                        flush = Some(written);
-                        None
-                    }
-                    Message::Entry(entry) => {
-                        entries.push(entry);
-                        (!left.is_zero()).then(|| messages.recv_timeout(left).ok()).flatten()
-                    }
-                };
-            }
-            if !entries.is_empty() {
-                let written = self.handle.with(|opened| {
-                    let transaction = opened.connection.transaction()?;
-                    (self.write)(&transaction, &entries)?;
-                    transaction.commit()
-                });
-                if let Err(error) = written {
-                    tracing::warn!("{} cannot be written ({} entries): {error}", self.what, entries.len());
+fn run<T>(handle: &Handle, what: &str, write: Write<T>, messages: &Receiver<Message<T>>) {
+    while let Ok(first) = messages.recv() {
+        let (mut entries, mut flush, mut next) = (Vec::new(), None, Some(first));
+        let until = Instant::now() + GATHER;
+        while let Some(message) = next {
+            let left = until.saturating_duration_since(Instant::now());
+            next = match message {
+                Message::Flush(written) => {
+                    flush = Some(written);
+                    None
                 }
-                self.waiting.fetch_sub(entries.len(), Ordering::SeqCst);
-            }
-            // Nobody may wait for it any more.
-            let _ = flush.map(|flush| flush.send(()));
+                Message::Entry(entry) => {
+                    entries.push(entry);
+                    (!left.is_zero()).then(|| messages.recv_timeout(left).ok()).flatten()
+                }
+            };
         }
+        if !entries.is_empty() {
+            let written = handle.with(|opened| {
+                let transaction = opened.connection.transaction()?;
+                write(&transaction, &entries)?;
+                transaction.commit()
+            });
+            if let Err(error) = written {
+                tracing::warn!("{what} cannot be written ({} entries): {error}", entries.len());
+            }
+        }
+        // Nobody may wait for it any more.
+        let _ = flush.map(|flush| flush.send(()));
     }
 }

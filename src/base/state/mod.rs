@@ -5,8 +5,6 @@
 //! commands beside it. What is deleted of it is overwritten, and what it says is safe on disk when a call returns.
 
 mod changes;
-mod damage;
-mod error;
 mod export;
 mod jobs;
 mod key;
@@ -23,16 +21,15 @@ mod tombstones;
 mod usage;
 
 pub use changes::{ChangeFilter, ChangeLine, ChangeTable};
-pub use error::StateError;
-pub use jobs::{Job, JobState, JobTable};
+pub use jobs::{Job, JobTable};
 pub(crate) use jobs::{MOST_ATTEMPTS, MOST_DELAY_MS};
-pub use key::{Digest, DigestKey};
+pub use key::{Digest, DigestKey, cut, digest_of, hash_of};
 pub use model_calls::{CallAllowance, CallEnd, CallQuota, ModelCall, ModelCallTable, ModelCallTotals};
-pub use queue::{Appended, Batch, EventQueue, EventReader, Extent, NewEvent, WaitingEvent};
+pub use queue::{Batch, EventQueue, EventReader, Extent, NewEvent, WaitingEvent};
 pub use read_log::LogTable;
 pub use seen::SeenTable;
 pub use sources::{ImportRow, ImportTable, ImportedFile, NoteOrigin, SessionNote, SessionSource, SessionTable};
-pub use store::State;
+pub use store::{State, StateError};
 pub use tokens::{AgentRow, AgentTable, TokenRow, TokenTable};
 pub use tombstones::{
     ForgottenKind, KnownTombstones, LeftOut, LeftOutTable, OpenPurge, OpenPurgeTable, Tombstone, TombstoneTable,

@@ -4,10 +4,12 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
-use super::error::StateError;
-use super::store::{Durability, Handle, State};
+use super::store::{Durability, Handle, State, StateError};
 
 /// Period of the limits, in milliseconds.
 const DAY_MS: i64 = 86_400_000;
@@ -36,28 +38,29 @@ pub enum CallQuota {
     Full(i64),
 }
 
-/// A call that was made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ProcessingCall)]
 pub struct ModelCall {
-    /// When, in milliseconds since 1970.
-    pub at: i64,
-    /// For what.
+    /// When.
+    pub at: String,
+    /// Its purpose: `extraction`.
     pub kind: String,
     /// The model.
     pub model: String,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: String,
-    /// Tokens that it read, as the provider has counted.
+    /// Tokens read, as counted by the provider.
     pub prompt_tokens: u64,
-    /// Tokens that it wrote, likewise.
+    /// Tokens written.
     pub answer_tokens: u64,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub ms: u64,
-    /// Bytes of text that were sent.
+    /// Bytes of text sent.
     pub bytes: u64,
-    /// What of its answer was taken.
+    /// Entries and summary lines from its answer.
     pub kept: u64,
-    /// What of its answer was dropped.
+    /// Those that were dropped, because the conversation does not say them.
     pub dropped: u64,
 }
 
@@ -156,27 +159,24 @@ impl ModelCallTable {
 
     /// The newest calls, newest first.
     pub fn newest(&self, limit: usize) -> Result<Vec<ModelCall>, StateError> {
-        let newest = self.handle.if_there(|opened| {
-            let newest = "SELECT at, kind, model, outcome, prompt_tokens, answer_tokens, ms, bytes, kept, dropped FROM model_calls
-                ORDER BY id DESC LIMIT ?1";
-            let mut newest = opened.connection.prepare_cached(newest)?;
-            let calls = newest.query_map([limit as i64], |row| {
-                Ok(ModelCall {
-                    at: row.get(0)?,
-                    kind: row.get(1)?,
-                    model: row.get(2)?,
-                    outcome: row.get(3)?,
-                    prompt_tokens: row.get::<_, i64>(4)? as u64,
-                    answer_tokens: row.get::<_, i64>(5)? as u64,
-                    ms: row.get::<_, i64>(6)? as u64,
-                    bytes: row.get::<_, i64>(7)? as u64,
-                    kept: row.get::<_, i64>(8)? as u64,
-                    dropped: row.get::<_, i64>(9)? as u64,
-                })
-            })?;
-            calls.collect()
-        });
-        Ok(newest?.unwrap_or_default())
+        let newest =
+            "SELECT at, kind, model, outcome, prompt_tokens, answer_tokens, ms, bytes, kept, dropped FROM model_calls
+            ORDER BY id DESC LIMIT ?1";
+        self.handle.rows(newest, params![limit as i64], |row| {
+            let count = |at: usize| row.get::<_, i64>(at).map(i64::cast_unsigned);
+            Ok(ModelCall {
+                at: Timestamp::from_millisecond(row.get(0)?).unwrap_or_default().to_string(),
+                kind: row.get(1)?,
+                model: row.get(2)?,
+                outcome: row.get(3)?,
+                prompt_tokens: count(4)?,
+                answer_tokens: count(5)?,
+                ms: count(6)?,
+                bytes: count(7)?,
+                kept: count(8)?,
+                dropped: count(9)?,
+            })
+        })
     }
 
     /// What all calls since the vault was made came to.

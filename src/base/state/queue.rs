@@ -4,7 +4,7 @@
 //! What is deleted is overwritten, and more than that: SQLite moves rows between pages, and where a row was there may be a copy
 //! of it after it is deleted. An empty table has no such places, and [`EventQueue::clear`] makes the file anew without them.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -13,14 +13,13 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::error::StateError;
 use super::schema::checksum;
 use super::sources::{is_imported, keep_imported};
-use super::store::{BUSY_TIMEOUT, Durability, Handle, OpenedState, State};
+use super::store::{BUSY_TIMEOUT, Durability, Handle, OpenedState, State, StateError};
 use crate::base::fs::{Context, crash};
 
 /// Maximum number of keys that are remembered.
-const MAX_SEEN: usize = 100_000;
+const MAX_SEEN: i64 = 100_000;
 /// Maximum number of pages of the log that are not in the database. When there are more, they are brought there even
 /// while events come.
 const MAX_LOG_PAGES: i64 = 4096;
@@ -44,23 +43,9 @@ pub struct NewEvent {
     pub body: String,
 }
 
-/// An event that waits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WaitingEvent {
-    /// Its place in the order. No two have the same, nor has one that what is being written right now names.
-    pub number: u64,
-    /// The event; none when the row does not hold what was written into it.
-    pub body: Option<String>,
-}
-
-/// What was appended: how many events are new, and how many were there already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Appended {
-    /// New.
-    pub accepted: usize,
-    /// There already.
-    pub doubles: usize,
-}
+/// An event that waits: its place in the order, which no other has, nor one that what is being written right now names; and itself, if the row
+/// holds what was written into it.
+pub type WaitingEvent = (u64, Option<String>);
 
 /// How far a queue is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -75,6 +60,13 @@ pub struct Extent {
     pub opened: u64,
     /// Copies of what waits no more may be left among what does, and were to go: see [`clear`](EventQueue::clear).
     pub unswept: bool,
+}
+
+impl Extent {
+    /// How many wait, with those in between that do not any more.
+    pub fn pending(&self) -> u64 {
+        self.next.saturating_sub(self.first)
+    }
 }
 
 /// What belongs into one transaction.
@@ -136,7 +128,7 @@ impl EventReader {
             let (mut found, mut bytes) = (Vec::new(), 0);
             while let Some(row) = rows.next()? {
                 let event = read(row)?;
-                bytes += event.body.as_ref().map_or(0, String::len);
+                bytes += event.1.as_ref().map_or(0, String::len);
                 found.push(event);
                 if bytes >= max_bytes {
                     break;
@@ -145,7 +137,7 @@ impl EventReader {
             Ok(found)
         });
         let read = read?.unwrap_or_default();
-        let damaged = read.iter().filter(|event| event.body.is_none()).map(|event| event.number.to_string());
+        let damaged = read.iter().filter(|(_, body)| body.is_none()).map(|(number, _)| number.to_string());
         let damaged: Vec<String> = damaged.collect();
         if !damaged.is_empty() {
             let (state, damaged) = (self.handle.state(), damaged.join(", "));
@@ -181,7 +173,7 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<WaitingEvent> {
         let (kind, body): (String, String) = (row.get(2).ok()?, row.get(3).ok()?);
         (event_checksum(number, key, &kind, &body) == row.get::<_, i64>(4).ok()?).then_some(body)
     };
-    Ok(WaitingEvent { number: number.cast_unsigned(), body: sound() })
+    Ok((number.cast_unsigned(), sound()))
 }
 
 pub(super) fn event_checksum(number: i64, key: Option<i64>, kind: &str, body: &str) -> i64 {
@@ -193,38 +185,12 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// The keys of the last events that had an id.
-#[derive(Debug, Default)]
-struct Seen {
-    known: HashSet<u64>,
-    order: VecDeque<u64>,
-}
-
-impl Seen {
-    fn has(&self, key: u64) -> bool {
-        self.known.contains(&key)
-    }
-
-    /// Says whether it is new.
-    fn add(&mut self, key: u64) -> bool {
-        let is_new = self.known.insert(key);
-        if is_new {
-            self.order.push_back(key);
-        }
-        if self.order.len() > MAX_SEEN
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.known.remove(&oldest);
-        }
-        is_new
-    }
-}
-
 /// The queue, for whoever writes it, one at a time.
 #[derive(Debug)]
 pub struct EventQueue {
     handle: Handle,
-    seen: Seen,
+    /// The keys of the last events that had an id.
+    seen: HashSet<u64>,
     extent: Extent,
     /// Something was written since there was time to bring the log into the database.
     dirty: bool,
@@ -234,7 +200,7 @@ impl EventQueue {
     /// That of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
         let extent = Extent { first: 1, next: 1, opened: u64::MAX, ..Extent::default() };
-        Self { handle: Handle::new(state, Durability::Full), seen: Seen::default(), extent, dirty: true }
+        Self { handle: Handle::new(state, Durability::Full), seen: HashSet::new(), extent, dirty: true }
     }
 
     /// How far it is; read from the file when that was opened anew.
@@ -252,12 +218,12 @@ impl EventQueue {
         self.handle.is_open()
     }
 
-    /// Does all of a batch, or nothing of it, and returns when that is safe on disk. What only tells how far the files are is safe
+    /// Does all of a batch, or nothing of it, and returns when that is safe on disk: how many events of each request were new. What only tells how far the files are is safe
     /// after [`EventReader::sync`], so that who sends events does not wait for that.
     ///
     /// # Errors
     /// When the state cannot be written.
-    pub fn commit(&mut self, batch: &Batch) -> Result<Vec<Appended>, StateError> {
+    pub fn commit(&mut self, batch: &Batch) -> Result<Vec<usize>, StateError> {
         let Self { handle, seen, extent, dirty, .. } = self;
         handle.with(|opened| {
             load(opened, seen, extent)?;
@@ -313,9 +279,9 @@ impl EventQueue {
     pub fn clear(&mut self) -> Result<(), StateError> {
         self.handle.with(|opened| {
             make_anew(&opened.connection)?;
-            opened.connection.execute("DELETE FROM events_unswept", [])?;
-            empty_log(&opened.connection, BUSY_TIMEOUT)
+            opened.connection.execute("DELETE FROM events_unswept", [])
         })?;
+        self.empty_log()?;
         self.extent.unswept = false;
         Ok(())
     }
@@ -333,11 +299,11 @@ impl EventQueue {
     /// # Errors
     /// When the disk refuses.
     pub fn tidy(&mut self, idle: bool) -> Result<(), StateError> {
-        let dirty = &mut self.dirty;
+        let Self { handle, extent, dirty, .. } = self;
         if !*dirty {
             return Ok(());
         }
-        self.handle.with(|opened| {
+        handle.with(|opened| {
             let connection = &opened.connection;
             if !idle {
                 // The length of the file does not tell: it stays when the log begins anew.
@@ -346,7 +312,10 @@ impl EventQueue {
                     _ => connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())),
                 };
             }
-            forget_seen(connection)?;
+            if forget_seen(connection)? {
+                // What memory has is read anew.
+                extent.opened = u64::MAX;
+            }
             let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
             if pragma("freelist_count")? * pragma("page_size")? > MAX_FREE_BYTES {
                 make_anew(connection)?;
@@ -365,19 +334,14 @@ impl EventQueue {
 }
 
 /// Reads what memory keeps, when the file was opened anew.
-fn load(opened: &OpenedState, seen: &mut Seen, extent: &mut Extent) -> rusqlite::Result<()> {
+fn load(opened: &OpenedState, seen: &mut HashSet<u64>, extent: &mut Extent) -> rusqlite::Result<()> {
     if extent.opened == opened.number {
         return Ok(());
     }
     let connection = &opened.connection;
-    let mut loaded = Seen::default();
-    for select in
-        ["SELECT key FROM events_seen ORDER BY id", "SELECT key FROM events WHERE key IS NOT NULL ORDER BY number"]
-    {
-        for key in connection.prepare(select)?.query_map([], |row| row.get::<_, i64>(0))? {
-            loaded.add(key?.cast_unsigned());
-        }
-    }
+    let keys = "SELECT key FROM events_seen UNION ALL SELECT key FROM events WHERE key IS NOT NULL";
+    let loaded =
+        connection.prepare(keys)?.query_map([], |row| row.get(0).map(i64::cast_unsigned))?.collect::<Result<_, _>>()?;
     let whole = "SELECT min(number), max(number), total(length(CAST(body AS BLOB))) FROM events";
     let (first, last, bytes): (Option<i64>, Option<i64>, f64) =
         connection.query_row(whole, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -399,14 +363,14 @@ fn append(
     transaction: &Connection,
     request: &[NewEvent],
     now: &mut Extent,
-    seen: &mut Seen,
-) -> rusqlite::Result<Appended> {
+    seen: &mut HashSet<u64>,
+) -> rusqlite::Result<usize> {
     let mut accepted = 0;
     for event in request {
         let is_new = match (event.key, event.import) {
             (None, _) => true,
-            (Some(key), Some(import)) => !seen.has(key) && keep_imported(transaction, key, import)?,
-            (Some(key), None) => !is_imported(transaction, key)? && seen.add(key),
+            (Some(key), Some(import)) => !seen.contains(&key) && keep_imported(transaction, key, import)?,
+            (Some(key), None) => !is_imported(transaction, key)? && seen.insert(key),
         };
         if !is_new {
             continue;
@@ -416,7 +380,7 @@ fn append(
         now.bytes += event.body.len() as u64;
         accepted += 1;
     }
-    Ok(Appended { accepted, doubles: request.len() - accepted })
+    Ok(accepted)
 }
 
 fn insert(transaction: &Connection, number: u64, event: &NewEvent) -> rusqlite::Result<()> {
@@ -452,14 +416,15 @@ fn remove(transaction: &Connection, batch: &Batch, now: &mut Extent) -> rusqlite
     Ok(dropped)
 }
 
-/// Of the keys on disk, those go that memory would not keep.
-fn forget_seen(connection: &Connection) -> rusqlite::Result<()> {
+/// Forgets the oldest keys, where there are far too many; says whether there were.
+fn forget_seen(connection: &Connection) -> rusqlite::Result<bool> {
     let extent = "SELECT coalesce(max(id), 0), coalesce(max(id) - min(id) + 1, 0) FROM events_seen";
     let (last, count): (i64, i64) = connection.query_row(extent, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if count > 2 * MAX_SEEN as i64 {
-        connection.execute("DELETE FROM events_seen WHERE id <= ?1", [last - MAX_SEEN as i64])?;
+    let too_many = count > 2 * MAX_SEEN;
+    if too_many {
+        connection.execute("DELETE FROM events_seen WHERE id <= ?1", [last - MAX_SEEN])?;
     }
-    Ok(())
+    Ok(too_many)
 }
 
 fn set_plan(transaction: &Connection, plan: &str, next: u64) -> rusqlite::Result<()> {
@@ -505,7 +470,7 @@ mod tests {
         NewEvent { key, import: None, kind, body: body.into() }
     }
 
-    fn append(queue: &mut EventQueue, events: Vec<NewEvent>) -> Appended {
+    fn append(queue: &mut EventQueue, events: Vec<NewEvent>) -> usize {
         queue.commit(&Batch { requests: vec![events], ..Batch::default() }).unwrap()[0]
     }
 
@@ -515,7 +480,7 @@ mod tests {
 
     fn waiting(state: &Arc<State>) -> Vec<(u64, String)> {
         let events = EventReader::new(state).read(0, u64::MAX, 100_000, usize::MAX).unwrap();
-        events.into_iter().map(|event| (event.number, event.body.unwrap())).collect()
+        events.into_iter().map(|(number, body)| (number, body.unwrap())).collect()
     }
 
     #[test]
@@ -525,9 +490,9 @@ mod tests {
         let mut queue = EventQueue::new(&state);
         let first =
             append(&mut queue, vec![event(Some(7), "a", "one"), event(None, "b", "two"), event(Some(7), "a", "x")]);
-        assert_eq!(first, Appended { accepted: 2, doubles: 1 });
+        assert_eq!(first, 2);
         let twice = Batch { requests: vec![vec![event(Some(8), "a", "three")]; 2], ..Batch::default() };
-        assert_eq!(queue.commit(&twice).unwrap().iter().map(|one| one.accepted).collect::<Vec<_>>(), [1, 0]);
+        assert_eq!(queue.commit(&twice).unwrap(), [1, 0]);
         queue.commit(&Batch { done: vec![1], plan: Some("plan".into()), ..Batch::default() }).unwrap();
         assert_eq!(waiting(&state), [(2, "two".into()), (3, "three".into())]);
         assert_eq!(queue.extent().unwrap(), Extent { first: 2, next: 4, bytes: 8, ..queue.extent().unwrap() });
@@ -537,7 +502,7 @@ mod tests {
         let extent = queue.extent().unwrap();
         assert_eq!((extent.first, extent.next, extent.bytes), (2, 4, 3), "the plan names what was before");
         assert_eq!(EventReader::new(&state).plan().unwrap().as_deref(), Some("plan"));
-        assert_eq!(append(&mut queue, vec![event(Some(7), "a", "one"), event(Some(8), "a", "three")]).accepted, 0);
+        assert_eq!(append(&mut queue, vec![event(Some(7), "a", "one"), event(Some(8), "a", "three")]), 0);
         queue.commit(&Batch { dropped: vec!["b"], ..Batch::default() }).unwrap();
         assert_eq!((waiting(&state), EventReader::new(&state).plan().unwrap()), (vec![], None));
     }
@@ -557,11 +522,11 @@ mod tests {
         drop(queue);
         let mut queue = EventQueue::new(&state);
         let key = |key| vec![event(Some(key), "a", "x")];
-        assert_eq!(append(&mut queue, key(249_999)).accepted + append(&mut queue, key(150_000)).accepted, 0);
-        assert_eq!(append(&mut queue, key(149_999)).accepted, 1);
+        assert_eq!(append(&mut queue, key(249_999)) + append(&mut queue, key(150_000)), 0);
+        assert_eq!(append(&mut queue, key(149_999)), 1);
         let seen = "SELECT count(*) FROM events_seen";
         let seen = Connection::open(state.file()).unwrap().query_row(seen, [], |row| row.get::<_, i64>(0));
-        assert_eq!(seen.unwrap(), MAX_SEEN as i64);
+        assert_eq!(seen.unwrap(), MAX_SEEN);
     }
 
     /// SQLite's own `secure_delete` does not hold this.
@@ -613,7 +578,7 @@ mod tests {
         append(&mut queue, vec![event(None, "a", "one"), event(None, "a", "two")]);
         let hand = Connection::open(state.file()).unwrap();
         hand.execute("UPDATE events SET body = 'others' WHERE number = 1", []).unwrap();
-        let bodies = EventReader::new(&state).read(0, 9, 9, 99).unwrap().into_iter().map(|event| event.body);
+        let bodies = EventReader::new(&state).read(0, 9, 9, 99).unwrap().into_iter().map(|(_, body)| body);
         assert_eq!(bodies.collect::<Vec<_>>(), [None, Some("two".into())]);
         assert!(state.trouble().is_some_and(|said| said.contains("left out (number 1)")), "{:?}", state.trouble());
     }

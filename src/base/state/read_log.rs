@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, params};
 
-use super::error::StateError;
 use super::later::LaterTable;
-use super::store::State;
+use super::store::{State, StateError};
 
 /// Maximum of an agent's entries, in bytes; beyond it the oldest go.
 const MAX_BYTES: i64 = 2 << 20;
@@ -33,11 +32,8 @@ impl LogTable {
     /// # Errors
     /// When they cannot be read.
     pub fn newest(&self, slug: &str, limit: usize) -> Result<Vec<String>, StateError> {
-        self.0.read(|opened| {
-            let newest = "SELECT entry FROM read_log WHERE slug = ?1 ORDER BY id DESC LIMIT ?2";
-            let mut newest = opened.connection.prepare_cached(newest)?;
-            newest.query_map(params![slug, limit as i64], |row| row.get(0))?.collect()
-        })
+        let newest = "SELECT entry FROM read_log WHERE slug = ?1 ORDER BY id DESC LIMIT ?2";
+        self.0.written().rows(newest, params![slug, limit as i64], |row| row.get(0))
     }
 
     /// Writes the entries anew of which `new` gives another.
@@ -47,18 +43,14 @@ impl LogTable {
     pub fn rewrite(&self, new: impl Fn(&str) -> Option<String>) -> Result<(), StateError> {
         self.0.read(|opened| {
             let transaction = opened.connection.transaction()?;
-            let changed: Vec<(i64, String)> = {
-                let mut entries = transaction.prepare_cached("SELECT id, entry FROM read_log")?;
-                let mut entries = entries.query([])?;
-                let mut changed = Vec::new();
-                while let Some(row) = entries.next()? {
-                    let entry: String = row.get(1)?;
-                    if let Some(new) = new(&entry) {
-                        changed.push((row.get(0)?, new));
-                    }
-                }
-                changed
-            };
+            let mut changed: Vec<(i64, String)> = Vec::new();
+            for entry in transaction
+                .prepare_cached("SELECT id, entry FROM read_log")?
+                .query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?
+            {
+                let (id, entry) = entry?;
+                changed.extend(new(&entry).map(|new| (id, new)));
+            }
             for (id, entry) in changed {
                 transaction.execute("UPDATE read_log SET entry = ?2 WHERE id = ?1", params![id, entry])?;
             }

@@ -1,8 +1,11 @@
 //! The tables.
 
+use std::path::Path;
+
 use rusqlite::Connection;
 
-use super::error::StateError;
+use super::key::hash_of;
+use super::store::StateError;
 use crate::base::fs::crash;
 
 /// The number of the format. Another number is another format, which this version leaves alone.
@@ -111,90 +114,75 @@ CREATE INDEX session_notes_by_path ON session_notes(path);
 CREATE TABLE taken_over(name TEXT PRIMARY KEY, hash TEXT NOT NULL) STRICT, WITHOUT ROWID;
 ";
 
-/// Why a database is not one of ours.
-pub(super) enum SchemaError {
-    /// It has tables of somebody else, or lacks some of ours.
-    Damaged(String),
-    /// It has another format.
-    Other(i64),
-    /// SQLite refused.
-    Sqlite(rusqlite::Error),
-}
-
-impl From<rusqlite::Error> for SchemaError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
-    }
-}
-
-impl SchemaError {
-    pub(super) fn of(self, path: &std::path::Path) -> StateError {
-        match self {
-            Self::Damaged(reason) => StateError::Damaged { path: path.to_owned(), reason },
-            Self::Other(found) => StateError::Format { path: path.to_owned(), found, known: FORMAT },
-            Self::Sqlite(error) => StateError::of(path, error),
-        }
-    }
-}
-
 /// Makes the tables where there is nothing yet, in one transaction, and looks whether all are there.
-pub(super) fn make(connection: &Connection) -> Result<(), SchemaError> {
-    let format = |connection: &Connection| connection.pragma_query_value(None, "user_version", |row| row.get(0));
-    let mut found: i64 = format(connection)?;
-    if found == 0 {
-        let transaction = connection.unchecked_transaction()?;
+///
+/// # Errors
+/// When the database at `path` is not one of ours, or SQLite refuses.
+pub(super) fn make(connection: &Connection, path: &Path) -> Result<(), StateError> {
+    let sqlite = |error| StateError::of(path, error);
+    if format(connection).map_err(sqlite)? == 0 {
+        let transaction = connection.unchecked_transaction().map_err(sqlite)?;
         // Another process may have been faster.
-        found = format(&transaction)?;
-        if found == 0 {
-            if transaction.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get::<_, i64>(0))? > 0 {
-                return Err(SchemaError::Damaged("it has tables of somebody else".into()));
+        if format(&transaction).map_err(sqlite)? == 0 {
+            let tables = "SELECT count(*) FROM sqlite_master";
+            if transaction.query_row(tables, [], |row| row.get::<_, i64>(0)).map_err(sqlite)? > 0 {
+                return Err(damaged(path, "it has tables of somebody else"));
             }
-            transaction.execute_batch(SCHEMA)?;
-            transaction.pragma_update(None, "user_version", FORMAT)?;
+            let made = transaction.execute_batch(SCHEMA);
+            made.and_then(|()| transaction.pragma_update(None, "user_version", FORMAT)).map_err(sqlite)?;
             crash::point("state-made");
-            transaction.commit()?;
-            found = FORMAT;
         }
+        transaction.commit().map_err(sqlite)?;
     }
-    if found != FORMAT {
-        return Err(SchemaError::Other(found));
-    }
+    check_format(connection, path)?;
     for table in SCHEMA.split("CREATE TABLE ").skip(1).filter_map(|rest| rest.split('(').next()) {
         let there = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1";
-        if !connection.prepare(there)?.exists([table])? {
-            return Err(SchemaError::Damaged(format!("it has no table `{table}`")));
+        if !connection.prepare(there).and_then(|mut there| there.exists([table])).map_err(sqlite)? {
+            return Err(damaged(path, &format!("it has no table `{table}`")));
         }
     }
     Ok(())
 }
 
 /// Whether a database has our format, our tables and nothing else.
-pub(super) fn is_exactly_ours(connection: &Connection) -> Result<(), SchemaError> {
-    let found = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if found != FORMAT {
-        return Err(SchemaError::Other(found));
-    }
+///
+/// # Errors
+/// When it has not, or SQLite refuses.
+pub(super) fn is_exactly_ours(connection: &Connection, path: &Path) -> Result<(), StateError> {
+    let sqlite = |error| StateError::of(path, error);
+    check_format(connection, path)?;
     let all = |connection: &Connection| -> rusqlite::Result<Vec<[Option<String>; 4]>> {
         let mut all = connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name")?;
         let all = all.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))?;
         all.collect()
     };
-    let ours = Connection::open_in_memory()?;
-    make(&ours)?;
-    match all(connection)? == all(&ours)? {
+    let ours = Connection::open_in_memory().map_err(sqlite)?;
+    make(&ours, path)?;
+    match all(connection).map_err(sqlite)? == all(&ours).map_err(sqlite)? {
         true => Ok(()),
-        false => Err(SchemaError::Damaged("it has other tables than this program makes".into())),
+        false => Err(damaged(path, "it has other tables than this program makes")),
     }
 }
 
-/// What tells that a row holds what was written: 63 bits of BLAKE3. Every part says its own length.
-pub(super) fn checksum(parts: &[&[u8]]) -> i64 {
-    let mut hasher = blake3::Hasher::new();
-    for part in parts {
-        hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
+fn format(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+fn check_format(connection: &Connection, path: &Path) -> Result<(), StateError> {
+    match format(connection).map_err(|error| StateError::of(path, error))? {
+        FORMAT => Ok(()),
+        found => Err(StateError::Format { path: path.to_owned(), found, known: FORMAT }),
     }
-    let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
-    (u64::from_le_bytes([a, b, c, d, e, f, g, h]) >> 1) as i64
+}
+
+/// Why the database at a path is not taken for ours.
+pub(super) fn damaged(path: &Path, reason: &str) -> StateError {
+    StateError::Damaged { path: path.to_owned(), reason: reason.into() }
+}
+
+/// What tells that a row holds what was written: 63 bits of BLAKE3.
+pub(super) fn checksum(parts: &[&[u8]]) -> i64 {
+    (hash_of(parts) >> 1) as i64
 }
 
 #[cfg(test)]
@@ -204,15 +192,15 @@ mod tests {
     #[test]
     fn the_tables_are_made_once_and_another_format_is_left_alone() {
         let ours = Connection::open_in_memory().unwrap();
-        assert!(make(&ours).is_ok() && make(&ours).is_ok());
+        assert!(make(&ours, Path::new("x")).is_ok() && make(&ours, Path::new("x")).is_ok());
         ours.execute_batch("PRAGMA user_version = 99").unwrap();
-        assert!(matches!(make(&ours), Err(SchemaError::Other(99))));
+        assert!(matches!(make(&ours, Path::new("x")), Err(StateError::Format { found: 99, .. })));
         let theirs = Connection::open_in_memory().unwrap();
         theirs.execute_batch("CREATE TABLE notes(id)").unwrap();
-        assert!(matches!(make(&theirs), Err(SchemaError::Damaged(_))));
+        assert!(matches!(make(&theirs, Path::new("x")), Err(StateError::Damaged { .. })));
         let robbed = Connection::open_in_memory().unwrap();
-        assert!(make(&robbed).is_ok());
+        assert!(make(&robbed, Path::new("x")).is_ok());
         robbed.execute_batch("DROP TABLE agents").unwrap();
-        assert!(matches!(make(&robbed), Err(SchemaError::Damaged(_))));
+        assert!(matches!(make(&robbed, Path::new("x")), Err(StateError::Damaged { .. })));
     }
 }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::params;
 
-use super::error::StateError;
-use super::store::{Durability, Handle, State};
+use super::store::{Durability, Handle, State, StateError};
 
 /// The paths of those files.
 #[derive(Debug)]

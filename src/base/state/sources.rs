@@ -6,9 +6,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
-use super::error::StateError;
 use super::key::Digest;
-use super::store::{Durability, Handle, State};
+use super::store::{Durability, Handle, State, StateError};
 
 /// One run of an import, with those that went on with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,16 +132,14 @@ impl ImportTable {
         Ok(known?.unwrap_or_else(|| vec![false; keys.len()]))
     }
 
-    /// Notes what an import is about to leave in files. What a file was before an import first came to it stays.
+    /// Notes what an import is about to leave in a file. What it was before an import first came to it stays.
     ///
     /// # Errors
     /// As above.
-    pub fn note_files(&self, id: i64, files: &[ImportedFile]) -> Result<(), StateError> {
-        files.iter().try_for_each(|file| {
-            let note = "INSERT INTO import_files(import, path, checkpoint, after) VALUES (?1, ?2, ?3, ?4)
-                ON CONFLICT(import, path) DO UPDATE SET after = excluded.after";
-            self.0.execute(note, params![id, file.path, file.checkpoint, file.after])
-        })
+    pub fn note_file(&self, id: i64, file: &ImportedFile) -> Result<(), StateError> {
+        let note = "INSERT INTO import_files(import, path, checkpoint, after) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT(import, path) DO UPDATE SET after = excluded.after";
+        self.0.execute(note, params![id, file.path, file.checkpoint, file.after])
     }
 
     /// What an import noted of a file, if it made or changed it.
@@ -152,31 +149,6 @@ impl ImportTable {
     pub fn file(&self, id: i64, path: &str) -> Result<Option<ImportedFile>, StateError> {
         let file = "SELECT path, checkpoint, after FROM import_files WHERE import = ?1 AND path = ?2";
         self.0.row(file, params![id, path], imported_file)
-    }
-
-    /// Takes out what is kept of a file of which text went for good: its digests, by which a guess could be confirmed, and where it is all
-    /// `gone` its name. The undo of an import then asks before it touches such a file, and the note of its source does not come again.
-    ///
-    /// # Errors
-    /// As above.
-    pub fn purge_file(&self, path: &str, gone: bool) -> Result<(), StateError> {
-        self.0.if_there(|opened| {
-            let transaction = opened.connection.transaction()?;
-            let (files, notes) = match gone {
-                true => (
-                    "DELETE FROM import_files WHERE path = ?1",
-                    "UPDATE import_notes SET path = '', source = '', after = '', origin = '' WHERE path = ?1",
-                ),
-                false => (
-                    "UPDATE import_files SET after = '' WHERE path = ?1",
-                    "UPDATE import_notes SET source = '', after = '' WHERE path = ?1",
-                ),
-            };
-            transaction.execute(files, [path])?;
-            transaction.execute(notes, [path])?;
-            transaction.commit()
-        })?;
-        Ok(())
     }
 
     /// The files of an import.
@@ -287,8 +259,6 @@ pub struct SessionSource {
     pub content: Digest,
     /// How many turns they have.
     pub turns: u64,
-    /// What they were, without what is guessed of them.
-    pub digest: Digest,
     /// How often it was begun anew.
     pub generation: u32,
     /// Whether its notes went to the trash for their age or number.
@@ -297,6 +267,13 @@ pub struct SessionSource {
     pub told_scope: String,
     /// What that channel was called, likewise.
     pub told_name: String,
+}
+
+impl SessionSource {
+    /// Whether what was read of it is known no more.
+    pub fn is_purged(&self) -> bool {
+        self.content == Digest::default() && self.length > 0
+    }
 }
 
 /// A note that was made of a file of a session, or of a part of it.
@@ -350,15 +327,16 @@ impl SessionTable {
     /// # Errors
     /// As above.
     pub fn keep_source(&self, key: &Digest, source: &SessionSource) -> Result<(), StateError> {
+        // The digest of the turns is none of this version's.
         let keep = format!(
-            "INSERT OR REPLACE INTO session_sources({COLUMNS}, key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+            "INSERT OR REPLACE INTO session_sources({COLUMNS}, key, digest)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, zeroblob(16))"
         );
-        let SessionSource { entry, settings, size, mtime_ns, length, content, turns, digest, .. } = source;
+        let SessionSource { entry, settings, size, mtime_ns, length, content, turns, .. } = source;
         let SessionSource { generation, is_out, told_scope, told_name, .. } = source;
         let (size, length, turns) = (size.cast_signed(), length.cast_signed(), turns.cast_signed());
-        let all: [&dyn ToSql; 13] = [
-            entry, settings, &size, mtime_ns, &length, content, &turns, digest, generation, is_out, told_scope,
-            told_name, key,
+        let all: [&dyn ToSql; 12] = [
+            entry, settings, &size, mtime_ns, &length, content, &turns, generation, is_out, told_scope, told_name, key,
         ];
         self.0.execute(&keep, &all)
     }
@@ -437,30 +415,39 @@ impl SessionTable {
         Ok(self.0.rows(edited, params![entry], |_| Ok(()))?.len())
     }
 
-    /// Takes out what is kept of a note of which text went for good: its digests, by which a guess could be confirmed, and where it is all
-    /// `gone` its name. It is only added to from then on, and one that is gone does not come again.
+    /// Takes out what is kept of a file of which text went for good: its digests, by which a guess could be confirmed, and where it is all
+    /// `gone` its name. It is only added to from then on, and the undo of an import asks before it touches it; what is gone does not come again.
     ///
     /// # Errors
     /// As above.
     pub fn purge_file(&self, path: &str, gone: bool) -> Result<(), StateError> {
-        self.0.if_there(|opened| {
+        let changes = match gone {
+            true => [
+                "DELETE FROM import_files WHERE path = ?1",
+                "UPDATE import_notes SET path = '', source = '', after = '', origin = '' WHERE path = ?1",
+                "UPDATE session_notes SET path = '', after = 'gone', next = '', is_edited = 1 WHERE path = ?1",
+            ],
+            false => [
+                "UPDATE import_files SET after = '' WHERE path = ?1",
+                "UPDATE import_notes SET source = '', after = '' WHERE path = ?1",
+                "UPDATE session_notes SET after = 'changed', next = '', is_edited = 1 WHERE path = ?1",
+            ],
+        };
+        let sources = "UPDATE session_sources SET content = zeroblob(16), digest = zeroblob(16)
+            WHERE key IN (SELECT key FROM session_notes WHERE path = ?1)";
+        let purged = self.0.if_there(|opened| {
             let transaction = opened.connection.transaction()?;
-            let sources = "UPDATE session_sources SET content = zeroblob(16), digest = zeroblob(16)
-                WHERE key IN (SELECT key FROM session_notes WHERE path = ?1)";
-            transaction.execute(sources, [path])?;
-            let notes = match gone {
-                true => "UPDATE session_notes SET path = '', after = 'gone', next = '', is_edited = 1 WHERE path = ?1",
-                false => "UPDATE session_notes SET after = 'changed', next = '', is_edited = 1 WHERE path = ?1",
-            };
-            transaction.execute(notes, [path])?;
+            for change in std::iter::once(sources).chain(changes) {
+                transaction.execute(change, [path])?;
+            }
             transaction.commit()
-        })?;
-        Ok(())
+        });
+        purged.map(drop)
     }
 }
 
-const COLUMNS: &str = "entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope, \
-    told_name";
+const COLUMNS: &str =
+    "entry, settings, size, mtime_ns, length, content, turns, generation, is_out, told_scope, told_name";
 
 fn source(row: &Row<'_>) -> rusqlite::Result<SessionSource> {
     Ok(SessionSource {
@@ -471,11 +458,10 @@ fn source(row: &Row<'_>) -> rusqlite::Result<SessionSource> {
         length: row.get::<_, i64>(4)?.cast_unsigned(),
         content: row.get(5)?,
         turns: row.get::<_, i64>(6)?.cast_unsigned(),
-        digest: row.get(7)?,
-        generation: row.get(8)?,
-        is_out: row.get(9)?,
-        told_scope: row.get(10)?,
-        told_name: row.get(11)?,
+        generation: row.get(7)?,
+        is_out: row.get(8)?,
+        told_scope: row.get(9)?,
+        told_name: row.get(10)?,
     })
 }
 
@@ -510,8 +496,8 @@ mod tests {
             checkpoint: checkpoint.map(str::to_owned),
             after: after.into(),
         };
-        imports.note_files(first, &[file("1", Some("before"))]).unwrap();
-        imports.note_files(first, &[file("2", None)]).unwrap();
+        imports.note_file(first, &file("1", Some("before"))).unwrap();
+        imports.note_file(first, &file("2", None)).unwrap();
         assert_eq!(imports.files(first).unwrap(), [file("2", Some("before"))]);
         assert!(
             imports.file(first, "notes/a.md").unwrap().is_some()

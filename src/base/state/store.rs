@@ -1,6 +1,8 @@
-//! The file: where it is, and how it is opened.
+//! The file: where it is, how it is opened, and why it cannot be used. One that cannot be read is put aside under another name, so that it keeps
+//! nobody out, and lets nobody in.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -9,12 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, ToSql, TransactionBehavior};
+use rusqlite::types::Value;
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Row, ToSql, TransactionBehavior, params_from_iter,
+};
 
-use super::damage::with;
-use super::error::StateError;
 use super::schema;
-use crate::base::fs::{Context, FsError, create_private_dir};
+use crate::base::fs::{Context, FsError, create_private_dir, remove_file, sync_folder};
 
 /// What the file is called.
 const NAME: &str = "state.db";
@@ -32,6 +35,67 @@ pub struct State {
     pub(super) file: PathBuf,
     /// What was damaged since this was made.
     trouble: Mutex<BTreeSet<String>>,
+}
+
+/// The state cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// SQLite refused.
+    #[error("cannot use {}: {source}", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: rusqlite::Error,
+    },
+    /// The file is not as this program writes it.
+    #[error("{} is damaged: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Another version of this program wrote it.
+    #[error(
+        "{} has format {found}, and this version knows only format {known}: use the version that wrote it, or move the file away; \
+         the vault then starts with a new one, without tokens and without its list of purged texts",
+        path.display()
+    )]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// The format found.
+        found: i64,
+        /// The format that is known.
+        known: i64,
+    },
+    /// A file operation failed.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+}
+
+impl StateError {
+    /// What SQLite said of the file at a path. A full disk is said as it is elsewhere.
+    pub(super) fn of(path: &Path, source: rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => {
+                let source = rustix::io::Errno::NOSPC.into();
+                Self::Fs(FsError { operation: "write", path, source })
+            }
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                Self::Damaged { path, reason: source.to_string() }
+            }
+            _ => Self::Sqlite { path, source },
+        }
+    }
+
+    /// Whether what the file holds is at fault, and not the disk, rights or another process.
+    pub(super) fn is_damage(&self) -> bool {
+        matches!(self, Self::Damaged { .. })
+    }
 }
 
 /// How soon a transaction is safe on disk.
@@ -160,7 +224,7 @@ impl State {
         // SQLite would take what is shorter than a header for a new file, and write over it.
         const HEADER: u64 = 100;
         if self.file.metadata().is_ok_and(|meta| (1..HEADER).contains(&meta.len())) {
-            return Err(StateError::Damaged { path: self.file.clone(), reason: "it is cut short".into() });
+            return Err(schema::damaged(&self.file, "it is cut short"));
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connect = || {
@@ -182,7 +246,7 @@ impl State {
             Ok(connection)
         };
         let connection = connect().map_err(|error| StateError::of(&self.file, error))?;
-        schema::make(&connection).map_err(|strange| strange.of(&self.file))?;
+        schema::make(&connection, &self.file)?;
         let gone = || std::io::Error::from(ErrorKind::NotFound);
         let identity = identity(&self.file).ok_or_else(gone).on("open", &self.file)?;
         Ok(OpenedState { connection, identity, number: OPENINGS.fetch_add(1, Ordering::Relaxed), durability })
@@ -313,4 +377,157 @@ impl Handle {
 fn identity(path: &Path) -> Option<FileIdentity> {
     let meta = path.metadata().ok()?;
     Some((meta.dev(), meta.ino()))
+}
+
+impl State {
+    /// Where the last file is that could not be read, if there is one.
+    pub fn put_aside(&self) -> Option<PathBuf> {
+        let aside = aside(&self.file);
+        aside.exists().then_some(aside)
+    }
+
+    /// Puts the file aside, and begins another. Tokens are not taken out of what is damaged: who had one, and whose was taken
+    /// back, is not certain there.
+    pub(super) fn replace(&self, damage: &StateError) -> Result<(), StateError> {
+        let aside = aside(&self.file);
+        self.say(format!(
+            "{damage}. It was moved to {}; agents and programs need new tokens (`vault agent rotate`, `vault token add`)",
+            aside.display()
+        ));
+        // The file goes before its log: without the log it might read as it was before its last changes.
+        rename(&self.file, &aside)?;
+        rename(&with(&self.file, "-wal"), &with(&aside, "-wal"))?;
+        remove_file(&with(&self.file, "-shm"))?;
+        sync_folder(&self.file)?;
+        self.make()?;
+        let mut opened = self.connect(Durability::Full)?;
+        if let Err(error) = salvage(&aside, &mut opened.connection) {
+            tracing::warn!("nothing could be taken out of {}: {error}", aside.display());
+        }
+        Ok(())
+    }
+}
+
+/// What is taken over row by row: events on their way, what agents asked, what was given how often, what was changed and what was forgotten,
+/// what was imported or kept of sessions, so that it does not come twice, and what was done.
+/// Each row of an event or a tombstone says itself whether it is whole.
+const SALVAGED: [(&str, &str); 18] = [
+    ("events", "number, key, kind, body, checksum"),
+    ("events_seen", "id, key"),
+    ("events_plan", "rowid, next, plan"),
+    ("read_log", "id, slug, entry"),
+    ("read_log_bytes", "slug, bytes"),
+    ("usage", "reader, chunk, count, last_ms"),
+    ("tombstones", "id, at, place, about, key, checksum, revision"),
+    ("tombstone_digests", "rowid, tombstone, kind, digest"),
+    ("left_out", "id, at, by_whom, into_what, whole, tombstone"),
+    ("changes", "id, at, by_whom, what, path, first_line, last_line, before, after, checkpoint"),
+    ("imports", "id, kind, source, at, is_done"),
+    ("import_keys", "key, import"),
+    ("import_files", "import, path, checkpoint, after"),
+    ("import_notes", "key, import, path, source, after, origin"),
+    ("jobs_done", "kind, key, content, at"),
+    (
+        "session_sources",
+        "key, entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope, told_name",
+    ),
+    ("session_notes", "key, generation, part, path, after, next, turns, next_turns, is_edited"),
+    ("open_purges", "id, at, path, first_line, last_line, gone, readers, going_with, tombstone, removed"),
+];
+
+/// Takes over what can be read: from the beginning up to where the damage is, and from the end back to it.
+fn salvage(damaged: &Path, into: &mut Connection) -> rusqlite::Result<()> {
+    let from = Connection::open(damaged)?;
+    let transaction = into.transaction()?;
+    let mut failed = None;
+    for (table, columns) in SALVAGED {
+        let first = columns.split(", ").next().unwrap_or("rowid");
+        for order in ["ASC", "DESC"] {
+            let select = format!("SELECT {columns} FROM {table} ORDER BY {first} {order}");
+            // A row that fits no more is as good as none.
+            match copy_rows((&from, &select), &transaction, (table, columns), true) {
+                Ok(_) => break,
+                Err(error) => failed = Some(error),
+            }
+        }
+    }
+    transaction.commit()?;
+    failed.map_or(Ok(()), Err)
+}
+
+/// Copies the rows that a statement selects into columns of a table; gives how many. What is there already stays as it is, and what does not
+/// fit `may_fail`.
+pub(super) fn copy_rows(
+    (from, select): (&Connection, &str),
+    into: &Connection,
+    (table, columns): (&str, &str),
+    may_fail: bool,
+) -> rusqlite::Result<usize> {
+    let count = columns.split(", ").count();
+    let places = vec!["?"; count].join(", ");
+    let mut insert = into.prepare(&format!("INSERT OR IGNORE INTO {table}({columns}) VALUES ({places})"))?;
+    let mut select = from.prepare(select)?;
+    let (mut rows, mut copied) = (select.query([])?, 0);
+    while let Some(row) = rows.next()? {
+        let values = (0..count).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<Value>>>()?;
+        match insert.execute(params_from_iter(values)) {
+            Err(error) if !may_fail => return Err(error),
+            inserted => copied += inserted.unwrap_or(0),
+        }
+    }
+    Ok(copied)
+}
+
+/// Where a file is put.
+pub(super) fn aside(file: &Path) -> PathBuf {
+    with(file, ".damaged")
+}
+
+/// A path with something at its end.
+pub(super) fn with(file: &Path, end: &str) -> PathBuf {
+    let mut name = OsString::from(file);
+    name.push(end);
+    name.into()
+}
+
+fn rename(from: &Path, to: &Path) -> Result<(), FsError> {
+    match std::fs::rename(from, to) {
+        Err(error) if error.kind() == ErrorKind::NotFound => remove_file(to),
+        renamed => renamed.on("rename", from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_imported_and_done_is_known_after_damage() {
+        let rows = [
+            ("imports", "1, 'chatgpt', 'export.zip', 7, 1"),
+            ("import_keys", "7, 1"),
+            ("import_files", "1, 'conversations/a.md', NULL, 'hash'"),
+            ("import_notes", "8, 1, 'notes/a.md', 'a.md', 'hash', '/theirs/a.md'"),
+            ("jobs_done", "'extraction', x'01', x'02', 5"),
+            ("session_sources", "x'01', x'02', x'03', 7, 8, 7, x'04', 1, x'05', 0, 0, 'direct', 'telegram'"),
+            ("session_notes", "x'01', 0, 0, 'conversations/a.md', 'hash', '', 1, 0, 0"),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        let connected = |name: &str| {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+            let state = State::in_folder(&folder.path().join(name));
+            state.make().unwrap();
+            (state.file().to_owned(), state.connect(Durability::Full).unwrap().connection)
+        };
+        let (damaged, from) = connected("damaged");
+        let (_, mut into) = connected("new");
+        for (table, values) in rows {
+            from.execute(&format!("INSERT INTO {table} VALUES ({values})"), []).unwrap();
+        }
+        salvage(&damaged, &mut into).unwrap();
+        for (table, _) in rows {
+            let count = into.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0));
+            assert_eq!(count.unwrap(), 1, "{table}");
+        }
+    }
 }

@@ -6,9 +6,8 @@ use blake3::Hash;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::error::StateError;
 use super::schema::checksum;
-use super::store::{Durability, Handle, State};
+use super::store::{Durability, Handle, State, StateError};
 
 /// A token that was given to a program.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,11 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::error::StateError;
 use super::key::{Digest, DigestKey};
 use super::later::LaterTable;
 use super::schema::checksum;
-use super::store::{Durability, Handle, State};
+use super::store::{Durability, Handle, State, StateError};
 
 /// What a digest is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -333,8 +332,7 @@ impl OpenPurgeTable {
     /// # Errors
     /// As [`OpenPurgeTable::open`].
     pub fn removed(&self, id: i64) -> Result<(), StateError> {
-        let set = "UPDATE open_purges SET removed = 1 WHERE id = ?1";
-        self.0.with(|opened| opened.connection.execute(set, [id]).map(drop))
+        self.0.execute("UPDATE open_purges SET removed = 1 WHERE id = ?1", params![id])
     }
 
     /// One is finished.
@@ -367,21 +365,16 @@ impl OpenPurgeTable {
     /// # Errors
     /// When the state cannot be read.
     pub fn all(&self) -> Result<Vec<OpenPurge>, StateError> {
-        let all = self.0.if_there(|opened| {
-            let all = "SELECT id, at, path, first_line, last_line, gone, readers, going_with, tombstone, removed
-                FROM open_purges ORDER BY id";
-            let mut all = opened.connection.prepare(all)?;
-            let rows = all.query_map([], |row| {
-                let line = |at| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at)?.map(|line| line as usize));
-                let lines = line(3)?.zip(line(4)?);
-                let readers = row.get::<_, String>(6)?.split_whitespace().map(str::to_owned).collect();
-                let (id, at, path) = (row.get(0)?, row.get(1)?, row.get(2)?);
-                let (gone, going_with, tombstone, removed) = (row.get(5)?, row.get(7)?, row.get(8)?, row.get(9)?);
-                Ok(OpenPurge { id, at, path, lines, gone, readers, going_with, tombstone, removed })
-            })?;
-            rows.collect()
-        });
-        Ok(all?.unwrap_or_default())
+        let all = "SELECT id, at, path, first_line, last_line, gone, readers, going_with, tombstone, removed
+            FROM open_purges ORDER BY id";
+        self.0.rows(all, &[], |row| {
+            let line = |at| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at)?.map(|line| line as usize));
+            let lines = line(3)?.zip(line(4)?);
+            let readers = row.get::<_, String>(6)?.split_whitespace().map(str::to_owned).collect();
+            let (id, at, path) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let (gone, going_with, tombstone, removed) = (row.get(5)?, row.get(7)?, row.get(8)?, row.get(9)?);
+            Ok(OpenPurge { id, at, path, lines, gone, readers, going_with, tombstone, removed })
+        })
     }
 }
 

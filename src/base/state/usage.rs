@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::error::StateError;
 use super::later::LaterTable;
-use super::store::{Durability, State};
+use super::store::{Durability, State, StateError};
 
 /// Maximum number of counts; beyond it go those that were not asked for for longest.
 const MAX_COUNTS: i64 = 200_000;
@@ -151,11 +150,9 @@ impl UsageTable {
     }
 
     fn count(&self) -> Result<UsageTotals, StateError> {
-        let totals = self.table.handle().if_there(|opened| {
-            let totals = "SELECT count(DISTINCT chunk), coalesce(sum(count), 0) FROM usage WHERE reader <> ''";
-            opened.connection.query_row(totals, [], |row| {
-                Ok(UsageTotals { chunks: row.get::<_, i64>(0)? as u64, times: row.get::<_, i64>(1)? as u64 })
-            })
+        let totals = "SELECT count(DISTINCT chunk), coalesce(sum(count), 0) FROM usage WHERE reader <> ''";
+        let totals = self.table.handle().row(totals, &[], |row| {
+            Ok(UsageTotals { chunks: row.get::<_, i64>(0)? as u64, times: row.get::<_, i64>(1)? as u64 })
         });
         Ok(totals?.unwrap_or_default())
     }

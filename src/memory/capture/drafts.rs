@@ -1,6 +1,7 @@
 //! Which files a batch of events changes, and what each has then.
 
 use std::cell::OnceCell;
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
@@ -10,8 +11,8 @@ use blake3::Hash;
 use super::pages::Pages;
 use super::queue::Planned;
 use crate::base::path::VaultPath;
-use crate::base::state::{ImportTable, ImportedFile};
-use crate::vault::disk::{Action, Files, WriteError};
+use crate::base::state::{ImportTable, ImportedFile, hash_of};
+use crate::vault::disk::{Action, Files, WriteError, is_numbered};
 
 /// Maximum length of a file, in bytes; a longer one is followed by another, because each event rewrites the last one.
 const MAX_FILE_BYTES: usize = 2 << 20;
@@ -108,8 +109,8 @@ pub(super) struct Drafts<'a> {
     known: HashMap<VaultPath, usize>,
     /// Who sent each event that was put where it belongs.
     senders: HashMap<u64, String>,
-    /// The files of conversations, listed when they are first asked for.
-    sessions: OnceCell<SessionNames>,
+    /// The names of the files of conversations, listed when they are first asked for.
+    names: OnceCell<Vec<String>>,
     /// The import that all of the batch is of, and where it is noted which files it changes.
     import: Option<(i64, &'a ImportTable)>,
 }
@@ -127,12 +128,14 @@ pub(super) struct Written {
 impl<'a> Drafts<'a> {
     pub(super) fn new(files: &'a Files, root: &'a Path, import: Option<(i64, &'a ImportTable)>) -> Self {
         let (drafts, known, senders) = Default::default();
-        Self { files, root, drafts, known, senders, sessions: OnceCell::new(), import }
+        Self { files, root, drafts, known, senders, names: OnceCell::new(), import }
     }
 
-    /// Which files there were of conversations in their folder before the batch; those that the batch makes are opened by their paths.
-    pub(super) fn sessions(&self, folder: &str) -> &SessionNames {
-        self.sessions.get_or_init(|| SessionNames::of(&self.root.join(folder)))
+    /// The files of a folder that had a name between their date and their number before the batch, the last first; those that the batch makes
+    /// are opened by their paths.
+    pub(super) fn dated(&self, folder: &str, name: &str) -> Vec<VaultPath> {
+        let names = self.names.get_or_init(|| names_in(&self.root.join(folder)));
+        dated(names, name).into_iter().filter_map(|name| VaultPath::new(format!("{folder}/{name}")).ok()).collect()
     }
 
     /// Notes who sent an event that was put where it belongs.
@@ -179,20 +182,19 @@ impl<'a> Drafts<'a> {
         hides: impl Fn(&VaultPath, Option<&str>) -> bool,
     ) -> Result<(VaultPath, bool), WriteError> {
         let mut hidden = false;
-        if let Some(at) = names.find(base, key) {
+        let (found, keyless, next) = names.look_up(base, key);
+        if let Some(at) = found {
             let path = numbered(base, at)?;
             if self.open(&path)?.is_some_and(|draft| !draft.exists() || keys_of(draft).iter().any(|has| has == key)) {
                 return Ok((path, false));
             }
-            // It had the key when it was looked at.
-            hidden = self.says(&path)?.is_some_and(|text| hides(&path, text.as_deref()));
         }
-        // Nor is it known whose those without a key are.
-        for at in names.keyless(base) {
+        // The one that had the key when it was looked at, and those without one, of which it is not known whose they are.
+        for at in found.into_iter().chain(keyless) {
             let path = numbered(base, at)?;
             hidden = hidden || self.says(&path)?.is_some_and(|text| hides(&path, text.as_deref()));
         }
-        for at in names.next(base)..=MAX_NUMBER {
+        for at in next..=MAX_NUMBER {
             let path = numbered(base, at)?;
             let before = self.drafts.len();
             let (free, keys) = match self.open(&path)? {
@@ -208,7 +210,7 @@ impl<'a> Drafts<'a> {
                 Some(_) => (true, vec![key.to_owned()]),
             };
             let is_it = keys.iter().any(|has| has == key);
-            names.remember(base, at, &keys);
+            names.remember(base, &keys);
             if free || is_it {
                 return Ok((path, hidden));
             }
@@ -278,7 +280,7 @@ impl<'a> Drafts<'a> {
         };
         let after = blake3::hash(draft.text.as_bytes()).to_hex().to_string();
         let file = ImportedFile { path: draft.path.to_string(), checkpoint, after };
-        imports.note_files(import, &[file]).map_err(refused)
+        imports.note_file(import, &file).map_err(refused)
     }
 
     /// Writes all files. What somebody else has changed in between is left for the next batch; the first failure of the disk
@@ -312,51 +314,29 @@ impl<'a> Drafts<'a> {
 /// Maximum number of files that are remembered; those forgotten are looked at again.
 const MAX_KNOWN: usize = 200_000;
 
-/// What the files `base.md`, `base-2.md`, … have, as far as they were looked at.
+/// Of which keys the files `base.md`, `base-2.md`, … are, by their hashes, as far as they were looked at: whoever asks looks whether it is so.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    bases: HashMap<String, Base>,
+    bases: HashMap<String, Vec<Vec<u64>>>,
     known: usize,
 }
 
-#[derive(Debug, Default)]
-struct Base {
-    /// All before it were looked at.
-    last: usize,
-    /// The number of the file that has a key, by the key's hash: whoever asks looks whether it is so.
-    numbers: HashMap<u64, usize>,
-    /// The numbers of those in which no key could be read.
-    keyless: Vec<usize>,
-}
-
 impl Names {
-    /// The number of the file that had a key.
-    fn find(&self, base: &str, key: &str) -> Option<usize> {
-        self.bases.get(base)?.numbers.get(&hash(key)).copied()
+    /// The number of the file that had a key, those of the files in which none could be read, and the first that was not looked at.
+    fn look_up(&self, base: &str, key: &str) -> (Option<usize>, Vec<usize>, usize) {
+        let (files, key) = (self.bases.get(base).map(Vec::as_slice).unwrap_or_default(), hash(key));
+        let found = files.iter().rposition(|keys| keys.contains(&key)).map(|at| at + 1);
+        let keyless = (1..).zip(files).filter(|(_, keys)| keys.is_empty()).map(|(at, _)| at).collect();
+        (found, keyless, files.len() + 1)
     }
 
-    /// The first number that was not looked at.
-    fn next(&self, base: &str) -> usize {
-        self.bases.get(base).map_or(0, |base| base.last) + 1
-    }
-
-    /// The numbers of the files in which no key could be read.
-    fn keyless(&self, base: &str) -> Vec<usize> {
-        self.bases.get(base).map(|base| base.keyless.clone()).unwrap_or_default()
-    }
-
-    /// Notes which keys a file has.
-    fn remember(&mut self, base: &str, at: usize, keys: &[String]) {
+    /// Notes which keys the next file has.
+    fn remember(&mut self, base: &str, keys: &[String]) {
         // Only between two names: within one it would be looked at from the first again and again.
         if self.known >= MAX_KNOWN && !self.bases.contains_key(base) {
             self.forget();
         }
-        let known = self.bases.entry(base.to_owned()).or_default();
-        known.last = known.last.max(at);
-        if keys.is_empty() {
-            known.keyless.push(at);
-        }
-        known.numbers.extend(keys.iter().map(|key| (hash(key), at)));
+        self.bases.entry(base.to_owned()).or_default().push(keys.iter().map(|key| hash(key)).collect());
         self.known += 1 + keys.len();
     }
 
@@ -366,59 +346,25 @@ impl Names {
     }
 }
 
-/// Which files a folder of conversations has, as it was listed once for a batch: listed for each conversation, many would cost the square
-/// of their number.
-#[derive(Debug, Default)]
-pub(super) struct SessionNames {
-    names: Vec<String>,
-    /// Places in `names`, by the hash of what is between date and number.
-    places: HashMap<u64, Vec<usize>>,
-}
-
-impl SessionNames {
-    /// Those of a folder; none where it is not there.
-    fn of(folder: &Path) -> Self {
-        let mut listed = Self::default();
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let Some(stem) = stem(&name) else { continue };
-            let numbered = stem.rsplit_once('-').filter(|(_, number)| is_number(number)).map(|(stem, _)| hash(stem));
-            for key in std::iter::once(hash(stem)).chain(numbered) {
-                listed.places.entry(key).or_default().push(listed.names.len());
-            }
-            listed.names.push(name);
-        }
-        listed
-    }
-
-    /// Those that have a name between their date and their number, the last first.
-    pub(super) fn with(&self, name: &str) -> Vec<&str> {
-        let places = self.places.get(&hash(name)).into_iter().flatten();
-        let is_it = |found: &&str| {
-            let rest = stem(found).and_then(|stem| stem.strip_prefix(name));
-            rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number))
-        };
-        let mut found: Vec<&str> =
-            places.filter_map(|at| self.names.get(*at)).map(String::as_str).filter(is_it).collect();
-        found.sort_unstable_by_key(|name| (name.get(..10), name.len(), *name));
-        found.reverse();
-        found
-    }
-}
-
-/// The name of a conversation's file without its date.
-fn stem(name: &str) -> Option<&str> {
-    name.get(11..)?.strip_suffix(".md")
-}
-
-/// Whether a text is digits alone.
-pub(super) fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 fn hash(key: &str) -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = *blake3::hash(key.as_bytes()).as_bytes();
-    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    hash_of(&[key.as_bytes()])
+}
+
+/// The names of the files of a folder; none where it is not there.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+/// Those names that are `name` between their date and their number, the last first.
+fn dated<'n>(names: &'n [String], name: &str) -> Vec<&'n str> {
+    let is_it = |found: &&str| {
+        let stem = found.get(11..).and_then(|rest| rest.strip_suffix(".md"));
+        stem.is_some_and(|stem| is_numbered(stem, name))
+    };
+    let mut found: Vec<&str> = names.iter().map(String::as_str).filter(is_it).collect();
+    found.sort_unstable_by_key(|name| Reverse((name.get(..10), name.len(), *name)));
+    found
 }
 
 #[cfg(test)]
@@ -433,13 +379,11 @@ mod tests {
         for name in files.iter().chain(&["a.md", "2026-01-05-a.txt", "2026-01-05-ä.md"]) {
             fs::write(folder.path().join(name), "").unwrap();
         }
-        let names = SessionNames::of(folder.path());
-        assert_eq!(
-            names.with("a"),
-            ["2026-01-06-a-2.md", "2026-01-05-a-10.md", "2026-01-05-a-2.md", "2026-01-05-a.md"]
-        );
-        assert_eq!(names.with("a-2"), ["2026-01-06-a-2.md", "2026-01-05-a-2.md"], "it may be called so itself");
-        assert_eq!((names.with("a-b"), names.with("b")), (vec!["2026-01-05-a-b.md"], vec![]));
-        assert!(SessionNames::of(&folder.path().join("nowhere")).with("a").is_empty());
+        let all = names_in(folder.path());
+        let with = |name: &str| dated(&all, name);
+        assert_eq!(with("a"), ["2026-01-06-a-2.md", "2026-01-05-a-10.md", "2026-01-05-a-2.md", "2026-01-05-a.md"]);
+        assert_eq!(with("a-2"), ["2026-01-06-a-2.md", "2026-01-05-a-2.md"], "it may be called so itself");
+        assert_eq!((with("a-b"), with("b")), (vec!["2026-01-05-a-b.md"], vec![]));
+        assert!(names_in(&folder.path().join("nowhere")).is_empty());
     }
 }

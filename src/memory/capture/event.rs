@@ -14,7 +14,7 @@ use crate::access::request::{RequestError, rfc3339};
 use crate::base::clock::{Edge, moment};
 use crate::base::config::CaptureConfig;
 use crate::base::fence::is_of_recalled;
-use crate::base::state::NewEvent;
+use crate::base::state::{NewEvent, hash_of};
 use crate::memory::imports::{said_in_events, without_recalled};
 use crate::serve::wire::{IngestTurn, TurnsParams};
 
@@ -448,14 +448,8 @@ fn checked(mut event: Event, sender: Option<&str>, now: Timestamp) -> Result<Cap
     if let Some(message) = id.as_mut().and_then(|id| tidy(TextShape::Line(MAX_ID_BYTES), id)) {
         return Err(wrong("id", message));
     }
-    let key = id.take().map(|id| {
-        let mut hasher = blake3::Hasher::new();
-        for part in [sender.unwrap_or_default(), kind.folder(), &session, &id] {
-            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
-        }
-        let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
-        u64::from_le_bytes([a, b, c, d, e, f, g, h])
-    });
+    let key =
+        id.take().map(|id| hash_of(&[sender.unwrap_or_default(), kind.folder(), &session, &id].map(str::as_bytes)));
     let at_ms = match time.take() {
         None => now.as_millisecond(),
         Some(time) => match time.parse::<Timestamp>() {

@@ -16,7 +16,7 @@ use crate::access::request::{Owner, RequestError, Workspace};
 use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::base::state::{ImportTable, ImportedFile, NoteOrigin, StateError};
+use crate::base::state::{ImportTable, ImportedFile, NoteOrigin, StateError, hash_of};
 use crate::serve::wire::{ImportNote, ImportParams, ImportTaken};
 use crate::text::note::{Note, compose, with_property};
 use crate::vault::disk::{Action, Files, WriteError, note_names, slug};
@@ -174,12 +174,7 @@ impl<'i> NoteImporter<'i> {
 
     /// Tells it from all others.
     fn key(&self, id: &str) -> u64 {
-        let mut hasher = blake3::Hasher::new();
-        for part in ["note", self.kind, id] {
-            hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
-        }
-        let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
-        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+        hash_of(&["note", self.kind, id].map(str::as_bytes))
     }
 
     /// Whether the note that was made of a source is that of others besides, which have what they had: it stays theirs. A source that is
@@ -212,7 +207,7 @@ impl<'i> NoteImporter<'i> {
             None => Some(self.files.leave(&path, Some(now), Action::Edit.into())?.to_string()),
         };
         let file = ImportedFile { path: path.to_string(), checkpoint, after: after.clone() };
-        self.imports.note_files(import, &[file]).map_err(|error| kept_from(&error))?;
+        self.imports.note_file(import, &file).map_err(|error| kept_from(&error))?;
         // Those that are there no more: where one comes back, it is one of its own.
         for other in self.imports.notes_at(path.as_str()).map_err(|error| kept_from(&error))? {
             if other.key != before.key {
@@ -254,7 +249,7 @@ impl<'i> NoteImporter<'i> {
                 (None, Some(import)) => {
                     let file =
                         ImportedFile { path: origin.path.clone(), checkpoint: None, after: origin.after.clone() };
-                    self.imports.note_files(import, &[file]).map_err(|error| kept_from(&error))?;
+                    self.imports.note_file(import, &file).map_err(|error| kept_from(&error))?;
                     let act = Action::Create.done_by("import");
                     match self.files.extend(&path, None, text, act) {
                         // Somebody took the name at this very moment.

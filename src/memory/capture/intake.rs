@@ -22,7 +22,7 @@ use crate::base::config::{CaptureConfig, ConfigError, Switches};
 use crate::base::fs::FsError;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::base::state::{Appended, EventReader, ImportTable, State, StateError, TokenRow, TokenTable};
+use crate::base::state::{EventReader, ImportTable, State, StateError, TokenRow, TokenTable};
 use crate::serve::wire::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted, ImportTaken};
 use crate::vault::disk::{Files, Globs, WriteError};
 use crate::vault::forgotten::ForgottenTexts;
@@ -96,7 +96,7 @@ impl Capture {
             events: EventReader::new(&state),
             files: Arc::clone(&files),
             queue: Arc::clone(&queue),
-            pages: Pages::new(TimeZone::system(), find_note, PrivacyCarryover::new(find_private, private)),
+            pages: Pages::new(TimeZone::system(), find_note, PrivacyCarryover { find: find_private, globs: private }),
             forgotten: Arc::clone(&forgotten),
             imports: Arc::clone(&imports),
         };
@@ -149,16 +149,16 @@ impl Capture {
             taken.existing = known.into_iter().filter(|known| *known).count();
             taken.added = events.len() - taken.existing;
         } else {
-            let appended = self.append(&events, IMPORT_AGAIN)?;
-            (taken.added, taken.existing) = (appended.accepted, appended.doubles);
+            taken.added = self.append(&events, IMPORT_AGAIN)?;
+            taken.existing = events.len() - taken.added;
         }
         Ok(taken)
     }
 
-    /// Has events be safe on disk. What could not be written is not taken either: nobody would hear of it.
-    fn append(&self, events: &[Captured], again: &str) -> Result<Appended, RequestError> {
+    /// Has events be safe on disk; gives how many were new. What could not be written is not taken either: nobody would hear of it.
+    fn append(&self, events: &[Captured], again: &str) -> Result<usize, RequestError> {
         if events.is_empty() {
-            return Ok(Appended { accepted: 0, doubles: 0 });
+            return Ok(0);
         }
         for kind in events.iter().map(|event| event.event.kind()).collect::<BTreeSet<_>>() {
             let folder = kind.folder();
@@ -211,7 +211,7 @@ pub(crate) fn accept(capture: &Capture, sender: &EventSender, body: Value) -> Re
     let config = capture.switches.capture();
     events.retain(|event| takes(&config, event.event.kind()));
     without_secrets(&mut events, config.redact);
-    let accepted = capture.append(&events, SEND_AGAIN)?.accepted;
+    let accepted = capture.append(&events, SEND_AGAIN)?;
     Ok(EventsAccepted { ok: true, accepted, ignored: sent - accepted })
 }
 

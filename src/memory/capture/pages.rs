@@ -111,10 +111,17 @@ impl Pages {
         let belongs =
             |draft: &Draft| draft.exists() && !draft.is_full() && is_of(&draft.text, "session", &message.session);
         let before = self.sessions.get(&message.session).cloned();
-        let known = match &before {
-            Some(path) => drafts.open(path)?.filter(|draft| belongs(draft)).map(|draft| draft.path.clone()),
-            None => find_session(drafts, &message.session, &belongs)?,
+        // Of one that began on whatever day the last file.
+        let files = match &before {
+            Some(path) => vec![path.clone()],
+            None => session_files(drafts, &message.session),
         };
+        let mut known = None;
+        for path in files {
+            if known.is_none() && drafts.open(&path)?.is_some_and(|draft| belongs(draft)) {
+                known = Some(path);
+            }
+        }
         let path = match known {
             Some(path) => path,
             None => {
@@ -365,25 +372,9 @@ fn tag_of(text: &str) -> String {
     text.trim_start_matches('#').split_whitespace().collect::<Vec<_>>().join("-")
 }
 
-/// The last file of a conversation that began on whatever day.
-fn find_session(
-    drafts: &mut Drafts<'_>,
-    session: &str,
-    belongs: &impl Fn(&Draft) -> bool,
-) -> Result<Option<VaultPath>, WriteError> {
-    for path in session_files(drafts, session) {
-        if drafts.open(&path)?.is_some_and(|draft| belongs(draft)) {
-            return Ok(Some(path));
-        }
-    }
-    Ok(None)
-}
-
 /// The files that have the name of a conversation, the last first.
 fn session_files(drafts: &Drafts<'_>, session: &str) -> Vec<VaultPath> {
-    let folder = EventKind::Conversations.folder();
-    let names = drafts.sessions(folder).with(&slug(session));
-    names.iter().filter_map(|name| VaultPath::new(format!("{folder}/{name}")).ok()).collect()
+    drafts.dated(EventKind::Conversations.folder(), &slug(session))
 }
 
 /// The addresses of the bookmarks there are.

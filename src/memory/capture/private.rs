@@ -11,13 +11,13 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::drafts::{Drafts, is_number};
+use super::drafts::Drafts;
 use super::event::{Captured, Event, EventKind};
 use super::pages::{SOURCE, activity_line, file_line, head, search_line, urls_of};
 use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
 use crate::text::note::{Note, compose, untagged};
-use crate::vault::disk::Globs;
+use crate::vault::disk::{Globs, is_numbered};
 use crate::vault::forgotten::{ForgottenLookup, WithoutForgotten};
 
 /// Maximum number of lines in which the frontmatter of a captured file says of what session it is.
@@ -29,9 +29,9 @@ pub(crate) type FindPrivate = Box<dyn Fn(&mut dyn FnMut(&VaultPath, &str) -> boo
 /// Knows what is private.
 pub(super) struct PrivacyCarryover {
     /// Of the index.
-    find: FindPrivate,
+    pub(super) find: FindPrivate,
     /// Notes that are private whatever they say themselves.
-    globs: Globs,
+    pub(super) globs: Globs,
 }
 
 /// What a new file goes on with.
@@ -50,10 +50,6 @@ pub(super) enum Destination<'a> {
 }
 
 impl PrivacyCarryover {
-    pub(super) fn new(find: FindPrivate, globs: Globs) -> Self {
-        Self { find, globs }
-    }
-
     /// Whether a file is private by its place.
     pub(super) fn is_by_place(&self, path: &VaultPath) -> bool {
         self.globs.is_match(path.as_str())
@@ -80,8 +76,7 @@ impl PrivacyCarryover {
         }
         let is_named = |path: &VaultPath| {
             let name = if matches!(goes, Destination::Session(_)) { path.stem().get(11..) } else { Some(path.stem()) };
-            let rest = name.and_then(|name| name.strip_prefix(stem));
-            rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number))
+            name.is_some_and(|name| is_numbered(name, stem))
         };
         (self.find)(&mut |path, title| {
             let is_here = path.collection() == kind.folder();

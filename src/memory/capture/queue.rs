@@ -20,7 +20,7 @@ use super::private::without_forgotten;
 use crate::base::config::{CaptureConfig, RetentionConfig, Switches};
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
-use crate::base::state::{Appended, Batch, EventQueue, EventReader, Extent, ImportTable, NewEvent, State, StateError};
+use crate::base::state::{Batch, EventQueue, EventReader, Extent, ImportTable, NewEvent, State, StateError};
 use crate::vault::disk::{Action, Files, Identity};
 use crate::vault::forgotten::ForgottenTexts;
 
@@ -36,10 +36,7 @@ const AWAY: &str = "the vault's folder does not exist";
 const CLOSING: &str = "the vault is closing";
 
 /// Events of one sender, who waits for the answer.
-struct EventRequest {
-    events: Vec<NewEvent>,
-    answer: SyncSender<Result<Appended, String>>,
-}
+type EventRequest = (Vec<NewEvent>, SyncSender<Result<usize, String>>);
 
 /// The table of events, written by one at a time.
 struct Table {
@@ -55,17 +52,14 @@ struct Table {
 pub(super) struct QueueProgress {
     /// It is being closed.
     pub(super) closing: bool,
-    /// The number of the first event that is not safe on disk.
-    pub(super) durable: u64,
-    /// The number of the first event that is not in its file.
-    pub(super) applied: u64,
-    bytes: u64,
+    /// What of it waits to be written into files.
+    extent: Extent,
 }
 
 impl QueueProgress {
     /// How many events wait to be written into files.
     pub(super) fn pending(&self) -> u64 {
-        self.durable.saturating_sub(self.applied)
+        self.extent.pending()
     }
 }
 
@@ -81,8 +75,6 @@ pub(super) struct Queue {
     failure: Mutex<Option<String>>,
     /// It got on, or is being closed.
     changed: Condvar,
-    /// It is being closed. Apart from `changed`, so that a pause wakes for nothing else.
-    closed: Condvar,
 }
 
 impl Queue {
@@ -98,7 +90,6 @@ impl Queue {
             progress: Mutex::default(),
             failure: Mutex::default(),
             changed: Condvar::new(),
-            closed: Condvar::new(),
         };
         // A kill may have come between a switch, or a last event in its file, and this. Told in the log, and tried again.
         let _ = queue.sweep(false);
@@ -126,7 +117,7 @@ impl Queue {
     ///
     /// # Errors
     /// Why they were not accepted: too much waits already, the vault's folder is away, the disk refused, or the program is about to end.
-    pub(super) fn append(&self, events: &[Captured]) -> Result<Appended, String> {
+    pub(super) fn append(&self, events: &[Captured]) -> Result<usize, String> {
         let encoded = events.iter().map(Captured::encoded).collect::<Result<_, _>>();
         let events = encoded.map_err(|error| format!("an event cannot be encoded: {error}"))?;
         let progress = self.progress();
@@ -134,19 +125,18 @@ impl Queue {
             return Err(CLOSING.into());
         }
         let pending = progress.pending();
-        if pending >= MAX_EVENTS || progress.bytes >= MAX_BYTES {
+        if pending >= MAX_EVENTS || progress.extent.bytes >= MAX_BYTES {
             return Err(format!(
                 "{pending} events are waiting to be written into the vault; try again when they are written"
             ));
         }
         let (answer, answered) = sync_channel(1);
-        self.requests().push(EventRequest { events, answer });
+        self.requests().push((events, answer));
         let mut table = self.table();
         // Whoever had the table before may have taken them along.
         let requests = std::mem::take(&mut *self.requests());
         if !requests.is_empty() {
-            let (requests, answers): (Vec<_>, Vec<_>) =
-                requests.into_iter().map(|EventRequest { events, answer }| (events, answer)).unzip();
+            let (requests, answers): (Vec<_>, Vec<_>) = requests.into_iter().unzip();
             match self.commit(&mut table, &Batch { requests, ..Batch::default() }) {
                 Ok(appended) => answers.iter().zip(appended).for_each(|(answer, done)| drop(answer.send(Ok(done)))),
                 Err(refused) => answers.iter().for_each(|answer| drop(answer.send(Err(refused.clone())))),
@@ -162,7 +152,7 @@ impl Queue {
         self.commit(&mut self.table(), &Batch { plan: Some(plan), done, ..Batch::default() }).map(drop)
     }
 
-    fn commit(&self, table: &mut Table, batch: &Batch) -> Result<Vec<Appended>, String> {
+    fn commit(&self, table: &mut Table, batch: &Batch) -> Result<Vec<usize>, String> {
         // An empty mount point has no memory.toml: nothing is made there.
         if Identity::of_vault(&self.root).is_none() {
             return Err(AWAY.into());
@@ -183,19 +173,15 @@ impl Queue {
 
     /// Tells the other threads how far it is.
     fn tell(&self, table: &mut Table) -> Result<(), String> {
-        let Extent { first, next, bytes, .. } = table.events.extent().map_err(|error| error.to_string())?;
-        let mut progress = self.locked();
-        (progress.durable, progress.applied, progress.bytes) = (next, first, bytes);
+        let extent = table.events.extent().map_err(|error| error.to_string())?;
+        self.locked().extent = extent;
         self.changed.notify_all();
         Ok(())
     }
 
     /// Takes what is in its files, and what is switched off, off the disk; with `wholly` also what may be left of it among what still waits.
     pub(super) fn sweep(&self, wholly: bool) -> Result<(), String> {
-        self.sweep_table(&mut self.table(), wholly)
-    }
-
-    fn sweep_table(&self, table: &mut Table, wholly: bool) -> Result<(), String> {
+        let table = &mut *self.table();
         // An empty mount point has no memory.toml: nothing is made there.
         if Identity::of_vault(&self.root).is_none() {
             table.unswept = true;
@@ -217,15 +203,17 @@ impl Queue {
         if is_there && let Err(error) = table.events.tidy(idle) {
             tracing::warn!("{error}");
         }
-        if idle && (table.unswept || !is_there) {
+        let is_unswept = idle && (table.unswept || !is_there);
+        drop(table);
+        if is_unswept {
             // Told in the log, and tried again.
-            let _ = self.sweep_table(&mut table, false);
+            let _ = self.sweep(false);
         }
     }
 
     /// Waits until every event is in its file, or the time is up; gives how many are not.
     pub(super) fn settle(&self, patience: Duration) -> u64 {
-        let waits = |progress: &mut QueueProgress| progress.applied < progress.durable && !progress.closing;
+        let waits = |progress: &mut QueueProgress| progress.pending() > 0 && !progress.closing;
         let progress = self.changed.wait_timeout_while(self.locked(), patience, waits);
         progress.unwrap_or_else(PoisonError::into_inner).0.pending()
     }
@@ -248,7 +236,7 @@ impl Queue {
 
     /// Waits for so long, whatever comes, unless the program ends.
     pub(super) fn pause(&self, time: Duration) {
-        drop(self.closed.wait_timeout_while(self.locked(), time, |progress| !progress.closing));
+        drop(self.changed.wait_timeout_while(self.locked(), time, |progress| !progress.closing));
     }
 
     /// Notes why it does not get on, for the status and once for the log.
@@ -269,7 +257,6 @@ impl Queue {
     pub(super) fn close(&self) {
         self.locked().closing = true;
         self.changed.notify_all();
-        self.closed.notify_all();
     }
 }
 
@@ -292,8 +279,7 @@ fn sweep(events: &mut EventQueue, config: &CaptureConfig, wholly: bool) -> Resul
 pub(super) fn sweep_at_rest(state: &Arc<State>, config: &CaptureConfig) -> Result<u64, StateError> {
     let mut events = EventQueue::new(state);
     sweep(&mut events, config, true)?;
-    let Extent { first, next, .. } = events.extent()?;
-    Ok(next.saturating_sub(first))
+    Ok(events.extent()?.pending())
 }
 
 /// Maximum number of events in a batch.
@@ -415,7 +401,7 @@ impl CaptureWriter {
             if !failing && ending.is_none() && pass.ahead.is_none() && waiting.pending() < BATCH_EVENTS as u64 {
                 self.queue.pause(GATHER);
             }
-            if let Err(error) = self.step(&mut pass, waiting.durable) {
+            if let Err(error) = self.step(&mut pass, waiting.extent) {
                 (pass.ahead, pass.error) = (None, Some(error.to_string()));
             }
             self.queue.set_failure(pass.error.clone());
@@ -428,14 +414,14 @@ impl CaptureWriter {
     }
 
     /// Brings a batch into its files.
-    fn step(&mut self, pass: &mut Pass, durable: u64) -> Result<(), Failure> {
+    fn step(&mut self, pass: &mut Pass, waiting: Extent) -> Result<(), Failure> {
         if Identity::of_vault(&self.queue.root).is_none() {
             return Err(AWAY.into());
         }
         let recorded = self.recorded()?;
         let (mut done, mut unsettled) = self.settle(&recorded, pass);
         let doubtful: HashSet<u64> = unsettled.iter().flat_map(|planned| &planned.added).map(|(at, _)| *at).collect();
-        let from = pass.ahead.unwrap_or_else(|| self.queue.progress().applied);
+        let (from, durable) = (pass.ahead.unwrap_or(waiting.first), waiting.next);
         let (batch, end) = self.read(&done, from, durable)?;
         let import = batch.iter().find_map(|(_, captured)| captured.as_ref()).and_then(|captured| captured.import);
         let mut drafts = Drafts::new(&self.files, &self.queue.root, import.map(|import| (import, &*self.imports)));
@@ -547,14 +533,14 @@ impl CaptureWriter {
     /// The next events from a number on that are not in their files, and the number after the last.
     fn read(&self, done: &BTreeSet<u64>, from: u64, durable: u64) -> Result<(Vec<Numbered>, u64), Failure> {
         let events = self.events.read(from, durable, BATCH_EVENTS, BATCH_BYTES)?;
-        let end = events.last().map_or(durable, |event| event.number + 1);
-        let waiting = events.into_iter().filter(|event| !done.contains(&event.number));
-        let numbered = waiting.map(|event| {
-            let captured = event.body.and_then(|body| serde_json::from_str(&body).ok());
+        let end = events.last().map_or(durable, |(number, _)| number + 1);
+        let waiting = events.into_iter().filter(|(number, _)| !done.contains(number));
+        let numbered = waiting.map(|(number, body)| {
+            let captured = body.and_then(|body| serde_json::from_str(&body).ok());
             if captured.is_none() {
                 tracing::warn!("a captured event could not be read again, and is dropped");
             }
-            (event.number, captured)
+            (number, captured)
         });
         let mut numbered: Vec<Numbered> = numbered.collect();
         // A batch is of one import or of none, so that it can be undone by itself.

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::lane::{EXTRACTION, Extraction, TURNS, cut};
+use super::lane::{EXTRACTION, Extraction, TURNS};
 use crate::access::request::{MeaningAlike, RequestError, Workspace};
 use crate::access::rules::Scope;
 use crate::base::config::MemoryScope;
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::base::state::{Job, StateError};
+use crate::base::state::{Job, StateError, cut, digest_of};
 use crate::memory::generated_files::{FileMade, GeneratedError, known_summary};
 use crate::memory::items::{EntryProposal, EntryWriter, Evidence};
 use crate::models::ChatModel;
@@ -151,7 +151,7 @@ impl Extraction {
         }
         let mut lines = summary_items(&page.body, &sources);
         lines.retain(|line| line.said.citations.iter().all(|cited| !unread.iter().any(|of| is_of(cited, of))));
-        let digest = cut(blake3::hash(page.body.as_bytes()).as_bytes());
+        let digest = digest_of(page.body.as_bytes());
         let says_nothing = lines.iter().all(|line| line.section == COUNTED);
         if says_nothing || self.jobs.done(TURNS)?.get(&job.key) == Some(&digest) {
             self.jobs.finish(EXTRACTION, job.key, job.content, self.now())?;
@@ -177,7 +177,7 @@ impl Extraction {
         let write =
             || Ok::<_, RequestError>(self.workspace.summary_files()?.tell(path, source.hash, model.name(), told)?);
         let content = match write() {
-            Ok(FileMade::Written(_)) => self.workspace.source(path).map_or(job.content, |now| cut(now.hash.as_bytes())),
+            Ok(FileMade::Written(_)) => self.workspace.source(path).map_or(job.content, |now| cut(&now.hash)),
             Ok(FileMade::Nothing | FileMade::Same) => job.content,
             Ok(FileMade::Kept(_)) => return self.has_changed(EXTRACTION, job),
             Err(error) => {

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,7 +14,9 @@ use crate::base::clock::Clock;
 use crate::base::fs::{FsError, crash};
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::base::state::{CallAllowance, Digest, Job, JobState, JobTable, MOST_DELAY_MS, ModelCallTable, StateError};
+use crate::base::state::{
+    CallAllowance, Digest, Job, JobTable, MOST_DELAY_MS, ModelCallTable, StateError, cut, digest_of,
+};
 use crate::base::tasks::{Task, TaskSignal};
 use crate::index::engine::{FileEntry, Reader};
 use crate::index::search::Visible;
@@ -42,17 +43,26 @@ pub(super) const DAY_USED_UP: &str = "the limit of calls or tokens in 24 hours i
 /// The model of the memory, or why it cannot be asked; `None` where none is named.
 pub(super) type MemoryModel = Option<Result<Arc<dyn ChatModel>, String>>;
 
-/// How the work is, as the status says it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// How the work is.
+#[derive(Clone, Default)]
 pub(super) struct LaneState {
-    /// Whether a conversation is being worked on.
-    pub(super) is_working: bool,
+    /// The model, or why it cannot be asked.
+    pub(super) model: MemoryModel,
+    /// What is being worked on.
+    pub(super) working: Option<(&'static str, Digest)>,
     /// Why nothing is done, though something waits.
     pub(super) waits: Option<String>,
     /// Why nothing is done until somebody changes something.
     pub(super) stopped: Option<String>,
     /// Private conversations that are not sent.
     pub(super) withheld: usize,
+    /// When the traces were looked at last, in milliseconds since 1970.
+    pub(super) looked_at_traces: Option<i64>,
+    /// Whether what waits is to be done at once, and whether that was just said.
+    pub(super) hurries: bool,
+    was_hurried: bool,
+    /// Whether what waits is looked for anew, though the index is as it was.
+    looks_again: bool,
 }
 
 /// What a chat model finds in the conversations of a vault.
@@ -60,17 +70,9 @@ pub(crate) struct Extraction {
     pub(super) workspace: Arc<Workspace>,
     pub(super) jobs: JobTable,
     pub(super) calls: ModelCallTable,
-    model: Mutex<MemoryModel>,
     state: Mutex<LaneState>,
     /// One at a time.
     known: Mutex<KnownSessions>,
-    /// When the traces were looked at last, in milliseconds since 1970.
-    pub(super) looked_at_traces: AtomicI64,
-    /// Whether what waits is to be done at once, and whether that was just said.
-    hurries: AtomicBool,
-    was_hurried: AtomicBool,
-    /// Whether what waits is looked for anew, though the index is as it was.
-    looks_again: AtomicBool,
     /// Of the task, where there is one.
     pub(super) signal: TaskSignal,
     clock: Clock,
@@ -80,40 +82,27 @@ impl Extraction {
     /// Of a vault. Nothing is asked yet.
     pub(crate) fn new(workspace: Arc<Workspace>, clock: Clock) -> Self {
         let (jobs, calls) = (JobTable::new(workspace.state()), ModelCallTable::new(workspace.state()));
-        let model = Mutex::new(open(&workspace));
-        Self {
-            workspace,
-            jobs,
-            calls,
-            model,
-            state: Mutex::default(),
-            known: Mutex::default(),
-            looked_at_traces: AtomicI64::new(i64::MIN),
-            hurries: AtomicBool::new(false),
-            was_hurried: AtomicBool::new(false),
-            looks_again: AtomicBool::new(false),
-            signal: TaskSignal::default(),
-            clock,
-        }
+        let state = Mutex::new(LaneState { model: open(&workspace), ..LaneState::default() });
+        Self { workspace, jobs, calls, state, known: Mutex::default(), signal: TaskSignal::default(), clock }
     }
 
-    /// Gives back what was under way when somebody was killed, before anything else is done.
+    /// Says what is not known of what was under way when somebody was killed, before anything else is done.
     pub(crate) fn begin(&self) {
-        let given = KINDS.iter().try_for_each(|kind| self.jobs.give_back(kind));
-        if let Err(error) = given.and_then(|()| self.calls.cut_off()) {
+        if let Err(error) = self.calls.cut_off() {
             tracing::warn!("conversations are not read: {error}");
         }
     }
 
     /// The model.
     pub(super) fn model(&self) -> MemoryModel {
-        self.model.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state_mut().model.clone()
     }
 
     /// Opens the model anew, as one that has refused is asked nothing more.
     pub(super) fn open_again(&self) {
-        *self.model.lock().unwrap_or_else(PoisonError::into_inner) = open(&self.workspace);
-        self.state_mut().stopped = None;
+        let model = open(&self.workspace);
+        let mut state = self.state_mut();
+        (state.model, state.stopped) = (model, None);
     }
 
     /// Whether this process may write.
@@ -126,47 +115,32 @@ impl Extraction {
     }
 
     /// How the work is.
-    pub(super) fn state(&self) -> LaneState {
-        self.state_mut().clone()
-    }
-
     pub(super) fn state_mut(&self) -> MutexGuard<'_, LaneState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has all that waits done at once, whoever searches.
     pub(super) fn hurry(&self) {
-        self.was_hurried.store(true, Ordering::SeqCst);
+        self.state_mut().was_hurried = true;
         self.go_on();
         self.signal.wake();
     }
 
     /// Whoever waits for it goes on with what is due, whoever searches.
     pub(super) fn go_on(&self) {
-        self.hurries.store(true, Ordering::SeqCst);
+        self.state_mut().hurries = true;
     }
 
     /// Looks anew for what waits, whatever was seen.
     pub(super) fn look_again(&self) {
-        self.looks_again.store(true, Ordering::SeqCst);
-    }
-
-    /// Whether it is to be done at once.
-    pub(super) fn hurries(&self) -> bool {
-        self.hurries.load(Ordering::SeqCst)
+        self.state_mut().looks_again = true;
     }
 
     /// Puts aside what was being worked on when the work failed in a way that nobody foresaw.
     pub(super) fn bury_broken(&self) {
-        self.state_mut().is_working = false;
-        for kind in KINDS {
-            let running =
-                self.jobs.all(kind).unwrap_or_default().into_iter().filter(|job| job.state == JobState::Running);
-            for job in running {
-                if let Err(error) = self.jobs.bury(kind, job.key, false, "the program failed while processing it") {
-                    tracing::warn!("conversations are not read: {error}");
-                }
-            }
+        let Some((kind, key)) = self.state_mut().working.take() else { return };
+        if let Err(error) = self.jobs.bury(kind, key, false, "the program failed while processing it") {
+            tracing::warn!("conversations are not read: {error}");
         }
     }
 
@@ -204,15 +178,13 @@ impl Extraction {
     /// Does one job, if one is due and nothing is in the way; gives how long to rest then, at most: `None` where the next may be done at once.
     pub(crate) fn step(&self) -> Option<Duration> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let hurries = self.hurries();
+        let hurries = self.state_mut().hurries;
         let stepped = self.try_step(&mut known, hurries).unwrap_or_else(|error| {
             tracing::warn!("conversations are not read: {error}");
             self.waits_for(error.to_string(), CHECK_INTERVAL)
         });
-        if stepped.is_some() && !self.was_hurried.load(Ordering::SeqCst) {
-            self.hurries.store(false, Ordering::SeqCst);
-        }
-        self.state_mut().withheld = known.withheld;
+        let mut state = self.state_mut();
+        state.hurries &= stepped.is_none() || state.was_hurried;
         stepped
     }
 
@@ -221,7 +193,7 @@ impl Extraction {
         let Some(reader) = self.workspace.shared().snapshot().filter(|_| progress.caught_up) else {
             return Ok(Some(INDEX_DELAY));
         };
-        let was_hurried = self.was_hurried.swap(false, Ordering::SeqCst);
+        let was_hurried = std::mem::take(&mut self.state_mut().was_hurried);
         let model = match self.model() {
             None => return Ok(Some(CHECK_INTERVAL)),
             Some(Err(reason)) => {
@@ -233,11 +205,9 @@ impl Extraction {
         if self.state_mut().stopped.is_some() || !self.is_ours() {
             return Ok(Some(CHECK_INTERVAL));
         }
-        // No other step is under way: what is still held is of one that broke off.
-        KINDS.iter().try_for_each(|kind| self.jobs.give_back(kind))?;
         let now = self.now();
         let debounce = if hurries { 0 } else { self.workspace.config().memory.summary_debounce_seconds as i64 * 1_000 };
-        if self.looks_again.swap(false, Ordering::SeqCst) || was_hurried {
+        if std::mem::take(&mut self.state_mut().looks_again) || was_hurried {
             known.seen = None;
         }
         self.look(known, &reader, model.takes_private(), (now, debounce))?;
@@ -248,7 +218,7 @@ impl Extraction {
         let rest = match self.next_job(EXTRACTION, &model, hurries)? {
             Ok(job) => {
                 crash::point("extraction-claimed");
-                return self.worked(|| self.work(known, &model, &job));
+                return self.worked(EXTRACTION, &job, || self.work(known, &model, &job));
             }
             Err((waits, time)) => {
                 self.state_mut().waits = waits;
@@ -261,7 +231,7 @@ impl Extraction {
         match self.next_job(LIBRARIAN, &model, hurries)? {
             Ok(job) => {
                 crash::point("librarian-claimed");
-                self.worked(|| self.read_part(&model, &job))
+                self.worked(LIBRARIAN, &job, || self.read_part(&model, &job))
             }
             Err((_, time)) => Ok(Some(rest.min(time))),
         }
@@ -286,17 +256,17 @@ impl Extraction {
             is_read && !file.path.is_document()
         };
         known.paths.clear();
-        known.withheld = 0;
-        let mut changed = Vec::new();
+        let (mut changed, mut withheld) = (Vec::new(), 0);
         for file in reader.files().iter().filter(is_one) {
-            let (key, content) = (key_of(&file.path), cut(&file.hash));
+            let (key, content) = (key_of(&file.path), cut(&file.hash.into()));
             known.paths.insert(key, file.path.clone());
             if open.as_ref().is_some_and(|open| !open.has(file)) {
-                known.withheld += usize::from(!is_digest(&file.path));
+                withheld += usize::from(!is_digest(&file.path));
             } else if done.get(&key) != Some(&content) {
                 changed.push((key, content, file.stamp.mtime_ns / 1_000_000));
             }
         }
+        self.state_mut().withheld = withheld;
         self.queue_only(EXTRACTION, &changed, when)?;
         let keys: HashSet<Digest> = known.paths.keys().copied().collect();
         for kind in [EXTRACTION, TURNS] {
@@ -321,17 +291,19 @@ impl Extraction {
             self.jobs.queue(kind, *key, *content, (*mtime_ms).min(now).saturating_add(debounce), now)?;
         }
         let keys: HashSet<Digest> = changed.iter().map(|(key, ..)| *key).collect();
-        let mut others = jobs.iter().filter(|job| job.state != JobState::Running && !keys.contains(&job.key));
+        let mut others = jobs.iter().filter(|job| !keys.contains(&job.key));
         others.try_for_each(|job| self.jobs.remove(kind, job.key))
     }
 
     fn worked(
         &self,
+        kind: &'static str,
+        job: &Job,
         work: impl FnOnce() -> Result<Option<Duration>, StateError>,
     ) -> Result<Option<Duration>, StateError> {
-        self.state_mut().is_working = true;
+        self.state_mut().working = Some((kind, job.key));
         let done = work();
-        self.state_mut().is_working = false;
+        self.state_mut().working = None;
         done
     }
 
@@ -384,7 +356,7 @@ impl Extraction {
             return Ok(None);
         };
         let source = match self.source(&path) {
-            Ok(source) if cut(source.hash.as_bytes()) == job.content => source,
+            Ok(source) if cut(&source.hash) == job.content => source,
             // Once the index knows, its job goes; until then it is tried again, and not at once.
             Err(ReadError::Gone | ReadError::Unfit(_)) => {
                 self.fails(EXTRACTION, job, "its file cannot be read", Some(SETTLE_DELAY))?;
@@ -510,8 +482,6 @@ fn open(workspace: &Workspace) -> MemoryModel {
 pub(super) const EXTRACTION: &str = "extraction";
 /// And what their turns were, whatever else of the file has changed.
 pub(super) const TURNS: &str = "extraction turns";
-/// The kinds of jobs.
-const KINDS: [&str; 2] = [EXTRACTION, LIBRARIAN];
 
 /// Folders of the pages of days and weeks.
 const DIGESTS: [&str; 2] = ["summaries/days/", "summaries/weeks/"];
@@ -528,25 +498,16 @@ pub(super) struct KnownSessions {
     seen: Option<Arc<dyn Reader>>,
     /// Where each is.
     paths: HashMap<Digest, VaultPath>,
-    /// Those that are private, and not sent to another machine.
-    withheld: usize,
 }
 
 /// The name of a conversation in the tables.
 pub(super) fn key_of(path: &VaultPath) -> Digest {
-    cut(blake3::hash(path.as_str().as_bytes()).as_bytes())
-}
-
-/// The name of a file's content there.
-pub(super) fn cut(hash: &[u8; 32]) -> Digest {
-    let mut digest = Digest::default();
-    digest.copy_from_slice(&hash[..16]);
-    digest
+    digest_of(path.as_str().as_bytes())
 }
 
 /// When the next job may be done, in milliseconds since 1970, and why it was put off. One that a clock far ahead has put off is due.
 fn next_due(jobs: &JobTable, kind: &str, now: i64) -> Result<Option<(i64, Option<String>)>, StateError> {
-    let queued = jobs.all(kind)?.into_iter().filter(|job| job.state == JobState::Queued);
+    let queued = jobs.all(kind)?.into_iter().filter(|job| !job.is_dead);
     let due = |job: Job| (if job.due > now.saturating_add(MOST_DELAY_MS) { now } else { job.due }, job.reason);
     Ok(queued.map(due).min_by_key(|(due, _)| *due))
 }

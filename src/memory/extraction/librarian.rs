@@ -7,7 +7,6 @@
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -15,12 +14,12 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::keep::{Proposals, proposal_of};
-use super::lane::{CHECK_INTERVAL, Extraction, cut};
+use super::lane::{CHECK_INTERVAL, Extraction};
 use crate::access::request::{Owner, Request, RequestError, Role, rfc3339};
 use crate::access::rules::{LIBRARIAN_TASKS, Policy, Principal, Scope, Turn};
 use crate::base::config::{MemoryKind, MemoryScope};
 use crate::base::fs::{FsError, crash};
-use crate::base::state::{Digest, Job, JobState, StateError};
+use crate::base::state::{Digest, Job, StateError, digest_of};
 use crate::memory::trace_files::{TraceFile, TraceFiles};
 use crate::models::ChatModel;
 use crate::serve::wire::LibrarianView;
@@ -83,7 +82,7 @@ impl Extraction {
         let source = |file: TraceFile| {
             let stamp = file.stamp()?;
             let name = format!("{agent}/{}", file.path.file_name()?.to_str()?);
-            let key = cut(blake3::hash(name.as_bytes()).as_bytes());
+            let key = digest_of(name.as_bytes());
             let agent = agent.to_owned();
             Some(TraceSource { agent, file, key, size: stamp.size, mtime_ms: stamp.mtime_ns / 1_000_000 })
         };
@@ -96,8 +95,8 @@ impl Extraction {
         if agents.is_empty() {
             return Ok(false);
         }
-        let looked = now.abs_diff(self.looked_at_traces.load(Ordering::SeqCst));
-        if !hurries && looked < CHECK_INTERVAL.as_millis() as u64 {
+        let is_looked_at = |at| now.abs_diff(at) < CHECK_INTERVAL.as_millis() as u64;
+        if !hurries && self.state_mut().looked_at_traces.is_some_and(is_looked_at) {
             return Ok(true);
         }
         let done = self.jobs.done(LIBRARIAN)?;
@@ -109,7 +108,7 @@ impl Extraction {
         if hurries {
             self.jobs.hurry(LIBRARIAN, now)?;
         }
-        self.looked_at_traces.store(now, Ordering::SeqCst);
+        self.state_mut().looked_at_traces = Some(now);
         Ok(true)
     }
 
@@ -190,18 +189,17 @@ impl Extraction {
         let absent = || RequestError::not_found(format!("there is no agent `{slug}`"));
         let policy = policy.ok_or_else(absent)?;
         let is_on = policy.librarian;
-        let lane = self.state();
+        let lane = self.state_mut().clone();
         let keys: HashSet<Digest> = self.trace_sources(slug).into_iter().map(|source| source.key).collect();
         let mut done = self.jobs.done_at(LIBRARIAN)?;
         done.retain(|(key, ..)| keys.contains(key));
         let mut jobs = self.jobs.all(LIBRARIAN)?;
         jobs.retain(|job| keys.contains(&job.key));
-        let (dead, waiting): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.state == JobState::Dead);
+        let (dead, waiting): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.is_dead);
         let (queued, dead, reason) =
             (waiting.len(), dead.len(), dead.iter().chain(&waiting).find_map(|job| job.reason.clone()));
-        let model = self.model();
         let memory = &self.workspace.config().memory;
-        let (state, reason) = match &model {
+        let (state, reason) = match &lane.model {
             _ if !is_on => ("off", None),
             _ if !policy.finds_any() => ("off", Some("both tasks that find entries are switched off".to_owned())),
             _ if !memory.enabled => ("off", Some("`enabled` of `[memory]` in memory.toml is false".to_owned())),
@@ -209,7 +207,7 @@ impl Extraction {
             Some(Err(reason)) => ("stopped", Some(reason.clone())),
             Some(Ok(model)) if !model.takes_private() => ("withheld", Some(WITHHELD.to_owned())),
             Some(Ok(_)) if lane.stopped.is_some() => ("stopped", lane.stopped),
-            Some(Ok(_)) if queued > 0 && lane.is_working => ("working", None),
+            Some(Ok(_)) if queued > 0 && lane.working.is_some() => ("working", None),
             Some(Ok(_)) if queued + dead > 0 => ("waiting", reason),
             Some(Ok(_)) => ("idle", None),
         };

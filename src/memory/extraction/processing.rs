@@ -8,14 +8,14 @@ use super::lane::{EXTRACTION, Extraction, is_digest, key_of};
 use crate::access::request::{Owner, RequestError, rfc3339};
 use crate::base::fs::folder_bytes;
 use crate::base::path::VaultPath;
-use crate::base::state::{Digest, Job, JobState};
+use crate::base::state::{Digest, Job};
 use crate::index::engine::FileEntry;
 use crate::index::sync::FreshPatience;
 use crate::memory::generated_files::{generated_pages, is_generated_place};
 use crate::memory::items::entries_path;
 use crate::serve::wire::{
-    ClearParams, Cleared, ClearedFile, DeadLetter, ProcessingCall, ProcessingDay, ProcessingOutcome, ProcessingState,
-    ProcessingView, Retried, RetryParams, StoreSizes,
+    ClearParams, Cleared, ClearedFile, DeadLetter, ProcessingDay, ProcessingOutcome, ProcessingState, ProcessingView,
+    Retried, RetryParams, StoreSizes,
 };
 use crate::text::derive::CONVERSATIONS;
 use crate::text::derive::entries::{EntryFileKind, shelf_of};
@@ -41,10 +41,10 @@ impl Extraction {
 
     fn state_of(&self, jobs: &[Job]) -> Result<ProcessingState, crate::base::state::StateError> {
         let totals = self.calls.totals(self.now())?;
-        let lane = self.state();
-        let count = |state: JobState| jobs.iter().filter(|job| job.state == state).count();
-        let queued = count(JobState::Queued) + count(JobState::Running);
-        let (model, refused) = match self.model() {
+        let lane = self.state_mut().clone();
+        let dead = jobs.iter().filter(|job| job.is_dead).count();
+        let queued = jobs.len() - dead;
+        let (model, refused) = match lane.model {
             None => (None, None),
             Some(Ok(model)) => (Some(model.name().to_owned()), None),
             Some(Err(reason)) => (Some(self.workspace.config().memory.model.clone()), Some(reason)),
@@ -53,7 +53,7 @@ impl Extraction {
         let (state, reason) = match (&model, stopped, lane.waits) {
             (None, ..) => ("off", None),
             (_, Some(reason), _) => ("stopped", Some(reason)),
-            _ if lane.is_working || self.hurries() => ("working", None),
+            _ if lane.working.is_some() || lane.hurries => ("working", None),
             (.., waits) if queued > 0 => ("waiting", waits),
             _ => ("idle", None),
         };
@@ -62,7 +62,7 @@ impl Extraction {
             state: state.into(),
             reason,
             queued,
-            dead: count(JobState::Dead),
+            dead,
             withheld: lane.withheld,
             calls: totals.outcomes.iter().map(|(_, numbers)| numbers[0]).sum(),
             bytes_sent: totals.outcomes.iter().map(|(_, numbers)| numbers[3]).sum(),
@@ -89,7 +89,7 @@ impl Extraction {
         let answered: u64 =
             totals.outcomes.iter().filter(|(outcome, _)| outcome == "answered").map(|(_, numbers)| numbers[0]).sum();
         let memory = &self.workspace.config().memory;
-        let dead = jobs.iter().filter(|job| job.state == JobState::Dead).take(MOST_DEAD);
+        let dead = jobs.iter().filter(|job| job.is_dead).take(MOST_DEAD);
         let paths = self.paths();
         Ok(ProcessingView {
             now: self.state_of(&jobs)?,
@@ -105,22 +105,7 @@ impl Extraction {
             p50_ms: part(0.5),
             p95_ms: part(0.95),
             dead_letters: dead.map(|job| dead_letter(job, paths.get(&job.key))).collect(),
-            recent: newest
-                .into_iter()
-                .take(LISTED)
-                .map(|call| ProcessingCall {
-                    at: rfc3339(call.at),
-                    kind: call.kind,
-                    model: call.model,
-                    outcome: call.outcome,
-                    prompt_tokens: call.prompt_tokens,
-                    answer_tokens: call.answer_tokens,
-                    ms: call.ms,
-                    bytes: call.bytes,
-                    kept: call.kept,
-                    dropped: call.dropped,
-                })
-                .collect(),
+            recent: newest.into_iter().take(LISTED).collect(),
             outcomes: totals
                 .outcomes
                 .into_iter()

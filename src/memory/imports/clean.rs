@@ -297,22 +297,23 @@ fn is_named(rest: &str, tag: &str) -> bool {
     named && rest[tag.len()..].starts_with(|c: char| c == '>' || (!is_bare && (c == '/' || c.is_whitespace())))
 }
 
+/// The code that a place is in.
+fn code_at(code: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
+    code.get(code.partition_point(|range| range.end <= at)).filter(|range| range.start <= at)
+}
+
 /// Where the tag is closed that was opened before `from`, and first closed at `first`: behind as many others of its name as are opened
 /// within it, outside of `code`. `None` where they are not closed.
 fn close_of(lower: &str, from: usize, tag: &str, first: usize, code: &[Range<usize>]) -> Option<usize> {
-    let (mut depth, mut at, mut next) = (1_usize, from, 0);
-    while let Some(start) = lower[at..].find('<').map(|found| at + found) {
-        at = start + 1;
-        while code.get(next).is_some_and(|range| range.end <= start) {
-            next += 1;
-        }
-        let is_code = code.get(next).is_some_and(|range| range.contains(&start));
-        if start == first || (!is_code && lower[at..].strip_prefix('/').is_some_and(|rest| is_named(rest, tag))) {
+    let mut depth = 1_usize;
+    for at in lower[from..].match_indices('<').map(|(at, _)| from + at) {
+        let (rest, is_code) = (&lower[at + 1..], code_at(code, at).is_some());
+        if at == first || (!is_code && rest.strip_prefix('/').is_some_and(|rest| is_named(rest, tag))) {
             depth -= 1;
             if depth == 0 {
-                return Some(start);
+                return Some(at);
             }
-        } else if !is_code && is_named(&lower[at..], tag) {
+        } else if !is_code && is_named(rest, tag) {
             depth += 1;
         }
     }
@@ -322,28 +323,15 @@ fn close_of(lower: &str, from: usize, tag: &str, first: usize, code: &[Range<usi
 /// A text without what stands before a tag of this name, in lower case, that is closed and was never opened; `None` where there is none.
 /// Some models begin to think without a tag. What stands in code is not looked at.
 fn without_unopened(text: &str, tag: &str) -> Option<String> {
-    let lower = text.to_ascii_lowercase();
-    let close = format!("</{tag}>");
+    let (lower, close) = (text.to_ascii_lowercase(), format!("</{tag}>"));
     if !lower.contains(&close) {
         return None;
     }
-    let (ranges, mut next, mut at) = (code(text), 0, 0);
-    while let Some(start) = lower[at..].find('<').map(|found| at + found) {
-        at = start + 1;
-        while ranges.get(next).is_some_and(|range| range.end <= start) {
-            next += 1;
-        }
-        if ranges.get(next).is_some_and(|range| range.contains(&start)) {
-            continue;
-        }
-        if lower[start..].starts_with(&close) {
-            return Some(text[start + close.len()..].trim_start_matches([' ', '\t']).to_owned());
-        }
-        if is_named(&lower[at..], tag) {
-            return None;
-        }
-    }
-    None
+    let code = code(text);
+    let said = lower.match_indices('<').map(|(at, _)| at).filter(|at| code_at(&code, *at).is_none());
+    let first = said.into_iter().find(|at| lower[*at..].starts_with(&close) || is_named(&lower[at + 1..], tag))?;
+    let is_closed = lower[first..].starts_with(&close);
+    is_closed.then(|| text[first + close.len()..].trim_start_matches([' ', '\t']).to_owned())
 }
 
 /// A text without what stands between tags of these names, in lower case; `None` where nothing does. What stands in code stays.
@@ -351,51 +339,36 @@ fn without_tags(text: &str, tags: &[&str], place: TagPosition) -> Option<String>
     if !text.contains('<') {
         return None;
     }
-    let mut ranges = code(text);
-    let (mut next, mut looks) = (0, 0);
+    let (mut ranges, mut looks) = (code(text), 0);
     let lower = text.to_ascii_lowercase();
-    let (mut kept, mut from, mut at) = (String::new(), 0, 0);
     // All of it is looked at once: no step goes back to the beginning of the text, or of its line.
+    let (mut kept, mut from, mut at, mut was_begin) = (String::new(), 0, 0, true);
     let first = text.len() - text.trim_start().len();
-    let (mut seen, mut is_line_blank) = (0, true);
     // A tag that is nowhere closed after this place is not looked for again.
     let (mut unclosed, mut unbalanced): (Vec<&str>, Vec<&str>) = Default::default();
     while let Some(start) = lower[at..].find('<').map(|found| at + found) {
         at = start + 1;
-        let since = &text[seen..start];
-        is_line_blank = match since.rfind('\n') {
-            Some(end) => since[end..].trim().is_empty(),
-            None => is_line_blank && since.trim().is_empty(),
-        };
-        seen = start;
-        while ranges.get(next).is_some_and(|range| range.end <= start) {
-            next += 1;
-        }
-        if ranges.get(next).is_some_and(|range| range.contains(&start)) {
+        // What a tag that went began its line with began the line as well.
+        let since = text[from..start].trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
+        let is_begin = if since.is_empty() { was_begin } else { since.ends_with('\n') };
+        if code_at(&ranges, start).is_some() || (place == TagPosition::Line && !is_begin) {
             continue;
         }
-        if place == TagPosition::Line && !is_line_blank {
-            continue;
-        }
-        let Some(tag) = tags.iter().find(|tag| is_named(&lower[at..], tag)) else { continue };
-        if unclosed.contains(tag) {
-            continue;
-        }
+        let tag = tags.iter().find(|tag| is_named(&lower[at..], tag)).filter(|tag| !unclosed.contains(tag));
+        let Some(tag) = tag else { continue };
         let close = format!("</{tag}");
-        let first_close = lower[at..].find(&close).map(|found| at + found);
-        let end = match first_close {
+        let end = match lower[at..].find(&close).map(|found| at + found) {
             // What is not closed as often as it is opened ends at its first close.
             Some(end) if place == TagPosition::Anywhere && !unbalanced.contains(tag) => {
-                Some(close_of(&lower, at, tag, end, &ranges[next..]).unwrap_or_else(|| {
+                Some(close_of(&lower, at, tag, end, &ranges).unwrap_or_else(|| {
                     unbalanced.push(tag);
                     end
                 }))
             }
             end => end,
         };
-        let end = end.map(|end| lower[end..].find('>').map_or(lower.len(), |close| end + close + 1));
         let end = match end {
-            Some(end) => end,
+            Some(end) => lower[end..].find('>').map_or(lower.len(), |close| end + close + 1),
             None if place == TagPosition::Anywhere && start <= first => text.len(),
             None => {
                 unclosed.push(tag);
@@ -403,14 +376,12 @@ fn without_tags(text: &str, tags: &[&str], place: TagPosition) -> Option<String>
             }
         };
         kept.push_str(&text[from..start]);
-        // What it began its line with began the line as well.
-        let blanks =
-            if is_line_blank { text[end..].len() - text[end..].trim_start_matches([' ', '\t']).len() } else { 0 };
-        (from, at, seen) = (end + blanks, end + blanks, end + blanks);
-        if ranges.get(next).is_some_and(|range| range.start < end && end < range.end) && looks < MAX_LOOKS {
+        let blanks = text[end..].len() - text[end..].trim_start_matches([' ', '\t']).len();
+        (from, was_begin) = (if is_begin { end + blanks } else { end }, is_begin);
+        at = from;
+        if code_at(&ranges, end).is_some_and(|range| range.start < end) && looks < MAX_LOOKS {
             looks += 1;
             ranges = code(&text[end..]).into_iter().map(|range| range.start + end..range.end + end).collect();
-            next = 0;
         }
     }
     if from == 0 {

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::clean::HOUSEKEEPING;
-use super::json::{BYTE_ORDER_MARK, NotHeld, parse};
+use super::json::{NotHeld, parse};
 use super::kinds::{FILES, SourceKind};
 use super::sink::{ImportSink, ReadConversation, ReadTurn};
 
@@ -203,8 +203,7 @@ pub(super) fn objects(from: impl Read, name: &str, sink: &mut ImportSink<'_>, ea
         if line.trim_ascii().is_empty() {
             continue;
         }
-        // A mark of the order of bytes, which some programs put at the beginning.
-        match parse(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line)) {
+        match parse(&line) {
             Ok(value) if value.is_object() => each(&value, sink),
             Err(NotHeld::TooLarge) => sink.leave_out(TOO_LONG),
             _ if is_whole => sink.leave_out(NO_JSON),

@@ -10,7 +10,7 @@ use regex::{Captures, Regex};
 use serde_json::Value;
 
 /// What a text may begin with, and is none of it.
-pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Maximum length of an element, and of a text that is none of an array: a conversation of tens of thousands of messages.
 const MAX_BYTES: usize = 64 << 20;
 const BUFFER: usize = 64 * 1024;
@@ -67,8 +67,10 @@ pub(super) fn elements(mut from: impl Read, each: &mut EachElement<'_>) -> Endin
     if state.is_between() { Ending::Whole } else { Ending::Cut }
 }
 
-/// A JSON text, without the bytes that a wrong one has: as much of it as is right.
+/// A JSON text, without the bytes that a wrong one has, and a mark of the order of bytes, which some programs put at the beginning: as much of
+/// it as is right.
 pub(super) fn parse(bytes: &[u8]) -> Result<Value, NotHeld> {
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let held = |text: &[u8]| held(text, MAX_HELD_BYTES);
     held(bytes).or_else(|fault| match fault {
         NotHeld::TooLarge => Err(fault),

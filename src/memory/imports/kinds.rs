@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::conversations::MAX_LINE_BYTES;
-use super::json::{BYTE_ORDER_MARK, parse};
+use super::json::parse;
 use super::notes::{is_markdown, is_note};
 use super::source::is_beside_session;
 
@@ -143,8 +143,7 @@ pub(crate) fn session_kind(path: &Path, from: impl Read) -> Option<SourceKind> {
             0 => return None,
             read => length += read,
         }
-        let record = record.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&record);
-        if let Some(kind) = parse(record).ok().and_then(|record| kind_of(&record)) {
+        if let Some(kind) = parse(&record).ok().and_then(|record| kind_of(&record)) {
             return Some(kind);
         }
     }

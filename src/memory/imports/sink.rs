@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::clean::{THOUGHT, is_model, is_program, said};
 use super::conversations::{SPEAKER, TOOLS, first_line, is_tool, written};
 use super::kinds::SourceKind;
+use crate::base::state::hash_of;
 use crate::serve::wire::ImportNote;
 use crate::text::derive::turns_of_thought;
 
@@ -118,8 +119,9 @@ pub(crate) struct ImportSink<'s> {
     pub tally: ImportTally,
     /// What came before of a source that is read again and again.
     pub repeats: Option<&'s mut ImportRepeats>,
-    /// Whether a turn that turned out to be a thought is handed over without a text, so that those behind it keep their numbers.
-    pub keeps_places: bool,
+    /// Whether it is one session, read as a whole: a turn that turned out to be a thought is handed over without a text, so that those behind it
+    /// keep their numbers.
+    pub is_session: bool,
     /// How many bytes were read.
     pub bytes: Rc<Cell<u64>>,
     is_over: bool,
@@ -129,7 +131,7 @@ impl<'s> ImportSink<'s> {
     /// Hands everything to `take`, until that has enough.
     pub(crate) fn new(take: &'s mut dyn FnMut(ImportItem) -> ControlFlow<()>) -> Self {
         let (tally, bytes) = Default::default();
-        Self { take, tally, repeats: None, keeps_places: false, bytes, is_over: false }
+        Self { take, tally, repeats: None, is_session: false, bytes, is_over: false }
     }
 
     /// Reads a file of the source, called by its name.
@@ -192,7 +194,7 @@ impl<'s> ImportSink<'s> {
             let is_place = is_thought && is_model(&turn.role);
             if is_place {
                 self.leave_out(THOUGHT);
-                if !self.keeps_places {
+                if !self.is_session {
                     continue;
                 }
             }
@@ -374,15 +376,9 @@ impl ImportRepeats {
             ImportItem::Event(event) => (json!([event["session"], event["id"]]), ""),
             ImportItem::Note(note) => (json!(["note", note.id, ""]), note.text.as_str()),
         };
-        let said = short(said);
-        self.given.insert(short(&what.to_string()), said) != Some(said)
+        let said = hash_of(&[said.as_bytes()]);
+        self.given.insert(hash_of(&[what.to_string().as_bytes()]), said) != Some(said)
     }
-}
-
-/// A digest of a text: 64 bits, as the state has of what was imported.
-fn short(text: &str) -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = *blake3::hash(text.as_bytes()).as_bytes();
-    u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
 #[cfg(test)]

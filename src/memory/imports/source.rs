@@ -2,20 +2,21 @@
 //! called there is a name and no path. And one session of another program, read as a whole.
 
 use std::cell::Cell;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use jiff::Timestamp;
 use serde_json::Value;
+use walkdir::WalkDir;
 use zip::ZipArchive;
 
 use super::clean::is_program;
 use super::conversations::{BEHIND, NO_JSON, TOO_LONG, of_chatgpt, of_claude, transcript};
-use super::json::{BYTE_ORDER_MARK, Ending, NotHeld, elements, parse};
+use super::json::{Ending, NotHeld, elements};
 use super::kinds::{BESIDE, HEAD_BYTES, NOT_IMPORTED, Seeming, SourceKind, seems};
 use super::notes::{bookmarks, is_markdown, note};
 use super::sink::{CUT_TURNS, ImportItem, ImportSink, MAX_NOTE_BYTES, ReadConversation};
@@ -24,15 +25,6 @@ use super::sink::{CUT_TURNS, ImportItem, ImportSink, MAX_NOTE_BYTES, ReadConvers
 const MAX_BOOKMARKS_BYTES: u64 = 64 << 20;
 /// Why a conversation is left out that is too long.
 const TOO_LARGE: &str = "conversations of more than 64 MB, or that would take more than 256 MB of memory";
-
-/// What a conversation is called that says no name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unnamed {
-    /// As its file is.
-    ByFile,
-    /// By when it began and what was said first: another of the same file, or in a file of the same name, is another.
-    ByBeginning,
-}
 
 /// Reads a source, of a folder those files alone for which `only` holds, given what they are called below it, and hands what is in it to
 /// `sink`.
@@ -77,19 +69,23 @@ fn tried(name: &str) -> &'static str {
     }
 }
 
-/// Reads a file of a source, and says what it seems to be where nothing came of it. A conversation that says no name is called as `unnamed` says.
-pub(super) fn one(kind: SourceKind, unnamed: Unnamed, file: FoundFile<'_>, sink: &mut ImportSink<'_>) {
+/// Reads a file of a source, and says what it seems to be where nothing came of it. A conversation that says no name is called by when it began
+/// and what was said first: another of the same file, or in a file of the same name, is another. A session is called as its file is.
+pub(super) fn one(kind: SourceKind, file: FoundFile<'_>, sink: &mut ImportSink<'_>) {
     let (stem, name, at_ms) = (file.session_stem(kind), file.name, file.at_ms);
     let came = |sink: &ImportSink<'_>| (sink.tally.turns, sink.tally.bookmarks, sink.tally.notes);
     let before = came(sink);
-    let mut from = HeadReader { from: file.from, head: Vec::new() };
+    // What it begins with is kept, to say what it seems to be; what cannot be read of it is said below.
+    let mut head = Vec::new();
+    let _ = Read::take(&mut *file.from, HEAD_BYTES).read_to_end(&mut head);
+    let mut from = head.as_slice().chain(&mut *file.from);
     let mut give = |mut conversation: ReadConversation, sink: &mut ImportSink<'_>| {
         if conversation.session.is_none() {
             let beginning = || conversation.beginning();
-            conversation.session = Some(match (unnamed, kind) {
-                (Unnamed::ByFile, _) => stem.clone(),
-                (Unnamed::ByBeginning, SourceKind::ChatGpt | SourceKind::Claude) => beginning(),
-                (Unnamed::ByBeginning, _) => format!("{stem}-{}", &beginning()[..12]),
+            conversation.session = Some(match kind {
+                _ if sink.is_session => stem.clone(),
+                SourceKind::ChatGpt | SourceKind::Claude => beginning(),
+                _ => format!("{stem}-{}", &beginning()[..12]),
             });
         }
         conversation.at_ms = conversation.at_ms.or(at_ms);
@@ -116,7 +112,7 @@ pub(super) fn one(kind: SourceKind, unnamed: Unnamed, file: FoundFile<'_>, sink:
         }
     }
     if came(sink) == before && !kind.is_of_notes() && !sink.is_over() {
-        say_what_it_is(kind, &name, &from.head, sink);
+        say_what_it_is(kind, &name, &head, sink);
     }
 }
 
@@ -144,25 +140,10 @@ fn say_what_it_is(kind: SourceKind, name: &str, head: &[u8], sink: &mut ImportSi
     }
 }
 
-/// A file, and what it began with.
-struct HeadReader<'f> {
-    from: &'f mut dyn Read,
-    head: Vec<u8>,
-}
-
-impl Read for HeadReader<'_> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.from.read(into)?;
-        let room = (HEAD_BYTES as usize).saturating_sub(self.head.len());
-        self.head.extend_from_slice(&into[..read.min(room)]);
-        Ok(read)
-    }
-}
-
 /// The conversations of an export, one after the other.
 fn export<'s>(
     kind: SourceKind,
-    from: &mut HeadReader<'_>,
+    from: impl Read,
     name: &str,
     sink: &mut ImportSink<'s>,
     give: &mut dyn FnMut(ReadConversation, &mut ImportSink<'s>),
@@ -368,7 +349,7 @@ pub(super) fn each_file(
     }
     let place = place.to_string_lossy().into_owned();
     let found = FoundFile { name: name.clone(), place, at_ms, from: &mut counted };
-    sink.of_file(&name, |sink| one(kind, Unnamed::ByBeginning, found, sink));
+    sink.of_file(&name, |sink| one(kind, found, sink));
     Ok(SourceFiles { wanted: 1, ..SourceFiles::default() })
 }
 
@@ -414,7 +395,7 @@ fn of_folder(kind: SourceKind, path: &Path, only: &dyn Fn(&str) -> bool, sink: &
                 let mut counted = CountedSource { from: opened, bytes: Rc::clone(&sink.bytes) };
                 let place = file.to_string_lossy().into_owned();
                 let file = FoundFile { name: name.clone(), place, at_ms, from: &mut counted };
-                one(kind, Unnamed::ByBeginning, file, sink);
+                one(kind, file, sink);
             }
             Err(error) => {
                 sink.leave_out("files that cannot be read");
@@ -439,36 +420,37 @@ struct FilesBelow {
 /// The files of a folder: none that is hidden, none by way of a link, and none of a vault below it: what comes into that would be imported
 /// again, without an end.
 fn below(folder: &Path) -> FilesBelow {
-    let (mut folders, mut found) = (vec![(folder.to_owned(), 0)], FilesBelow::default());
-    while let Some((folder, depth)) = folders.pop() {
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
+    let (mut found, mut entries) = (FilesBelow::default(), WalkDir::new(folder).min_depth(1).into_iter());
+    while let Some(entry) = entries.next() {
+        let entry = match entry {
+            Ok(entry) => entry,
             Err(error) => {
-                found.unreadable.push((folder, error));
+                let folder = error.path().unwrap_or(folder).to_owned();
+                found.unreadable.extend(error.into_io_error().map(|error| (folder, error)));
                 continue;
             }
         };
-        for entry in entries.flatten() {
-            let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
-            let reason = if is_hidden(&entry.file_name().to_string_lossy()) {
-                continue;
-            } else if kind.is_dir() && path.join(VAULT_DIR).is_dir() {
-                A_VAULT
-            } else if kind.is_dir() && depth < MAX_DEPTH {
-                folders.push((path, depth + 1));
-                continue;
-            } else if kind.is_dir() {
-                TOO_DEEP
-            } else if kind.is_file() {
-                found.files.push(path);
-                continue;
-            } else if kind.is_symlink() {
-                A_LINK
-            } else {
-                NOT_IMPORTED
-            };
-            found.left_out.push((path, reason));
+        let (path, kind) = (entry.path().to_owned(), entry.file_type());
+        let reason = if is_hidden(&entry.file_name().to_string_lossy()) {
+            None
+        } else if kind.is_file() {
+            found.files.push(path);
+            continue;
+        } else if kind.is_symlink() {
+            Some(A_LINK)
+        } else if !kind.is_dir() {
+            Some(NOT_IMPORTED)
+        } else if path.join(VAULT_DIR).is_dir() {
+            Some(A_VAULT)
+        } else if entry.depth() > MAX_DEPTH {
+            Some(TOO_DEEP)
+        } else {
+            continue;
+        };
+        if kind.is_dir() {
+            entries.skip_current_dir();
         }
+        found.left_out.extend(reason.map(|reason| (path, reason)));
     }
     found.files.sort_unstable();
     found.left_out.sort_unstable();
@@ -523,7 +505,7 @@ fn of_zip(
             files.wanted += 1;
             // A name in an archive is none of a path, whatever it begins with.
             let place = format!("{}/{name}", path.display());
-            one(kind, Unnamed::ByBeginning, FoundFile { name, place, at_ms, from: &mut file }, sink);
+            one(kind, FoundFile { name, place, at_ms, from: &mut file }, sink);
         }
     }
     Ok(files)
@@ -531,8 +513,6 @@ fn of_zip(
 
 /// What is left out of a session although somebody may have said it: that is told.
 const LOST: [&str; 4] = [TOO_LONG, NO_JSON, BEHIND, CUT_TURNS];
-/// Maximum length of the record that names a session, in bytes.
-const MAX_NAME_RECORD_BYTES: u64 = 64 << 10;
 
 /// A turn of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -565,39 +545,6 @@ impl SessionTranscript {
     pub(crate) fn name(&self) -> String {
         format!("{}/{}", self.kind.name(), self.id)
     }
-
-    /// Tells the first so many turns again, whenever they were said.
-    pub(crate) fn digest(&self, turns: usize) -> [u8; 16] {
-        let turns = turns.min(self.turns.len());
-        self.digests(&BTreeSet::from([turns])).pop().map_or_else(Default::default, |(_, digest)| digest)
-    }
-
-    /// The same of the first so many turns, for each of these numbers that is not beyond them, the smallest first.
-    pub(crate) fn digests(&self, counts: &BTreeSet<usize>) -> Vec<(usize, [u8; 16])> {
-        let (mut hasher, mut at, mut digests) = (blake3::Hasher::new(), 0, Vec::new());
-        for count in counts.range(..=self.turns.len()) {
-            for turn in &self.turns[at..*count] {
-                for part in [&turn.role, &turn.text] {
-                    hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
-                }
-            }
-            at = *count;
-            let mut digest = [0; 16];
-            hasher.finalize_xof().fill(&mut digest);
-            digests.push((at, digest));
-        }
-        digests
-    }
-}
-
-/// What a session of OpenClaw is called, by the first record of its file, else by the file at `path`.
-pub(crate) fn session_id(path: &Path, from: impl Read) -> String {
-    let mut record = Vec::new();
-    let _ = BufReader::new(from.take(MAX_NAME_RECORD_BYTES)).read_until(b'\n', &mut record);
-    let record = parse(record.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&record)).unwrap_or_default();
-    let said = record["id"].as_str().filter(|_| record["type"] == "session");
-    let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    said.map_or_else(stem, str::to_owned)
 }
 
 /// Reads the session of the file at `path`, which was changed at `at_ms`, in milliseconds since 1970. Of one that has those before it
@@ -622,11 +569,11 @@ pub(crate) fn session(kind: SourceKind, path: &Path, at_ms: Option<i64>, from: &
         ControlFlow::Continue(())
     };
     let mut sink = ImportSink::new(&mut take);
-    sink.keeps_places = true;
+    sink.is_session = true;
     let name = path.to_string_lossy().into_owned();
     let file = FoundFile { place: name.clone(), name, at_ms, from };
     let stem = file.session_stem(kind);
-    one(kind, Unnamed::ByFile, file, &mut sink);
+    one(kind, file, &mut sink);
     let mut remarks = std::mem::take(&mut sink.tally.remarks);
     let lost = LOST.iter().filter_map(|reason| sink.tally.left_out.get(*reason).map(|times| (times, reason)));
     remarks.extend(lost.map(|(times, reason)| format!("left out: {times} × {reason}")));
@@ -678,12 +625,6 @@ mod tests {
             "{lines}PLY\"}}}}\n{{\"type\":\"message\",\"message\":{{\"role\":\"user\",\"content\":\"no\"}}}}\n"
         ));
         assert_eq!(grown.turns.len(), 2);
-        assert_eq!((grown.digest(1), found.digest(9)), (found.digest(1), found.digest(1)));
-        assert_ne!(grown.digest(2), found.digest(2));
-        let digests = grown.digests(&BTreeSet::from([0, 1, 2, 3]));
-        assert_eq!(digests, [0, 1, 2].map(|turns| (turns, grown.digest(turns))));
-        let id = |path: &str| session_id(Path::new(path), lines.as_bytes());
-        assert_eq!((id("/x/y.jsonl"), session_id(Path::new("/x/y.jsonl"), &b"{}\n"[..])), ("s1".into(), "y".into()));
         assert!(read("").turns.is_empty());
     }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::conversations::TOOLS;
 use super::sink::{ReadConversation, ReadTurn};
-use super::source::{FoundFile, Unnamed, one};
+use super::source::{FoundFile, one};
 use super::{ImportItem, ImportSink, ImportTally, SourceKind, read};
 use crate::base::chance::proptest_config;
 
@@ -300,7 +300,7 @@ fn of_a_note_no_more_is_held_than_one_may_have() {
     let mut take = |_| ControlFlow::Continue(());
     let mut sink = ImportSink::new(&mut take);
     let file = FoundFile { name: "a.md".into(), place: "/a.md".into(), at_ms: None, from: &mut Endless(0) };
-    one(SourceKind::Folder, Unnamed::ByBeginning, file, &mut sink);
+    one(SourceKind::Folder, file, &mut sink);
     assert_eq!(sink.tally.left_out["notes of more than 512 kB"], 1);
 }
 

@@ -42,11 +42,6 @@ impl ChannelStores {
         }
     }
 
-    /// Whether there is a store for the file of a session.
-    pub(super) fn has_store(&self, file: &Path) -> bool {
-        file.parent().is_some_and(|folder| folder.join(STORE).is_file())
-    }
-
     /// The store of a folder, read where it has changed.
     fn store(&mut self, folder: &Path) -> Option<&HashMap<String, SessionChannel>> {
         let path = folder.join(STORE);

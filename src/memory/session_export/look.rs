@@ -13,15 +13,13 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::channel::{ChannelStores, SessionChannel};
-use super::note::{
-    MissingSessions, NotExported, SessionAbout, SessionResume, SessionWriter, take_away, take_notes_away,
-};
+use super::note::{NotExported, SessionAbout, SessionWriter, take_notes_away};
 use crate::access::request::Workspace;
 use crate::base::config::{ChannelScope, SessionProgram, SessionsConfig};
 use crate::base::fs::{FsError, crash};
-use crate::base::state::{Digest, SessionSource, SessionTable, StateError};
+use crate::base::state::{Digest, SessionSource, SessionTable, StateError, cut, digest_of};
 use crate::base::tasks::{Task, TaskSignal};
-use crate::memory::imports::{SessionTranscript, SourceKind, is_beside_session, session, session_id, session_kind};
+use crate::memory::imports::{SourceKind, is_beside_session, session, session_kind};
 use crate::serve::wire::{SessionsState, Skipped};
 use crate::vault::disk::{ElsewhereFile, FilesElsewhere, FoldersWatcher, Identity};
 
@@ -52,8 +50,6 @@ struct KnownFile {
     refused: Option<(u64, i64, String)>,
     /// Whether it is shorter than it was.
     is_cut_short: bool,
-    /// Of what program its session is and what that is called, as far as it was looked for.
-    name: Option<Option<(SourceKind, String)>>,
 }
 
 /// What a look came to.
@@ -116,10 +112,9 @@ impl SessionsLook {
                 .collect();
             there.extend(files.keys().copied());
             seen.state.sources += files.len();
-            let gone = MissingSessions::default();
             let seen = &mut seen;
-            let mut look = EntryLook { workspace, table, stores, known, gone, entry, files, seen };
-            if let Err(error) = look.run(is_over) {
+            let mut look = EntryLook { workspace, table, stores, known, entry, seen };
+            if let Err(error) = look.run(&files, is_over) {
                 seen.again = true;
                 seen.problem(&entry.config.path, &error.to_string());
             }
@@ -141,119 +136,108 @@ impl SessionsSeen {
     }
 }
 
+/// Maximum size of a file, in bytes; a larger one is left out, as its turns are held together.
+const MAX_SOURCE_BYTES: u64 = 256 << 20;
+
 /// A look at the files of one entry.
 struct EntryLook<'l> {
     workspace: &'l Workspace,
     table: &'l SessionTable,
     stores: &'l mut ChannelStores,
     known: &'l mut HashMap<Digest, KnownFile>,
-    gone: MissingSessions,
     entry: &'l SessionsEntry,
-    files: BTreeMap<Digest, ElsewhereFile>,
     seen: &'l mut SessionsSeen,
 }
 
 impl EntryLook<'_> {
-    fn run(&mut self, is_over: &dyn Fn() -> bool) -> Result<(), StateError> {
-        let known = self.with_moved()?;
+    fn run(&mut self, files: &BTreeMap<Digest, ElsewhereFile>, is_over: &dyn Fn() -> bool) -> Result<(), StateError> {
+        let known = self.sources(files)?;
         let is_kept = |key: &Digest| known.get(key).is_some_and(|before| !before.is_out && before.turns > 0);
-        let there = self.files.iter().map(|(key, file)| RankedSession {
-            mtime_ns: file.stamp.mtime_ns,
-            is_kept: is_kept(key),
-            path: Some(&file.path),
-            key: *key,
-        });
+        let ranked = |key: &Digest, mtime_ns, path| RankedSession { mtime_ns, is_kept: is_kept(key), path, key: *key };
+        let there = files.iter().map(|(key, file)| ranked(key, file.stamp.mtime_ns, Some(file.path.as_path())));
         // Those that are gone count as well: the ones that changed last stay.
-        let gone = known.iter().filter(|(key, _)| !self.files.contains_key(*key)).map(|(key, source)| RankedSession {
-            mtime_ns: source.mtime_ns,
-            is_kept: is_kept(key),
-            path: None,
-            key: *key,
-        });
-        let mut ranked: Vec<RankedSession<'_>> = there.chain(gone).collect();
-        rank(&mut ranked);
-        let ranked: Vec<(i64, Digest)> = ranked.into_iter().map(|session| (session.mtime_ns, session.key)).collect();
+        let gone = known.iter().filter(|(key, _)| !files.contains_key(*key));
+        let mut sessions: Vec<RankedSession<'_>> =
+            there.chain(gone.map(|(key, source)| ranked(key, source.mtime_ns, None))).collect();
+        rank(&mut sessions);
         let SessionsConfig { keep_days, keep_count, .. } = self.entry.config;
         let days = SignedDuration::from_hours(24 * i64::try_from(keep_days).unwrap_or_default());
         let since = Timestamp::now().checked_sub(days).ok().filter(|_| keep_days > 0);
         let since = since.and_then(|since| i64::try_from(since.as_nanosecond()).ok());
-        let mut at: u64 = 0;
-        for (time, key) in ranked {
+        for (at, RankedSession { mtime_ns, key, .. }) in (0_u64..).zip(sessions) {
             if is_over() {
                 return Ok(());
             }
-            // It is at another place now, and was there before.
-            if self.gone.has_moved(&key) {
-                continue;
-            }
             let before = known.get(&key);
-            let stays = (keep_count == 0 || at < keep_count) && since.is_none_or(|since| time >= since);
-            at += 1;
-            match self.files.get(&key).cloned() {
-                _ if !stays => {
-                    if let Some((note, reason)) = take_away(self.workspace, self.table, &key, before)? {
-                        self.seen.again = true;
-                        self.seen.problem(&note, &reason);
+            let stays = (keep_count == 0 || at < keep_count) && since.is_none_or(|since| mtime_ns >= since);
+            match (files.get(&key), before) {
+                (_, Some(before)) if !stays && !before.is_out => {
+                    match take_notes_away(self.workspace, self.table, &key, |_, _| true) {
+                        Ok(()) => self.table.keep_source(&key, &SessionSource { is_out: true, ..before.clone() })?,
+                        Err(NotExported::Lasting(reason) | NotExported::Passing(reason)) => {
+                            self.seen.again = true;
+                            self.seen.problem(&self.entry.config.path, &reason);
+                        }
                     }
                 }
-                Some(file) => self.bring_up(&key, &file, before),
-                None => self.seen.state.gone += usize::from(is_kept(&key)),
+                _ if !stays => {}
+                (Some(file), before) => self.bring_up(&key, file, before),
+                (None, _) => self.seen.state.gone += usize::from(is_kept(&key)),
             }
         }
         for (_, source) in self.table.of_entry(&self.entry.key)? {
             self.seen.state.begun_anew += source.generation as usize;
             self.seen.state.sessions += usize::from(!source.is_out && source.turns > 0);
         }
-        let edited = self.table.edited(&self.entry.key)?;
-        self.seen.state.edited += edited;
+        self.seen.state.edited += self.table.edited(&self.entry.key)?;
         Ok(())
     }
 
-    /// What is known of the files of the entry: of those of another as well, which named them before.
-    fn known(&self) -> Result<HashMap<Digest, SessionSource>, StateError> {
+    /// What is known of the files of the entry: of those of another as well, which named them before. A file that is new and was elsewhere
+    /// before is known as that one.
+    fn sources(&self, files: &BTreeMap<Digest, ElsewhereFile>) -> Result<HashMap<Digest, SessionSource>, StateError> {
         let mut known: HashMap<Digest, SessionSource> = self.table.of_entry(&self.entry.key)?.into_iter().collect();
-        for (key, file) in &self.files {
+        let mut new = Vec::new();
+        for (key, file) in files {
             // One that is refused has nothing that was kept.
-            if self.refused(key, file).is_some() || known.contains_key(key) {
+            if known.contains_key(key) || self.refused(key, file).is_some() {
                 continue;
             }
-            if let Some(source) = self.table.source(key)? {
-                let source = SessionSource { entry: self.entry.key, ..source };
-                self.table.keep_source(key, &source)?;
-                known.insert(*key, source);
+            match self.table.source(key)? {
+                Some(source) => {
+                    let source = SessionSource { entry: self.entry.key, ..source };
+                    self.table.keep_source(key, &source)?;
+                    known.insert(*key, source);
+                }
+                None => new.push((key, file)),
             }
         }
-        Ok(known)
-    }
-
-    /// The same, with those files that are new and as one was that is gone known as that one, where they are it: they take its place, and
-    /// not that of another.
-    fn with_moved(&mut self) -> Result<HashMap<Digest, SessionSource>, StateError> {
-        let known = self.known()?;
-        self.gone = self.gone_of(&known);
-        let may_have_moved: Vec<(Digest, ElsewhereFile)> = self
-            .files
-            .iter()
-            .filter(|(key, file)| {
-                known.get(*key).is_none_or(|before| before.is_out)
-                    && self.gone.has_stamp(file.stamp.size, file.stamp.mtime_ns)
-            })
-            .map(|(key, file)| (*key, file.clone()))
-            .collect();
-        let mut has_moved = false;
-        for (key, file) in may_have_moved {
-            has_moved |= self.take_over(&key, &file, known.get(&key))?;
+        let is_gone = |(key, source): &(&Digest, &SessionSource)| source.turns > 0 && !files.contains_key(*key);
+        let mut gone: Vec<(Digest, SessionSource)> =
+            known.iter().filter(is_gone).map(|(key, source)| (*key, source.clone())).collect();
+        for (key, file) in new {
+            let stamp = (file.stamp.size, file.stamp.mtime_ns);
+            if gone.is_empty() || stamp.0 > MAX_SOURCE_BYTES {
+                continue;
+            }
+            let lengths = gone.iter().map(|(_, source)| source.length).filter(|length| *length <= stamp.0).collect();
+            // What cannot be read is said where it is to be kept.
+            let opened = File::open(&file.path).and_then(|mut opened| digests(&mut opened, &lengths));
+            let Ok(digests) = opened else { continue };
+            // It begins with all that was read of it; of what was purged it is not known what that was.
+            let is_it = |(_, source): &(Digest, SessionSource)| match source.is_purged() {
+                true => (source.size, source.mtime_ns) == stamp,
+                false => digests.contains(&(source.length, source.content)),
+            };
+            let most = gone.iter().enumerate().filter(|(_, source)| is_it(source)).max_by_key(|(_, (_, it))| it.length);
+            let Some(at) = most.map(|(at, _)| at) else { continue };
+            let (from, source) = gone.swap_remove(at);
+            self.table.move_file(&from, key)?;
+            crash::point("session-moved");
+            known.remove(&from);
+            known.insert(*key, source);
         }
-        if !has_moved {
-            return Ok(known);
-        }
-        let known = self.known()?;
-        self.gone = self.gone_of(&known);
         Ok(known)
-    }
-
-    fn gone_of(&self, known: &HashMap<Digest, SessionSource>) -> MissingSessions {
-        MissingSessions::of(known.iter().filter(|(key, _)| !self.files.contains_key(*key)))
     }
 
     /// Why a file is not kept that was read as it is now.
@@ -267,7 +251,7 @@ impl EntryLook<'_> {
         let name = file.path.display().to_string();
         let is_known = |before: &SessionSource| (before.size, before.mtime_ns) == stamp && !before.is_out;
         let before_as_is = before.filter(|before| is_known(before));
-        let is_done = before_as_is.is_some_and(|before| self.is_as_set(key, before, file));
+        let is_done = before_as_is.is_some_and(|before| self.is_as_set(before, file));
         // Of what is kept as far as it can be read, the note may have to follow its channel all the same.
         let reason = self.refused(key, file).filter(|_| is_done || before_as_is.is_none()).map(str::to_owned);
         if let Some(reason) = &reason {
@@ -292,19 +276,7 @@ impl EntryLook<'_> {
             }
         }
     }
-}
 
-/// Maximum size of a file, in bytes; a larger one is left out, as its turns are held together.
-const MAX_SOURCE_BYTES: u64 = 256 << 20;
-
-/// The name of a file, of an entry or of settings in the tables.
-fn digest_of(bytes: &[u8]) -> Digest {
-    let mut digest = Digest::default();
-    digest.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
-    digest
-}
-
-impl EntryLook<'_> {
     /// Brings the notes of a file up to date. `before` is how it was read last. Says whether it is shorter than it was: then what was kept of
     /// it stays.
     fn export(
@@ -314,21 +286,30 @@ impl EntryLook<'_> {
         before: Option<&SessionSource>,
     ) -> Result<bool, NotExported> {
         let unread = |error: io::Error| NotExported::Lasting(format!("it cannot be read: {error}"));
-        if file.stamp.size > MAX_SOURCE_BYTES {
+        let size = file.stamp.size;
+        if size > MAX_SOURCE_BYTES {
             return Err(NotExported::Lasting(format!("it has more than {} MB", MAX_SOURCE_BYTES >> 20)));
         }
         let mut opened = File::open(&file.path).map_err(unread)?;
         // What is written behind that meanwhile is for the next look.
-        let (content, prefix) =
-            hashes(&mut opened, file.stamp.size, before.map_or(0, |before| before.length)).map_err(unread)?;
-        let Some(transcript) = self.transcript(file, opened).map_err(unread)? else {
-            return Err(NotExported::Lasting("it is not a session of a known program".into()));
+        let lengths = before.map(|before| before.length).into_iter().chain([size]).collect();
+        let digests = digests(&mut opened, &lengths).map_err(unread)?;
+        let content = digests.iter().find(|(length, _)| *length == size).map(|(_, digest)| *digest);
+        let content = content.ok_or_else(|| NotExported::Passing("it is being written".into()))?;
+        opened.rewind().map_err(unread)?;
+        let kind = match self.entry.config.kind {
+            Some(SessionProgram::OpenClaw) => Some(SourceKind::OpenClaw),
+            Some(SessionProgram::Moltis) => Some(SourceKind::Moltis),
+            Some(SessionProgram::ClaudeCode) => Some(SourceKind::ClaudeCode),
+            Some(SessionProgram::Codex) => Some(SourceKind::Codex),
+            None => session_kind(&file.path, &mut opened),
         };
-        let moved = self.taken_over(key, file, before, &transcript)?;
-        let before = moved.as_ref().or(before);
-        let kind = transcript.kind;
+        let unknown = || NotExported::Lasting("it is not a session of a known program".into());
+        let kind = kind.ok_or_else(unknown)?;
+        opened.rewind().map_err(unread)?;
+        let at_ms = file.stamp.mtime_ns / 1_000_000;
+        let transcript = session(kind, &file.path, Some(at_ms), &mut opened.take(size));
         let channel = self.stores.channel(kind, &transcript.id, &file.path);
-        self.known.entry(*key).or_default().name = Some(Some((kind, transcript.id.clone())));
         // Where nothing tells it any more, as once the channel has a newer session, what was told of it counts.
         let told_scope = channel.scope.or_else(|| ChannelScope::of(&before?.told_scope));
         let told_name = channel.name.or_else(|| before.map(|before| before.told_name.clone()));
@@ -337,16 +318,16 @@ impl EntryLook<'_> {
             channel: told_name.clone().filter(|name| !name.is_empty()),
             agent: self.entry.config.agent.clone(),
         };
-        let (turns, settings) = (transcript.turns.len(), self.settings());
         let seen = SessionSource {
             entry: self.entry.key,
-            settings,
-            size: file.stamp.size,
+            settings: self.settings(),
+            size,
             mtime_ns: file.stamp.mtime_ns,
             told_scope: told_scope.map(|scope| scope.name().to_owned()).unwrap_or_default(),
             told_name: told_name.unwrap_or_default(),
             ..before.cloned().unwrap_or_default()
         };
+        let turns = transcript.turns.len() as u64;
         if turns == 0 {
             self.table.keep_source(key, &seen)?;
             return Ok(before.is_some_and(|before| before.turns > 0));
@@ -363,28 +344,31 @@ impl EntryLook<'_> {
             key,
             generation: seen.generation,
             transcript: &transcript,
+            about: &about,
         };
-        let (digest, turns) = (transcript.digest(turns), turns as u64);
-        match writer.place(before, prefix)? {
-            SessionResume::Notes(generation) => writer.generation = generation,
-            SessionResume::Said(generation) => {
-                let seen = match generation == seen.generation {
-                    true => seen,
-                    // By what it has now it is told from the next that has its place.
-                    false => SessionSource { generation, turns, content: Digest::default(), digest, length: 0, ..seen },
-                };
-                self.table.keep_source(key, &seen)?;
-                return Ok(true);
-            }
+        let goes_on = |before: &SessionSource| match before.is_purged() {
+            true => turns >= before.turns,
+            false => digests.contains(&(before.length, before.content)),
+        };
+        let (generation, is_said) = match before.filter(|before| before.turns > 0) {
+            Some(before) => writer.place(before, goes_on(before))?,
+            None => (seen.generation, false),
+        };
+        if is_said {
+            let seen = match generation == seen.generation {
+                true => seen,
+                // By what it has now it is told from the next that has its place.
+                false => SessionSource { generation, turns, content, length: size, ..seen },
+            };
+            self.table.keep_source(key, &seen)?;
+            return Ok(true);
         }
-        let (count, generation) = (writer.write(&about)?, writer.generation);
+        writer.generation = generation;
+        let count = writer.write()?;
         // What was in the notes behind them is in others now, or is said no more.
         let is_behind = |of: u32, part: usize| of == generation && part >= count;
-        if let Some((note, reason)) = take_notes_away(self.workspace, self.table, key, is_behind)? {
-            return Err(NotExported::Passing(format!("`{note}`: {reason}")));
-        }
-        let length = file.stamp.size;
-        let now = SessionSource { length, content, turns, digest, generation, is_out: false, ..seen };
+        take_notes_away(self.workspace, self.table, key, is_behind)?;
+        let now = SessionSource { length: size, content, turns, generation, is_out: false, ..seen };
         self.table.keep_source(key, &now)?;
         crash::point("session-marked");
         match transcript.remarks.iter().find(|remark| !remark.contains("is incomplete")) {
@@ -394,89 +378,13 @@ impl EntryLook<'_> {
         }
     }
 
-    /// The session of a file, as far as it was written when that was looked at; `None` where it is of no program that is known.
-    fn transcript(&self, file: &ElsewhereFile, mut opened: File) -> io::Result<Option<SessionTranscript>> {
-        let Some(kind) = self.kind(&file.path, &mut opened)? else { return Ok(None) };
-        opened.rewind()?;
-        let at_ms = file.stamp.mtime_ns / 1_000_000;
-        Ok(Some(session(kind, &file.path, Some(at_ms), &mut opened.take(file.stamp.size))))
-    }
-
-    /// Has a file that is new be known as the one that it was before it moved; says whether there is such a one.
-    ///
-    /// # Errors
-    /// When the state cannot be read or written.
-    fn take_over(
-        &mut self,
-        key: &Digest,
-        file: &ElsewhereFile,
-        before: Option<&SessionSource>,
-    ) -> Result<bool, StateError> {
-        if file.stamp.size > MAX_SOURCE_BYTES {
-            return Ok(false);
-        }
-        // What cannot be read is said where it is to be kept.
-        let read = File::open(&file.path).and_then(|opened| self.transcript(file, opened));
-        let Ok(Some(transcript)) = read else { return Ok(false) };
-        Ok(self.taken_over(key, file, before, &transcript)?.is_some())
-    }
-
-    fn taken_over(
-        &mut self,
-        key: &Digest,
-        file: &ElsewhereFile,
-        before: Option<&SessionSource>,
-        transcript: &SessionTranscript,
-    ) -> Result<Option<SessionSource>, StateError> {
-        // One whose notes went to the trash may have had others at another place since.
-        let is_free = before.is_none_or(|before| before.is_out);
-        if !is_free || before.is_some() && !self.table.all_notes(key)?.is_empty() {
-            return Ok(None);
-        }
-        let stamp = (file.stamp.size, file.stamp.mtime_ns);
-        let Some((from, source)) = self.gone.take(transcript, stamp, self.table)? else { return Ok(None) };
-        self.table.move_file(&from, key)?;
-        crash::point("session-moved");
-        Ok(Some(source))
-    }
-
-    fn kind(&self, path: &Path, opened: &mut File) -> io::Result<Option<SourceKind>> {
-        opened.rewind()?;
-        Ok(match self.entry.config.kind {
-            Some(SessionProgram::OpenClaw) => Some(SourceKind::OpenClaw),
-            Some(SessionProgram::Moltis) => Some(SourceKind::Moltis),
-            Some(SessionProgram::ClaudeCode) => Some(SourceKind::ClaudeCode),
-            Some(SessionProgram::Codex) => Some(SourceKind::Codex),
-            None => session_kind(path, opened),
-        })
-    }
-
-    /// Whether the notes of a file that has not changed say of it what they would say now.
-    fn is_as_set(&mut self, key: &Digest, before: &SessionSource, file: &ElsewhereFile) -> bool {
-        if before.settings != self.settings() {
-            return false;
-        }
-        let name = match self.known.get(key).and_then(|known| known.name.clone()) {
-            Some(name) => name,
-            // As long as there is no store, none has changed.
-            None if !self.stores.has_store(&file.path) => return true,
-            None => {
-                let name = self.named(file);
-                self.known.entry(*key).or_default().name = Some(name.clone());
-                name
-            }
-        };
-        let Some((kind, id)) = name else { return true };
-        let SessionChannel { scope, name } = self.stores.channel(kind, &id, &file.path);
-        scope.is_none_or(|scope| scope.name() == before.told_scope) && name.is_none_or(|name| name == before.told_name)
-    }
-
-    /// What the session of a file is called that was not read since the start, where a store may tell its channel.
-    fn named(&self, file: &ElsewhereFile) -> Option<(SourceKind, String)> {
-        let mut opened = File::open(&file.path).ok()?;
-        let kind = self.kind(&file.path, &mut opened).ok()??;
-        opened.rewind().ok()?;
-        (kind == SourceKind::OpenClaw).then(|| (kind, session_id(&file.path, opened)))
+    /// Whether the notes of a file that has not changed say of it what they would say now. OpenClaw calls a file as its session is called.
+    fn is_as_set(&mut self, before: &SessionSource, file: &ElsewhereFile) -> bool {
+        let id = file.path.file_stem().unwrap_or_default().to_string_lossy();
+        let SessionChannel { scope, name } = self.stores.channel(SourceKind::OpenClaw, &id, &file.path);
+        before.settings == self.settings()
+            && scope.is_none_or(|scope| scope.name() == before.told_scope)
+            && name.is_none_or(|name| name == before.told_name)
     }
 
     /// What the notes are made by, besides the file.
@@ -486,20 +394,18 @@ impl EntryLook<'_> {
     }
 }
 
-/// The digest of the first bytes of a file, and of the first so many of them where it has those.
-fn hashes(file: &mut File, size: u64, prefix: u64) -> io::Result<(Digest, Option<Digest>)> {
-    let cut = |hasher: &blake3::Hasher| {
-        let mut digest = Digest::default();
-        digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-        digest
-    };
-    let mut hasher = blake3::Hasher::new();
+/// The digest of the first bytes of a file, for each of these lengths that it has.
+fn digests(file: &mut File, lengths: &BTreeSet<u64>) -> io::Result<Vec<(u64, Digest)>> {
+    let (mut hasher, mut digests) = (blake3::Hasher::new(), Vec::new());
     file.seek(SeekFrom::Start(0))?;
-    let first = prefix.min(size);
-    hasher.update_reader(Read::take(&mut *file, first))?;
-    let of_prefix = (first == prefix).then(|| cut(&hasher));
-    hasher.update_reader(Read::take(&mut *file, size - first))?;
-    Ok((cut(&hasher), of_prefix))
+    for length in lengths {
+        hasher.update_reader(Read::take(&mut *file, length - hasher.count()))?;
+        if hasher.count() < *length {
+            break;
+        }
+        digests.push((*length, cut(&hasher.finalize())));
+    }
+    Ok(digests)
 }
 
 /// A session among others.

@@ -1,8 +1,7 @@
-//! The notes of a session. Which they are: those that it has, those of a session that its file had before, or new ones; and the sessions of an entry
-//! whose files are gone: what comes in a file that is new may be one of them, at another place. And their text: each is a part of the session,
-//! written where nobody has edited what was written before, and added to where somebody has.
+//! The notes of a session. Which they are: those that it has, those of a session that its file had before, or new ones. And their text: each is
+//! a part of the session, written where nobody has edited what was written before, and added to where somebody has.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use blake3::Hash;
@@ -10,17 +9,17 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use serde_json::{Map, Value};
 
-use crate::access::request::{RequestError, Workspace};
+use crate::access::request::Workspace;
 use crate::access::rules::{SESSION_AGENT, SESSION_SCOPE, Scope};
 use crate::base::config::ChannelScope;
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::base::state::{Digest, SessionNote, SessionSource, SessionTable, StateError};
+use crate::base::state::{Digest, SessionNote, SessionSource, SessionTable};
 use crate::memory::imports::{SessionTranscript, SessionTurn, SourceKind};
 use crate::text::derive::generated::TRUST;
 use crate::text::note::{Note, compose, guarded, turn_block, untagged, written};
-use crate::vault::disk::{Action, Files, WriteError, slug};
+use crate::vault::disk::{Action, Files, WriteError, is_numbered, slug};
 use crate::vault::forgotten::ForgottenLookup;
 
 /// Who writes, as the log of changes says it.
@@ -39,20 +38,8 @@ pub(super) enum NotExported {
     Passing(String),
 }
 
-impl From<StateError> for NotExported {
-    fn from(error: StateError) -> Self {
-        Self::Passing(error.to_string())
-    }
-}
-
-impl From<RequestError> for NotExported {
-    fn from(error: RequestError) -> Self {
-        Self::Passing(error.message)
-    }
-}
-
-impl From<WriteError> for NotExported {
-    fn from(error: WriteError) -> Self {
+impl<E: std::error::Error> From<E> for NotExported {
+    fn from(error: E) -> Self {
         Self::Passing(error.to_string())
     }
 }
@@ -70,6 +57,7 @@ pub(super) struct SessionWriter<'w> {
     pub(super) key: &'w Digest,
     pub(super) generation: u32,
     pub(super) transcript: &'w SessionTranscript,
+    pub(super) about: &'w SessionAbout,
 }
 
 impl SessionWriter<'_> {
@@ -77,13 +65,13 @@ impl SessionWriter<'_> {
     ///
     /// # Errors
     /// When one of them cannot be written.
-    pub(super) fn write(&self, about: &SessionAbout) -> Result<usize, NotExported> {
+    pub(super) fn write(&self) -> Result<usize, NotExported> {
         let known = self.table.notes(self.key, self.generation)?;
         let parts = parts(&self.transcript.turns);
         let count = parts.len();
         for (at, part) in parts.into_iter().enumerate() {
             let note = known.iter().find(|note| note.part as usize == at);
-            let write = SessionPart { writer: self, about, at, part };
+            let write = SessionPart { writer: self, at, part };
             match note {
                 Some(note) => write.again(note.clone())?,
                 None => write.anew()?,
@@ -119,7 +107,6 @@ impl SessionWriter<'_> {
 /// A part of a session that is about to be written.
 struct SessionPart<'w> {
     writer: &'w SessionWriter<'w>,
-    about: &'w SessionAbout,
     at: usize,
     part: Range<usize>,
 }
@@ -127,10 +114,10 @@ struct SessionPart<'w> {
 impl SessionPart<'_> {
     /// All of it.
     fn text(&self) -> String {
-        let SessionWriter { transcript, asked, workspace, .. } = self.writer;
+        let SessionWriter { transcript, asked, workspace, about, .. } = self.writer;
         let title = transcript.title.as_deref().filter(|title| asked.without(title, &Scope::Everything).is_none());
         let title = title.map(|title| if workspace.redacts() { redact(title) } else { title.into() });
-        let head = head(transcript, self.about, title.as_deref(), (self.at, &self.part));
+        let head = head(transcript, about, title.as_deref(), (self.at, &self.part));
         head + &self.writer.said(&self.part, self.part.clone())
     }
 
@@ -170,11 +157,8 @@ impl SessionPart<'_> {
                     let there = String::from_utf8(bytes).ok().filter(|there| !taken && self.is_this(there));
                     let Some(there) = there else { continue };
                     let after = hash.to_hex().to_string();
-                    if there == text {
-                        return self.done(SessionNote { after, turns, ..row });
-                    }
                     if text.starts_with(&there) {
-                        return self.put(SessionNote { after, ..row }, Some((&there, hash)), &text, turns);
+                        return self.again(SessionNote { after, ..row });
                     }
                     // What of it the person has written nobody knows: it stays, and what comes is added. One that has none of its turns is
                     // of a session that the file had before.
@@ -251,12 +235,12 @@ impl SessionPart<'_> {
         let row = SessionNote { next: next.clone(), next_turns: turns, ..row };
         self.writer.table.keep_note(self.writer.key, self.writer.generation, &row)?;
         crash::point("session-planned");
+        let act = if there.is_some() { Action::Edit } else { Action::Create }.done_by(BY);
         match there {
-            None => _ = self.writer.files.extend(&path, None, text, Action::Create.done_by(BY))?,
-            Some((before, hash)) if text.starts_with(before) => {
-                _ = self.writer.files.extend(&path, Some(hash), text, Action::Edit.done_by(BY))?;
+            Some((before, hash)) if !text.starts_with(before) => {
+                _ = self.writer.files.replace(&path, hash, text, act)?;
             }
-            Some((_, hash)) => _ = self.writer.files.replace(&path, hash, text, Action::Edit.done_by(BY))?,
+            there => _ = self.writer.files.extend(&path, there.map(|(_, hash)| hash), text, act)?,
         }
         crash::point("session-written");
         self.done(SessionNote { after: next, turns, ..row })
@@ -365,126 +349,65 @@ fn said<'t>(
     said
 }
 
-/// Moves the notes of a session to the trash, but for those that somebody has edited. Gives the one that could not go, and why: then it is
-/// to be tried again.
+/// Moves those notes of a session to the trash of which `goes` holds, given how often the file was begun and the part, but for those that
+/// somebody has edited.
 ///
 /// # Errors
-/// When the state cannot be read or written.
-pub(super) fn take_away(
-    workspace: &Workspace,
-    table: &SessionTable,
-    key: &Digest,
-    before: Option<&SessionSource>,
-) -> Result<Option<(String, String)>, StateError> {
-    let Some(before) = before.filter(|before| !before.is_out) else { return Ok(None) };
-    if let Some(stays) = take_notes_away(workspace, table, key, |_, _| true)? {
-        return Ok(Some(stays));
-    }
-    table.keep_source(key, &SessionSource { is_out: true, ..before.clone() })?;
-    Ok(None)
-}
-
-/// The same of those notes alone of which `goes` holds, given how often the file was begun and the part.
-///
-/// # Errors
-/// As [`take_away`].
+/// When one of them cannot go, or the state cannot be read or written.
 pub(super) fn take_notes_away(
     workspace: &Workspace,
     table: &SessionTable,
     key: &Digest,
     goes: impl Fn(u32, usize) -> bool,
-) -> Result<Option<(String, String)>, StateError> {
+) -> Result<(), NotExported> {
+    let files = workspace.files()?;
     for (generation, note) in table.all_notes(key)? {
         let (Ok(path), part) = (VaultPath::new(note.path.clone()), note.part) else { continue };
         if !goes(generation, part as usize) {
             continue;
         }
-        match trash(workspace, table, (key, generation), &path, note) {
-            Ok(true) => table.drop_note(key, generation, part)?,
-            // It is known still: what comes of the session is added to one that was edited, and one that was taken away stays away.
-            Ok(false) => {}
-            Err(error) => return Ok(Some((path.to_string(), error))),
+        let failed = |error: WriteError| NotExported::Passing(format!("`{path}`: {error}"));
+        let is_in_trash = match files.read(&path).map_err(failed)? {
+            None => note.after.is_empty() || note.next == TRASHED,
+            Some((_, hash)) if note.is_edited || hash.to_hex().as_str() != note.after => false,
+            Some((_, hash)) => {
+                table.keep_note(key, generation, &SessionNote { next: TRASHED.into(), ..note })?;
+                crash::point("session-trashing");
+                files.trash(&path, hash, Action::Trash.done_by(BY)).map_err(failed)?;
+                crash::point("session-trashed");
+                true
+            }
+        };
+        // Else it is known still: what comes of the session is added to one that was edited, and one that was taken away stays away.
+        if is_in_trash {
+            table.drop_note(key, generation, part)?;
         }
     }
-    Ok(None)
-}
-
-/// Says whether it is in the trash.
-fn trash(
-    workspace: &Workspace,
-    table: &SessionTable,
-    (key, generation): (&Digest, u32),
-    path: &VaultPath,
-    note: SessionNote,
-) -> Result<bool, String> {
-    let files = workspace.files().map_err(|error| error.message)?;
-    let said = |error: WriteError| error.to_string();
-    let Some((_, hash)) = files.read(path).map_err(said)? else {
-        return Ok(note.after.is_empty() || note.next == TRASHED);
-    };
-    if note.is_edited || hash.to_hex().as_str() != note.after {
-        return Ok(false);
-    }
-    let note = SessionNote { next: TRASHED.into(), ..note };
-    table.keep_note(key, generation, &note).map_err(|error| error.to_string())?;
-    crash::point("session-trashing");
-    files.trash(path, hash, Action::Trash.done_by(BY)).map_err(said)?;
-    crash::point("session-trashed");
-    Ok(true)
-}
-
-/// Where a session goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SessionResume {
-    /// In the notes that were made since its file was begun so often.
-    Notes(u32),
-    /// Those say all of it already, and more.
-    Said(u32),
+    Ok(())
 }
 
 impl SessionWriter<'_> {
-    /// Where the session goes on. `prefix` is the digest of as many bytes of the file as were read last.
-    pub(super) fn place(
-        &self,
-        before: Option<&SessionSource>,
-        prefix: Option<Digest>,
-    ) -> Result<SessionResume, NotExported> {
-        let Some(before) = before.filter(|before| before.turns > 0) else {
-            return Ok(SessionResume::Notes(before.map_or(0, |before| before.generation)));
-        };
-        let (now, had, last) = (self.transcript.turns.len(), before.turns as usize, before.generation);
-        // What was purged is known by its number alone.
-        let is_unknown = before.digest == Digest::default();
-        let is_longer = now >= had && (is_unknown || self.transcript.digest(had) == before.digest);
-        // It has less than those still, as when it was put back.
-        if is_longer && (now as u64) < self.kept_in(last)? && self.is_said_in(last)? {
-            return Ok(SessionResume::Said(last));
-        }
-        if is_longer || prefix == Some(before.content) && before.length > 0 {
-            return Ok(SessionResume::Notes(last));
-        }
-        if now < had && self.is_said_in(last)? {
-            return Ok(SessionResume::Said(last));
-        }
-        // Somebody has changed a line of it: it is the same session, and its notes follow it.
-        if self.says_most_of(last)? || had == 1 && self.is_only_turn_of(last)? {
-            return Ok(SessionResume::Notes(last));
-        }
-        // A file that was put back, after it had another session.
-        let all = self.table.all_notes(self.key)?;
-        let generations: BTreeSet<u32> = all.iter().map(|(generation, _)| *generation).collect();
-        for generation in generations.iter().rev().copied().filter(|generation| *generation != last) {
-            if (now as u64) < self.kept_in(generation)? && self.is_said_in(generation)? {
-                return Ok(SessionResume::Said(generation));
+    /// In which notes a session goes on that was read `before`: in those that were made since its file was begun so often; and whether they say
+    /// all of it already, and more. `goes_on` says whether the file begins with all that was read last.
+    pub(super) fn place(&self, before: &SessionSource, goes_on: bool) -> Result<(u32, bool), NotExported> {
+        let (now, last) = (self.transcript.turns.len() as u64, before.generation);
+        let generations: BTreeSet<u32> =
+            self.table.all_notes(self.key)?.into_iter().map(|(generation, _)| generation).collect();
+        // A file may be put back, after it had another session.
+        let others = generations.iter().rev().copied().filter(|generation| *generation != last);
+        for generation in std::iter::once(last).chain(others) {
+            if now < self.kept_in(generation)? && self.is_said_in(generation)? {
+                return Ok((generation, true));
             }
-            if self.says_most_of(generation)? {
-                return Ok(SessionResume::Notes(generation));
+            // Where somebody has changed a line of it, it is the same session, and its notes follow it.
+            if goes_on && generation == last || self.says_most_of(generation)? {
+                return Ok((generation, false));
             }
         }
-        if self.was_taken_away(last)? {
-            return Ok(SessionResume::Notes(last));
+        if before.turns == 1 && self.is_only_turn_of(last)? || self.was_taken_away(last)? {
+            return Ok((last, false));
         }
-        Ok(SessionResume::Notes(generations.last().copied().unwrap_or(last).max(last) + 1))
+        Ok((generations.last().copied().unwrap_or(last).max(last) + 1, false))
     }
 
     /// How many turns the notes of a session have.
@@ -565,98 +488,10 @@ impl SessionWriter<'_> {
 /// Length of the date with which the name of a note begins, and of the hyphen behind it.
 const DATE_LENGTH: usize = 11;
 
-/// Those whose files were not found.
-#[derive(Debug, Default)]
-pub(super) struct MissingSessions {
-    /// By how many turns they had and what those were.
-    by_turns: HashMap<(usize, Digest), Vec<Digest>>,
-    counts: BTreeSet<usize>,
-    /// By how their files were: their bytes, and when they were changed.
-    by_stamp: HashMap<(u64, i64), Vec<Digest>>,
-    /// Those that were found elsewhere.
-    moved: HashSet<Digest>,
-}
-
-impl MissingSessions {
-    /// Of those files of an entry that are known, the ones that are gone.
-    pub(super) fn of<'s>(sources: impl Iterator<Item = (&'s Digest, &'s SessionSource)>) -> Self {
-        let mut gone = Self::default();
-        for (key, source) in sources.filter(|(_, source)| source.turns > 0) {
-            gone.by_stamp.entry((source.size, source.mtime_ns)).or_default().push(*key);
-            // Of one that was purged it is not known what was said in it.
-            if source.digest == Digest::default() {
-                continue;
-            }
-            let turns = usize::try_from(source.turns).unwrap_or(usize::MAX);
-            gone.by_turns.entry((turns, source.digest)).or_default().push(*key);
-            gone.counts.insert(turns);
-        }
-        gone
-    }
-
-    /// Whether a file is as one was that is gone: it may be that one.
-    pub(super) fn has_stamp(&self, size: u64, mtime_ns: i64) -> bool {
-        self.by_stamp.contains_key(&(size, mtime_ns))
-    }
-
-    /// Whether one of them was found elsewhere.
-    pub(super) fn has_moved(&self, key: &Digest) -> bool {
-        self.moved.contains(key)
-    }
-
-    /// The one that a session of a file that is new goes on with: of the same name, with the same turns at its beginning, or purged and
-    /// with the same stamp.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
-    pub(super) fn take(
-        &mut self,
-        transcript: &SessionTranscript,
-        stamp: (u64, i64),
-        table: &SessionTable,
-    ) -> Result<Option<(Digest, SessionSource)>, StateError> {
-        let had = match self.counts.is_empty() {
-            true => Vec::new(),
-            false => transcript.digests(&self.counts),
-        };
-        let by_turns = had.iter().rev().filter_map(|had| self.by_turns.get(had)).flatten().map(|key| (key, true));
-        let by_stamp = self.by_stamp.get(&stamp).into_iter().flatten().map(|key| (key, false));
-        let mut found = None;
-        for (key, says_the_same) in by_turns.chain(by_stamp) {
-            let Some(source) = table.source(key)?.filter(|_| !self.moved.contains(key)) else { continue };
-            let is_this = says_the_same || source.digest == Digest::default();
-            if is_this && has_notes_of(&table.all_notes(key)?, &source, transcript) {
-                found = Some((*key, source));
-                break;
-            }
-        }
-        self.moved.extend(found.as_ref().map(|(key, _)| *key));
-        Ok(found)
-    }
-}
-
-/// Whether the notes of a source may be those of a session. Where all were forgotten for good they have no names: then it is one that had
-/// begun before the file was changed last.
-fn has_notes_of(notes: &[(u32, SessionNote)], source: &SessionSource, transcript: &SessionTranscript) -> bool {
-    let had_begun = || {
-        let begun = transcript.turns.iter().find_map(|turn| turn.at);
-        begun.is_none_or(|begun| begun.as_millisecond() <= source.mtime_ns / 1_000_000)
-    };
-    notes.iter().any(|(_, note)| is_note_of(&note.path, &transcript.id))
-        || !notes.is_empty() && notes.iter().all(|(_, note)| note.path.is_empty()) && had_begun()
-}
-
 /// Whether a note has the name that the first part of a session is given.
 fn is_note_of(path: &str, id: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let rest = name.strip_suffix(".md").and_then(|name| name.get(DATE_LENGTH..));
-    let number = rest.and_then(|name| name.strip_prefix(slug(id).as_str()));
-    number.is_some_and(|number| {
-        number.is_empty()
-            || number
-                .strip_prefix('-')
-                .is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
-    })
+    let name = path.rsplit('/').next().and_then(|name| name.strip_suffix(".md")?.get(DATE_LENGTH..));
+    name.is_some_and(|name| is_numbered(name, &slug(id)))
 }
 
 #[cfg(test)]

@@ -1,14 +1,30 @@
-//! Summaries of conversations: those that are seen, and making them when the person asks for it.
+//! Summaries of conversations: those that are seen, making them when the person asks for it; and the task that makes them when conversations have
+//! come to rest, and the digest of a day when it is over.
 
+use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use jiff::ToSpan;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use crate::access::request::{Owner, ReadScope, RequestError, Viewer, limit, note_path, rfc3339};
+use super::digest::{DigestSpan, has_file, text_of, write_file};
+use crate::access::request::{Owner, ReadScope, RequestError, Viewer, Workspace, limit, note_path, rfc3339};
+use crate::base::clock::Clock;
+use crate::base::fs::FsError;
 use crate::base::path::VaultPath;
-use crate::index::engine::FileEntry;
-use crate::memory::generated_files::{FileMade, MADE_BY, OF, THROUGH, TURNS, known_summary};
+use crate::base::tasks::{Task, TaskSignal};
+use crate::index::engine::{FileEntry, Reader};
+use crate::memory::generated_files::{
+    FileMade, GeneratedError, GeneratedFile, MADE_BY, OF, READ, SummaryFiles, THROUGH, TURNS, known_summaries,
+    known_summary,
+};
 use crate::serve::wire::{
-    DigestSection, EditedFile, SummariesMade, SummariesParams, SummariesView, SummaryLineView, SummaryMakeParams,
-    SummaryView,
+    DigestSection, EditedFile, SummariesMade, SummariesParams, SummariesState, SummariesView, SummaryLineView,
+    SummaryMakeParams, SummaryView,
 };
 use crate::text::derive::CONVERSATIONS;
 use crate::text::derive::generated::GeneratedNote;
@@ -39,7 +55,6 @@ pub(crate) fn list(viewer: &Viewer, params: &SummariesParams) -> Result<Summarie
     let mut view = SummariesView::default();
     let mut room = scope.room();
     for file in files {
-        scope.go_on()?;
         let Some(summary) = summary(&scope, &file, params.of.as_deref())? else { continue };
         let lines = summary.sections.iter().flat_map(|section| &section.lines);
         let chars = summary.title.chars().count() + lines.map(|line| line.text.chars().count()).sum::<usize>();
@@ -56,18 +71,13 @@ pub(crate) fn list(viewer: &Viewer, params: &SummariesParams) -> Result<Summarie
 
 /// The summary that a file is, if it is one of a conversation.
 fn summary(scope: &ReadScope, file: &FileEntry, of: Option<&str>) -> Result<Option<SummaryView>, RequestError> {
-    let metadata = scope.reader().metadata(file.id).map_err(|error| scope.workspace().damaged(error))?;
-    let metadata: Map<String, Value> = metadata.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
-    let text = |key: &str| metadata.get(key).and_then(Value::as_str).map(str::to_owned);
+    let Some(source) = text_of(scope, file)? else { return Ok(None) };
+    let Some(generated) = GeneratedNote::read(&source) else { return Ok(None) };
+    let text = |key: &str| generated.text_of(key).map(str::to_owned);
     let Some(conversation) = text(OF).filter(|found| of.is_none_or(|of| of == found)) else { return Ok(None) };
-    let Ok(source) = scope.workspace().source(&file.path) else { return Ok(None) };
-    if scope.is_agents() && *source.hash.as_bytes() != file.hash {
-        return Ok(None);
-    }
-    let Some(generated) = GeneratedNote::read(&source.text) else { return Ok(None) };
     // Comments in it are a person's, and no part of what it says.
-    let note = Note::of(&file.path, &source.text);
-    let body = note.visible(&source.text, note.body.clone());
+    let note = Note::of(&file.path, &source);
+    let body = note.visible(&source, note.body.clone());
     let mut sections: Vec<DigestSection> = Vec::new();
     for item in summary_items(&body, &generated.sources()) {
         let line = SummaryLineView { text: item.said.text, citations: item.said.citations };
@@ -86,7 +96,7 @@ fn summary(scope: &ReadScope, file: &FileEntry, of: Option<&str>) -> Result<Opti
         title: file.title.clone(),
         at: rfc3339(file.created_ms),
         through: text(THROUGH).unwrap_or_default(),
-        turns: metadata.get(TURNS).and_then(Value::as_u64).unwrap_or_default(),
+        turns: generated.metadata.get(TURNS).and_then(Value::as_u64).unwrap_or_default(),
         made_by: text(MADE_BY).unwrap_or_default(),
         edited: generated.is_edited,
         old: is_old,
@@ -102,16 +112,15 @@ pub(crate) fn make(owner: &Owner, params: &SummaryMakeParams) -> Result<Summarie
     let workspace = owner.workspace();
     let scope = owner.now()?;
     let maker = workspace.summary_files()?;
-    let is_one = |path: &VaultPath| path.collection() == CONVERSATIONS && !path.is_document();
     let mut conversations: Vec<VaultPath> = match params.of.as_deref() {
         Some(of) => {
             let path = note_path(of)?;
-            if !is_one(&path) || scope.file(path.as_str()).is_none() {
+            if !is_conversation(&path) || scope.file(path.as_str()).is_none() {
                 return Err(RequestError::not_found(format!("there is no conversation `{of}`")));
             }
             vec![path]
         }
-        None => scope.files().filter(|file| is_one(&file.path)).map(|file| file.path.clone()).collect(),
+        None => scope.files().filter(|file| is_conversation(&file.path)).map(|file| file.path.clone()).collect(),
     };
     conversations.sort_unstable();
     let mut done = SummariesMade::default();
@@ -134,4 +143,179 @@ pub(crate) fn make(owner: &Owner, params: &SummaryMakeParams) -> Result<Summarie
         workspace.settled_in_time(&last);
     }
     Ok(done)
+}
+
+fn is_conversation(path: &VaultPath) -> bool {
+    path.collection() == CONVERSATIONS && !path.is_document()
+}
+
+/// The longest time between two looks, where nothing is heard of a change.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// The shortest: a conversation that cannot be summarised is not tried all the time.
+const LOOK_AT_MOST_EVERY: Duration = Duration::from_millis(100);
+
+/// What was seen so far. Nothing of it has to outlive the process: what it says can be read from the files.
+#[derive(Default)]
+struct SeenSummaries {
+    /// Conversations whose summary is as it should be, each with the hash of its file.
+    done: HashMap<VaultPath, [u8; 32]>,
+    /// Summaries that stay as a person has edited them, by conversation.
+    edited: HashMap<VaultPath, VaultPath>,
+    /// The day on which days that are over were looked at.
+    day: Option<Date>,
+    state: SummariesState,
+}
+
+/// What the task works with.
+struct SummariesTask {
+    vault: Arc<Workspace>,
+    clock: Clock,
+}
+
+/// Starts the task.
+///
+/// # Errors
+/// When no thread can be started.
+pub(crate) fn keep_summaries(workspace: &Arc<Workspace>, clock: Clock) -> Result<Task<SummariesState>, FsError> {
+    let task = SummariesTask { vault: Arc::clone(workspace), clock };
+    let (mut seen, signal) = (SeenSummaries::default(), TaskSignal::default());
+    workspace.shared().wakes(&signal);
+    Task::start("summaries", signal, move |signal, shown| {
+        let next = task.look(&mut seen, &|| signal.is_stopped());
+        *shown.lock().unwrap_or_else(PoisonError::into_inner) = seen.state.clone();
+        Some(next.clamp(LOOK_AT_MOST_EVERY, LOOK_EVERY))
+    })
+}
+
+impl SummariesTask {
+    /// Does what is due; gives when something is next.
+    fn look(&self, seen: &mut SeenSummaries, is_over: &dyn Fn() -> bool) -> Duration {
+        // A folder that is being read, or is gone for a while, says nothing of what is in it.
+        let reader = self.vault.shared().snapshot().filter(|_| self.vault.shared().progress().caught_up);
+        let (Some(reader), Ok(maker)) = (reader, self.vault.summary_files()) else { return LOOK_EVERY };
+        let reader = reader.as_ref();
+        let (mut failed, mut waiting, mut next) = (Vec::new(), 0, LOOK_EVERY);
+        let conversations: Vec<&FileEntry> =
+            reader.files().iter().map(AsRef::as_ref).filter(|file| is_conversation(&file.path)).collect();
+        for file in &conversations {
+            if is_over() {
+                return next;
+            }
+            if seen.done.get(&file.path) == Some(&file.hash) {
+                continue;
+            }
+            let known = known_summary(reader.files(), &file.path);
+            let read = known.and_then(|known| metadata_of(reader, known).get(READ)?.as_str().map(str::to_owned));
+            if read.is_some_and(|read| read == blake3::Hash::from_bytes(file.hash).to_hex().as_str()) {
+                seen.done.insert(file.path.clone(), file.hash);
+                seen.edited.remove(&file.path);
+                continue;
+            }
+            let wait = self.left_to_wait(file);
+            if !wait.is_zero() {
+                waiting += 1;
+                next = next.min(wait);
+                continue;
+            }
+            match maker.bring_up(&file.path, known.map(|known| &known.path)) {
+                Ok(made) => {
+                    seen.done.insert(file.path.clone(), file.hash);
+                    match made {
+                        FileMade::Kept(path) => drop(seen.edited.insert(file.path.clone(), path)),
+                        _ => drop(seen.edited.remove(&file.path)),
+                    }
+                }
+                Err(error) => failed.push(said_once(&seen.state, file.path.as_str(), &error)),
+            }
+        }
+        take_orphans_away(maker, reader, seen, &mut failed);
+        if let Err(error) = self.end_days(maker, reader, seen) {
+            failed.push(said_once(&seen.state, SUMMARIES, &error));
+        }
+        let there: HashSet<&VaultPath> = conversations.iter().map(|file| &file.path).collect();
+        seen.done.retain(|path, _| there.contains(path));
+        seen.edited.retain(|path, _| there.contains(path));
+        let old = seen.edited.iter().map(|(of, path)| EditedFile {
+            path: path.to_string(),
+            reason: format!("you edited it, so it stays, although {of} has continued"),
+        });
+        failed.extend(old);
+        failed.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+        seen.state = SummariesState { summaries: known_summaries(reader.files()).len(), waiting, kept: failed };
+        next
+    }
+
+    /// How long a conversation has to be quiet yet. Whichever way a clock has jumped, it is no longer than that is set to.
+    fn left_to_wait(&self, file: &FileEntry) -> Duration {
+        let now = i64::try_from(self.clock.now().as_nanosecond()).unwrap_or(i64::MAX);
+        let quiet = Duration::from_nanos(now.abs_diff(file.stamp.mtime_ns));
+        Duration::from_secs(self.vault.config().memory.summary_debounce_seconds).saturating_sub(quiet)
+    }
+
+    /// Writes the files of the day and the week that are over, once a day, where there are none.
+    fn end_days(&self, maker: SummaryFiles<'_>, reader: &dyn Reader, seen: &mut SeenSummaries) -> Result<(), String> {
+        let today = self.clock.now().to_zoned(TimeZone::system()).date();
+        if seen.day == Some(today) {
+            return Ok(());
+        }
+        let spans = [
+            today.checked_sub(1.day()).ok().and_then(DigestSpan::of_day),
+            today.checked_sub(7.days()).ok().and_then(DigestSpan::of_week),
+        ];
+        for span in spans.into_iter().flatten().filter(|span| !has_file(maker.root, span)) {
+            // Nobody waits for it, so it is never given up.
+            let written = write_file(&maker, reader, &span, &|| Ok(()));
+            written.map_err(|error| format!("{}: {}", span.name, error.message))?;
+        }
+        seen.day = Some(today);
+        Ok(())
+    }
+}
+
+/// Moves the summaries of conversations that are not there any more to the trash, but for those that a person has edited.
+fn take_orphans_away(
+    SummaryFiles { root, files, .. }: SummaryFiles<'_>,
+    reader: &dyn Reader,
+    seen: &SeenSummaries,
+    failed: &mut Vec<EditedFile>,
+) {
+    let is_gone = |of: &str| {
+        let on_disk = VaultPath::new(of).ok().map(|of| of.on_disk(root));
+        reader.files().at(of).is_none() && on_disk.is_some_and(|path| is_absent(&path))
+    };
+    for summary in known_summaries(reader.files()) {
+        // A person may have named more sources.
+        let metadata = metadata_of(reader, summary);
+        let Some(of) = metadata.get(OF).and_then(Value::as_str).filter(|of| is_gone(of)) else { continue };
+        // What somebody forgets for good meanwhile is not kept in a checkpoint of this.
+        let _one = files.one_generation();
+        let there = files.read(&summary.path).map_err(GeneratedError::from);
+        let file = there.map(|there| there.and_then(|there| GeneratedFile::of(summary.path.clone(), Some(there))));
+        match file.and_then(|file| file.map(|file| file.take_away(files)).transpose()) {
+            Ok(None | Some(true)) => {}
+            Ok(Some(false)) => failed.push(EditedFile {
+                path: summary.path.to_string(),
+                reason: format!("{of} no longer exists; you edited this, so it stays"),
+            }),
+            Err(error) => failed.push(said_once(&seen.state, summary.path.as_str(), &error)),
+        }
+    }
+}
+
+fn metadata_of(reader: &dyn Reader, file: &FileEntry) -> Map<String, Value> {
+    let metadata = reader.metadata(file.id).ok().flatten().and_then(|json| serde_json::from_str(&json).ok());
+    metadata.unwrap_or_default()
+}
+
+fn is_absent(path: &std::path::Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
+/// What could not be done; said in the log where it is new.
+fn said_once(before: &SummariesState, path: &str, error: &dyn Display) -> EditedFile {
+    let failed = EditedFile { path: path.to_owned(), reason: error.to_string() };
+    if !before.kept.contains(&failed) {
+        tracing::warn!("{path} is not summarised: {error}");
+    }
+    failed
 }

@@ -163,7 +163,7 @@ fn fitting(lines: &[CitedLine], room: &mut Budget, cut: &mut bool) -> Vec<Summar
 }
 
 /// What a note says on disk; to an agent only what it said when it was indexed.
-fn text_of(scope: &ReadScope, file: &FileEntry) -> Result<Option<String>, RequestError> {
+pub(super) fn text_of(scope: &ReadScope, file: &FileEntry) -> Result<Option<String>, RequestError> {
     scope.go_on()?;
     let source = scope.workspace().source(&file.path).ok();
     Ok(source.filter(|source| !scope.is_agents() || *source.hash.as_bytes() == file.hash).map(|source| source.text))

@@ -5,8 +5,6 @@
 
 mod conversations;
 mod digest;
-mod task;
 
-pub(crate) use conversations::{list, make};
+pub(crate) use conversations::{keep_summaries, list, make};
 pub(crate) use digest::{digest, write_digest};
-pub(crate) use task::keep_summaries;

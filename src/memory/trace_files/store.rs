@@ -14,12 +14,12 @@ use super::file::{TraceFile, TraceHour, agents, event_of, files_of, folder_of, l
 use super::text::{TraceNeedles, change_texts};
 use crate::access::rules::Scope;
 use crate::base::fs::{Context, FsError, crash, remove_unfinished, replace_with, sync_folder};
+use crate::base::state::{Digest, digest_of};
 use crate::vault::disk::{Identity, Stamp};
 use crate::vault::forgotten::{ForgottenLookup, TextPart};
 
 /// The mode of a file that nothing more is written to.
 const SEALED: u32 = 0o400;
-const DAY: i64 = 24 * 3600;
 /// Maximum bytes of events in an answer; one is always given.
 const MAX_BYTES: usize = 16 << 20;
 /// Interval at which it is asked whether anybody waits still, in lines.
@@ -29,25 +29,14 @@ const CHECK_LINES: usize = 1000;
 #[derive(Debug)]
 pub(crate) struct TraceFiles {
     root: PathBuf,
-    /// Bytes that an agent may send in a day.
-    max_bytes_per_day: u64,
-    /// Held by whoever changes a file.
-    known: Mutex<KnownTraces>,
-}
-
-/// What is known of the files.
-#[derive(Debug, Default)]
-struct KnownTraces {
-    /// The ids of the hours of agents.
-    hours: HashMap<(String, TraceHour), HourIds>,
-    /// The day, and how many bytes each agent has sent of it.
-    today: HashMap<String, (i64, u64)>,
+    /// The ids of the hours of agents. Held by whoever changes a file.
+    known: Mutex<HashMap<(String, TraceHour), HourIds>>,
 }
 
 /// The ids of an hour, by their digests, and what its two files were then.
 #[derive(Debug, Default)]
 struct HourIds {
-    ids: HashSet<[u8; 16]>,
+    ids: HashSet<Digest>,
     stamps: [Option<Stamp>; 2],
 }
 
@@ -60,9 +49,6 @@ pub(crate) enum TraceFilesError {
     /// The disk refused.
     #[error(transparent)]
     Disk(#[from] FsError),
-    /// An agent has sent as much as it may.
-    #[error("`{0}` has reached its daily limit of trace bytes")]
-    TooMuch(String),
     /// Nobody waits for the answer any more.
     #[error("the request took too long")]
     GivenUp,
@@ -118,13 +104,13 @@ pub(crate) struct TraceShare {
 type TraceWithout<'w> = &'w dyn Fn(&str) -> Option<String>;
 
 impl TraceFiles {
-    /// Those of the vault at `root`, in which an agent may send so many bytes a day.
-    pub(crate) fn new(root: &Path, max_bytes_per_day: u64) -> Self {
-        Self { root: root.to_owned(), max_bytes_per_day, known: Mutex::default() }
+    /// Those of the vault at `root`.
+    pub(crate) fn new(root: &Path) -> Self {
+        Self { root: root.to_owned(), known: Mutex::default() }
     }
 
     /// Whoever has it is the only one that changes a file.
-    fn lock(&self) -> MutexGuard<'_, KnownTraces> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(String, TraceHour), HourIds>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -132,7 +118,7 @@ impl TraceFiles {
     /// was there already, in its hour or in one that is not sealed.
     ///
     /// # Errors
-    /// When the disk refuses, the vault's folder is away, or the agent has sent too much.
+    /// When the disk refuses, or the vault's folder is away.
     pub(crate) fn append(&self, agent: &str, event: &Value, now: Timestamp) -> Result<bool, TraceFilesError> {
         if Identity::of_vault(&self.root).is_none() {
             // An empty mount point has no memory.toml: nothing is made there.
@@ -142,23 +128,15 @@ impl TraceFiles {
         let hour = event["created_at"].as_f64().and_then(TraceHour::of).unwrap_or(TraceHour::at(now));
         let mut known = self.lock();
         for hour in TraceHour::open(now).chain([hour]) {
-            if known.ids(&self.root, agent, hour)?.ids.contains(&id) {
+            if known.entry((agent.to_owned(), hour)).or_default().bring_up(&self.root, agent, hour)?.contains(&id) {
                 return Ok(false);
             }
-        }
-        let line = line_of(event);
-        let day = now.as_second().div_euclid(DAY);
-        let before = known.today.get(agent).filter(|(of, _)| *of == day).map_or(0, |(_, bytes)| *bytes);
-        let sent = before + line.len() as u64;
-        if sent > self.max_bytes_per_day {
-            return Err(TraceFilesError::TooMuch(agent.to_owned()));
         }
         let file = TraceFile::new(&self.root, agent, hour, false);
         let late = hour.is_sealed(now) || file.is_read_only();
         let file = if late { TraceFile::new(&self.root, agent, hour, true) } else { file };
-        file.append(&self.root, &line)?;
-        known.today.insert(agent.to_owned(), (day, sent));
-        let hour = known.hours.entry((agent.to_owned(), hour)).or_default();
+        file.append(&self.root, &line_of(event))?;
+        let hour = known.entry((agent.to_owned(), hour)).or_default();
         hour.ids.insert(id);
         hour.stamps[usize::from(late)] = file.stamp();
         Ok(true)
@@ -170,7 +148,7 @@ impl TraceFiles {
         for agent in agents(&self.root) {
             // One agent at a time: whoever sends events waits that long alone.
             let mut known = self.lock();
-            known.hours.retain(|(_, hour), _| !hour.is_sealed(now));
+            known.retain(|(_, hour), _| !hour.is_sealed(now));
             remove_unfinished(&folder_of(&self.root, &agent), std::time::Duration::ZERO);
             let files = files_of(&self.root, &agent);
             let tidy = |file: &TraceFile| tidy_file(file, now, retention_days).err();
@@ -319,33 +297,30 @@ impl TraceQuestion {
     }
 }
 
-impl KnownTraces {
+impl HourIds {
     /// The ids of an hour of an agent, as its files have them: what somebody has done to a file is seen. A damaged line has none, so that its
     /// event is taken again.
-    fn ids(&mut self, root: &Path, agent: &str, hour: TraceHour) -> Result<&HourIds, FsError> {
+    fn bring_up(&mut self, root: &Path, agent: &str, hour: TraceHour) -> Result<&HashSet<Digest>, FsError> {
         let files = [false, true].map(|late| TraceFile::new(root, agent, hour, late));
         let stamps = files.each_ref().map(TraceFile::stamp);
-        let known = self.hours.entry((agent.to_owned(), hour)).or_default();
-        if known.stamps != stamps {
-            *known = HourIds::default();
+        if self.stamps != stamps {
+            *self = Self::default();
             for file in files.iter().filter(|file| file.stamp().is_some()) {
                 // What a kill left unsynced is found here, and answered as kept.
                 open(&file.path, false)?.sync_data().on("sync", &file.path)?;
                 for line in lines(&file.path)? {
-                    known.ids.extend(event_of(&line?).as_ref().map(digest));
+                    self.ids.extend(event_of(&line?).as_ref().map(digest));
                 }
             }
-            known.stamps = stamps;
+            self.stamps = stamps;
         }
-        Ok(known)
+        Ok(&self.ids)
     }
 }
 
 /// What an event is known by.
-fn digest(event: &Value) -> [u8; 16] {
-    let mut digest = [0; 16];
-    blake3::Hasher::new().update(event["id"].as_str().unwrap_or_default().as_bytes()).finalize_xof().fill(&mut digest);
-    digest
+fn digest(event: &Value) -> Digest {
+    digest_of(event["id"].as_str().unwrap_or_default().as_bytes())
 }
 
 fn tidy_file(file: &TraceFile, now: Timestamp, retention_days: u64) -> Result<(), FsError> {
@@ -390,7 +365,7 @@ mod tests {
     fn vault() -> (tempfile::TempDir, TraceFiles) {
         let folder = tempfile::tempdir().unwrap();
         write_new(&folder.path().join("memory.toml"), b"").unwrap();
-        let files = TraceFiles::new(folder.path(), 1 << 30);
+        let files = TraceFiles::new(folder.path());
         (folder, files)
     }
 
@@ -420,7 +395,7 @@ mod tests {
         assert!(!append(&files, "a", "2026-03-02T09:59:59Z", now).unwrap(), "an open hour has it");
         assert!(append(&files, "b", "2026-03-02T09:59:59Z", now).unwrap());
         let later = at("2026-03-02T13:00:00Z");
-        let again = TraceFiles::new(folder.path(), 1 << 30);
+        let again = TraceFiles::new(folder.path());
         assert!(!append(&again, "a", "2026-03-02T10:00:01Z", later).unwrap());
         assert!(append(&again, "c", "2026-03-02T10:59:00Z", later).unwrap());
         assert!(!append(&again, "c", "2026-03-02T10:59:00Z", later).unwrap());
@@ -487,16 +462,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_where_the_vault_is_away_and_an_agent_has_its_day() {
-        let (folder, _) = vault();
+    fn nothing_is_made_where_the_vault_is_away() {
         let now = at("2026-03-02T10:30:00Z");
-        let small = TraceFiles::new(folder.path(), 120);
-        assert!(append(&small, "a", "2026-03-02T10:00:01Z", now).unwrap());
-        let more = append(&small, "b", "2026-03-02T10:00:01Z", now);
-        assert!(matches!(more, Err(TraceFilesError::TooMuch(_))));
-        assert!(append(&small, "b", "2026-03-02T10:00:01Z", at("2026-03-03T00:00:00Z")).unwrap());
         let empty = tempfile::tempdir().unwrap();
-        let away = append(&TraceFiles::new(empty.path(), 1 << 30), "a", "2026-03-02T10:00:01Z", now);
+        let away = append(&TraceFiles::new(empty.path()), "a", "2026-03-02T10:00:01Z", now);
         assert!(matches!(away, Err(TraceFilesError::Away)));
         assert_eq!(std::fs::read_dir(empty.path()).unwrap().count(), 0);
     }
@@ -516,7 +485,7 @@ mod tests {
         // As a sync service names its copies, with a last line that is torn.
         let copy = path.with_file_name("2026-03-02T10.sync-conflict-20260302-101500-ABCDEFG.jsonl");
         fs::write(&copy, [&with, secret.as_bytes()].concat()).unwrap();
-        let traces = TraceFiles::new(folder.path(), 1 << 30);
+        let traces = TraceFiles::new(folder.path());
         let all = |_: &str| TraceShare { reach: Scope::Everything, parts: parts_of(&[secret]) };
         let sweep = |writes: bool| traces.sweep(&forgotten.look().unwrap(), &all, writes).unwrap();
         let told = sweep(false);

@@ -109,23 +109,14 @@ impl TraceNeedles {
 fn words(text: &str) -> Vec<(String, Range<usize>)> {
     // Apostrophes and what is not seen part no words.
     let is_within = |character: char| is_word(character) || parts_nothing(character);
-    let mut words = Vec::new();
-    let mut start = None;
-    for (at, character) in text.char_indices().chain([(text.len(), ' ')]) {
-        match (start, is_within(character)) {
-            (None, true) => start = Some(at),
-            (Some(from), false) => {
-                let span = from..at;
-                words.extend(
-                    plain(&text[span.clone()])
-                        .split(' ')
-                        .filter(|word| !word.is_empty())
-                        .map(|word| (word.to_owned(), span.clone())),
-                );
-                start = None;
-            }
-            _ => {}
-        }
+    let (mut words, mut at) = (Vec::new(), 0);
+    for piece in text.split_inclusive(|character| !is_within(character)) {
+        let word = piece.trim_end_matches(|character| !is_within(character));
+        let span = at..at + word.len();
+        at += piece.len();
+        let parts = plain(word);
+        let parts = parts.split(' ').filter(|part| !part.is_empty());
+        words.extend(parts.map(|part| (part.to_owned(), span.clone())));
     }
     words
 }

@@ -237,7 +237,7 @@ fn read_parts(
         agents: Arc::new(AgentRegistry::new(root.clone(), &state).with_folders_of(&config)),
         fact_store: Arc::new(fact_store),
         entry_store: Arc::new(EntryStore::new(root.clone(), config.index.max_file_bytes)),
-        traces: Arc::new(TraceFiles::new(&root, MAX_TRACE_BYTES_PER_DAY)),
+        traces: Arc::new(TraceFiles::new(&root)),
         state,
         outside,
         shared,
@@ -271,9 +271,6 @@ fn start_capture(parts: &WorkspaceParts, files: &Arc<Files>, by_place: Globs) ->
         private: by_place,
     })
 }
-
-/// Maximum number of bytes of its work that an agent may send in a day.
-const MAX_TRACE_BYTES_PER_DAY: u64 = 10_000_000_000;
 
 /// The engine of this process, for a vault.
 fn local(home: &Home, config: &Config) -> Result<LocalEngine, RulesError> {

@@ -6,6 +6,7 @@ use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use super::search::whole;
+use crate::base::state::ModelCall;
 
 /// A search of an agent's own memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -474,7 +475,7 @@ pub struct ProcessingView {
     /// Failed sessions.
     pub dead_letters: Vec<DeadLetter>,
     /// The newest calls, newest first.
-    pub recent: Vec<ProcessingCall>,
+    pub recent: Vec<ModelCall>,
     /// Sizes of the stores.
     pub stores: StoreSizes,
 }
@@ -537,31 +538,6 @@ pub struct DeadLetter {
     pub reason: String,
     /// Number of attempts.
     pub attempts: u32,
-}
-
-/// A call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct ProcessingCall {
-    /// When.
-    pub at: String,
-    /// Its purpose: `extraction`.
-    pub kind: String,
-    /// The model.
-    pub model: String,
-    /// Its outcome.
-    pub outcome: String,
-    /// Tokens read, as counted by the provider.
-    pub prompt_tokens: u64,
-    /// Tokens written.
-    pub answer_tokens: u64,
-    /// Duration in milliseconds.
-    pub ms: u64,
-    /// Bytes of text sent.
-    pub bytes: u64,
-    /// Entries and summary lines from its answer.
-    pub kept: u64,
-    /// Those that were dropped, because the conversation does not say them.
-    pub dropped: u64,
 }
 
 /// Sizes of the stores, in bytes.

@@ -18,7 +18,7 @@ use crate::access::rules::Scope;
 use crate::base::config::{Config, FILE_NAME};
 use crate::base::fs::{Context, create_dir, replace_with};
 use crate::base::path::VaultPath;
-use crate::base::state::{ImportTable, State, UsageTable};
+use crate::base::state::{SessionTable, State, UsageTable};
 use crate::memory::generated_files::{generated_of, generated_pages};
 use crate::memory::items::FactStore;
 use crate::memory::trace_files::{TraceFiles, TraceShare};
@@ -426,12 +426,12 @@ fn leave_out_of(root: &Path, state: &Arc<State>, by: Option<&Arc<State>>) -> Res
     unpacked.leave_out_below("", &mut left_out)?;
     unpacked.leave_out_generated(&mut left_out)?;
     // Their digests could confirm a guess.
-    let imports = ImportTable::new(state);
+    let imports = SessionTable::new(state);
     left_out.iter().try_for_each(|file| imports.purge_file(&file.path, file.whole))?;
     if !left_out.is_empty() {
         UsageTable::new(state).keep(|_| false)?;
     }
-    let swept = TraceFiles::new(root, 0)
+    let swept = TraceFiles::new(root)
         .sweep(&asked, &|_| TraceShare { reach: Scope::Everything, parts: Vec::new() }, true)?
         .events;
     if swept > 0 {

@@ -14,7 +14,7 @@ use crate::access::rules::{Principal, Scope, Turn, is_agents, own_file};
 use crate::base::config::StemmerLanguage;
 use crate::base::fs::{FsError, crash};
 use crate::base::path::VaultPath;
-use crate::base::state::{ImportTable, OpenPurge, OpenPurgeTable, SessionTable, StateError};
+use crate::base::state::{OpenPurge, OpenPurgeTable, SessionTable, StateError};
 use crate::base::tasks::{Task, TaskSignal};
 use crate::index::engine::ContentHash;
 use crate::memory::generated_files::summary_path;
@@ -433,8 +433,7 @@ fn clear_logs(
         failures.extend(done.err().map(|error| format!("{what} may name it: {error}")));
     };
     note("the log of what agents read", log.forget(path.as_str(), instead, |query| tells.are_in(query)));
-    note("the list of imports", ImportTable::new(workspace.state()).purge_file(path.as_str(), gone));
-    note("the list of sessions", SessionTable::new(workspace.state()).purge_file(path.as_str(), gone));
+    note("the list of imports", SessionTable::new(workspace.state()).purge_file(path.as_str(), gone));
     if gone {
         note("the log of changes", files.hide_in_log(path, &folder));
         note("the list of purged texts", workspace.forgotten().gone(path, &remembered.place.readers));

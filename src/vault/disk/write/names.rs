@@ -75,6 +75,13 @@ pub(crate) fn note_names(folder: &str, title: &str) -> impl Iterator<Item = Vaul
         .filter_map(|path| VaultPath::new(path).ok())
 }
 
+/// Whether a name is this one, or this one with a number behind it, as those of notes that would be called alike.
+pub(crate) fn is_numbered(name: &str, base: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let rest = name.strip_prefix(base);
+    rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number))
+}
+
 /// The first of the [`note_names`] that no file has.
 pub(crate) fn free_name(root: &Path, folder: &str, title: &str) -> VaultPath {
     let is_free = |path: &VaultPath| path.on_disk(root).symlink_metadata().is_err();
