@@ -163,7 +163,7 @@ impl From<ItemError> for RequestError {
         let message = error.to_string();
         match error {
             ItemError::Write(error) => error.into(),
-            ItemError::Scope(_) | ItemError::Holder(_) => Self::invalid(message),
+            ItemError::Scope(_) => Self::invalid(message),
             ItemError::Edit { source: ItemEditError::Absent("entry"), .. } => Self::not_found(message),
             ItemError::Edit { source: ItemEditError::Empty | ItemEditError::Long, .. } => Self::invalid(message),
             ItemError::Edit { .. } | ItemError::Other { .. } => Self::conflict(message),

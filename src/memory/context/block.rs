@@ -59,15 +59,6 @@ impl BlockSection {
     }
 }
 
-/// How long a block may be.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct BlockSize {
-    /// Tokens in all; `None` for as many as the sections have.
-    pub(super) tokens: Option<usize>,
-    /// Characters in all.
-    pub(super) chars: Option<usize>,
-}
-
 /// Counts the tokens of a text.
 pub(super) type CountTokens<'a> = &'a dyn Fn(&str) -> usize;
 
@@ -86,15 +77,11 @@ const ANY_FENCE: &str = "=== a0b1c2d3e4f5a6b7 ===";
 pub(super) fn block(
     sections: Vec<BlockSection>,
     date: &str,
-    size: BlockSize,
+    mut room: BudgetLeft,
     (gate, why): (Gate, String),
     (count, counted_by): (CountTokens<'_>, &str),
 ) -> (String, ContextReceipt) {
-    let mut room = BudgetLeft {
-        tokens: size.tokens,
-        bytes: size.tokens.map(|tokens| tokens * MAX_BYTES_A_TOKEN),
-        chars: size.chars,
-    };
+    room.bytes = room.tokens.map(|tokens| tokens * MAX_BYTES_A_TOKEN);
     let around = format!("{RECALLED}\n{ANY_FENCE}\n{date}\n{ANY_FENCE}\n");
     room.take(count(&around), around.len(), around.chars().count());
     let mut said = UsedLines::default();
@@ -172,12 +159,12 @@ pub(super) fn block(
     (text, receipt)
 }
 
-/// What may still be taken.
+/// What may still be taken; `None` for as much as there is.
 #[derive(Debug, Clone, Copy, Default)]
-struct BudgetLeft {
-    tokens: Option<usize>,
-    bytes: Option<usize>,
-    chars: Option<usize>,
+pub(super) struct BudgetLeft {
+    pub(super) tokens: Option<usize>,
+    pub(super) bytes: Option<usize>,
+    pub(super) chars: Option<usize>,
 }
 
 impl BudgetLeft {
@@ -280,7 +267,7 @@ mod tests {
     }
 
     fn of(sections: Vec<BlockSection>, tokens: Option<usize>) -> (String, ContextReceipt) {
-        let size = BlockSize { tokens, chars: None };
+        let size = BudgetLeft { tokens, ..BudgetLeft::default() };
         block(sections, "Today is Monday.", size, (Gate::Full, "asked".into()), (&token_estimate, "estimate"))
     }
 

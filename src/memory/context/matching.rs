@@ -171,15 +171,20 @@ impl<'q> GateWords<'q> {
 
     /// The words at some places, folded.
     pub(super) fn at(&self, places: &[usize]) -> String {
-        let mut text = String::new();
-        for word in places.iter().filter_map(|at| self.words.get(*at)) {
-            let is_joined = word.joins && word.said.starts_with(is_unspaced);
-            if !text.is_empty() && !is_joined {
-                text.push(' ');
+        self.joined(places.iter().copied(), |word| &word.folded)
+    }
+
+    /// Words at some places, parted by blanks unless nothing stands between them.
+    fn joined<'w>(&'w self, places: impl Iterator<Item = usize>, text: impl Fn(&'w GateWord<'q>) -> &'w str) -> String {
+        let (mut joined, mut last) = (String::new(), None);
+        for at in places {
+            if !joined.is_empty() && !(self.words[at].joins && last == at.checked_sub(1)) {
+                joined.push(' ');
             }
-            text += &word.folded;
+            joined += text(&self.words[at]);
+            last = Some(at);
         }
-        text
+        joined
     }
 
     /// The first number at some places.
@@ -194,19 +199,8 @@ impl<'q> GateWords<'q> {
 
     /// The question without the words at some places, as it was written.
     pub(super) fn without(&self, places: &[usize]) -> String {
-        let (mut left, mut last) = (String::new(), None);
-        for (at, word) in self.words.iter().enumerate() {
-            if places.contains(&at) || word.said.is_empty() {
-                continue;
-            }
-            let is_joined = word.joins && last == at.checked_sub(1);
-            if !left.is_empty() && !is_joined {
-                left.push(' ');
-            }
-            left += word.said;
-            last = Some(at);
-        }
-        left
+        let left = (0..self.words.len()).filter(|at| !places.contains(at) && !self.words[*at].said.is_empty());
+        self.joined(left, |word| word.said)
     }
 
     fn goes_on(&self, parts: &[PhrasePart], at: usize, taken: &mut Vec<usize>) -> bool {

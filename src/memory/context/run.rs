@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use jiff::tz::TimeZone;
 
-use super::block::{BlockSection, BlockSize, block};
+use super::block::{BlockSection, BudgetLeft, block};
 use super::gate::{Gate, Gated, gate};
 use super::likeness::telling;
 use super::lines::{NoteLines, named};
@@ -34,9 +34,13 @@ pub(super) fn context_of(
     params: &ContextParams,
 ) -> Result<(ContextView, HashSet<VaultPath>), RequestError> {
     let viewer = &asker(viewer, params.agent.as_deref())?;
-    check(params)?;
-    let as_of =
-        frozen_at(viewer, params).map(|text| parse("session_start", text, Edge::End, viewer.at())).transpose()?;
+    within("budget", params.budget, BUDGETS)?;
+    if let Some(query) = params.query.as_ref().filter(|query| query.len() > MAX_QUERY_BYTES) {
+        return Err(RequestError::invalid(format!("`query` has {} bytes; it takes {MAX_QUERY_BYTES}", query.len())));
+    }
+    // When the session began, where that is as of when memory is to be.
+    let began = params.session_start.as_deref().filter(|_| is_frozen(viewer));
+    let as_of = began.map(|text| parse("session_start", text, Edge::End, viewer.at())).transpose()?;
     let notes = NoteLines::of(viewer, as_of)?;
     let config = &viewer.workspace().config().memory;
     let query = params.query.as_deref().map(str::trim).unwrap_or_default();
@@ -79,8 +83,8 @@ pub(super) fn context_of(
         given.insert(0, sections.overrides());
     }
     let usual = (gated.gate != Gate::Full || params.mode.is_none()).then_some(config.context_tokens);
-    let size =
-        BlockSize { tokens: params.budget.or(usual), chars: viewer.limits().map(|limits| limits.max_injected_chars) };
+    let chars = viewer.limits().map(|limits| limits.max_injected_chars);
+    let size = BudgetLeft { tokens: params.budget.or(usual), chars, ..BudgetLeft::default() };
     let embedder = viewer.workspace().shared().embedder();
     let counts = embedder.as_ref().filter(|embedder| embedder.count_tokens("a").is_some());
     let count = |text: &str| counts.and_then(|model| model.count_tokens(text)).unwrap_or_else(|| token_estimate(text));
@@ -115,11 +119,6 @@ fn asker(viewer: &Viewer, named: Option<&str>) -> Result<Viewer, RequestError> {
     }
 }
 
-/// When the session began, where that is as of when memory is to be.
-fn frozen_at<'p>(viewer: &Viewer, params: &'p ContextParams) -> Option<&'p str> {
-    params.session_start.as_deref().filter(|_| is_frozen(viewer))
-}
-
 /// Whether a session of who asks keeps the memory that it began with.
 pub(super) fn is_frozen(viewer: &Viewer) -> bool {
     let frozen = PromptMemoryMode::FrozenAtSessionStart;
@@ -139,16 +138,6 @@ pub(super) fn asker_of(viewer: &Viewer) -> String {
             format!("{} {:?} {:?} {:?}", caller.slug, caller.policy, caller.session, caller.claimed)
         }
         _ => String::new(),
-    }
-}
-
-fn check(params: &ContextParams) -> Result<(), RequestError> {
-    within("budget", params.budget, BUDGETS)?;
-    match params.query.as_ref().filter(|query| query.len() > MAX_QUERY_BYTES) {
-        Some(query) => {
-            Err(RequestError::invalid(format!("`query` has {} bytes; it takes {MAX_QUERY_BYTES}", query.len())))
-        }
-        None => Ok(()),
     }
 }
 

@@ -148,8 +148,8 @@ pub(super) fn if_there<T>(path: &VaultPath, read: Result<T, ReadError>) -> Resul
 /// Facts or entries cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ItemError {
-    /// A scope has no folder.
-    #[error("the memory scope `{0}` has no folder")]
+    /// A memory has no folder.
+    #[error("the memory `{0}` has no folder")]
     Scope(MemoryScope),
     /// A file cannot be read.
     #[error("{path}: {source}")]
@@ -179,9 +179,6 @@ pub(crate) enum ItemError {
         /// What it is.
         now: String,
     },
-    /// A memory has no folder.
-    #[error("`{0}` is not an agent's folder")]
-    Holder(String),
     /// A program would drop more than a quarter of the entries.
     #[error("{path}: this would drop {} of {of} entries, more than a quarter; nothing was written", lost.len())]
     Loss {

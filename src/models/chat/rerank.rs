@@ -7,8 +7,8 @@ use std::time::Instant;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::super::ModelError;
 use super::super::asker::{ByAsker, ModelAsker};
+use super::super::{Fingerprint, ModelError};
 use super::model::{ChatModel, ChatRequest, cut};
 use crate::base::fence::fence;
 
@@ -76,21 +76,13 @@ impl Reranker for ChatReranker {
     ) -> Result<Arc<[f64]>, ModelError> {
         let query = cut(query.trim(), MAX_QUERY_CHARS);
         let passages: Vec<&str> = passages.iter().map(|passage| cut(passage, MAX_PASSAGE_CHARS)).collect();
-        self.known.get_or(asker, &name_of(query, &passages), || {
+        let asked: Vec<&[u8]> = passages.iter().chain([&query]).map(|text| text.as_bytes()).collect();
+        self.known.get_or(asker, Fingerprint::of(&asked).as_str(), || {
             let reply = self.model.answer(&request(query, &passages), deadline)?;
             let not_as_asked = |problem| ModelError::NotAsAsked { model: self.model.name().to_owned(), problem };
             scores(&reply.text, passages.len()).map(Arc::from).map_err(not_as_asked)
         })
     }
-}
-
-/// A name of what is judged by what.
-fn name_of(query: &str, passages: &[&str]) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for text in std::iter::once(&query).chain(passages) {
-        hasher.update(&(text.len() as u64).to_le_bytes()).update(text.as_bytes());
-    }
-    hasher.finalize().to_string()
 }
 
 fn request(query: &str, passages: &[&str]) -> ChatRequest {

@@ -199,13 +199,12 @@ impl Deref for EntriesSnapshot {
 /// # Errors
 /// When an agent's folder is none.
 pub(crate) fn entries_path(holder: &MemoryScope, shelf: EntryFileKind) -> Result<VaultPath, ItemError> {
-    let (path, slug) = match holder {
-        MemoryScope::Agent(slug) if !slug.contains('/') => (holder.folder() + shelf.names().1, slug.clone()),
-        MemoryScope::User => (shelf.names().0.to_owned(), String::new()),
-        MemoryScope::Agent(slug) => return Err(ItemError::Holder(slug.clone())),
-        other => return Err(ItemError::Holder(other.to_string())),
+    let path = match holder {
+        MemoryScope::Agent(slug) if !slug.contains('/') => holder.folder() + shelf.names().1,
+        MemoryScope::User => shelf.names().0.to_owned(),
+        other => return Err(ItemError::Scope(other.clone())),
     };
-    VaultPath::new(path).map_err(|_| ItemError::Holder(slug))
+    VaultPath::new(path).map_err(|_| ItemError::Scope(holder.clone()))
 }
 
 /// Refuses a change that drops more than a quarter of what a file knows.
