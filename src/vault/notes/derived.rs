@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::annotations::{ANNOTATIONS, annotations};
 use super::purge::{NewTombstone, TellingWords, swept_traces};
-use super::removal::LineSpan;
-use crate::access::request::{Owner, ReadScope, RequestError, Workspace, note_path};
+use super::removal::{LineSpan, Removal};
+use crate::access::request::{ErrorKind, Owner, ReadScope, RequestError, Workspace, note_path};
 use crate::base::path::VaultPath;
 use crate::memory::generated_files::{generated_of, generated_pages};
 use crate::serve::wire::DerivedNote;
@@ -22,9 +22,9 @@ use crate::vault::disk::conflict_copy;
 /// A note, and the lines of it, if not all, of which something may have been made.
 pub(super) type SourceLines<'a> = (&'a VaultPath, Option<LineSpan>);
 
-/// Something that goes with a note, as it is written down before anything does.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct JournalItem {
+/// Something that was made of a note. Where it goes with the note it is a step of the journal, which is written before anything goes.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ForgetStep {
     pub(super) derived: DerivedNote,
     /// Whether it is a copy, of which the same lines go.
     #[serde(default)]
@@ -34,6 +34,57 @@ pub(super) struct JournalItem {
     /// What lifts what was remembered of it.
     #[serde(default)]
     pub(super) tombstone: Option<i64>,
+    /// What it was made of and goes with; `None` where it stays.
+    #[serde(skip)]
+    pub(super) made_of: Option<(VaultPath, Option<LineSpan>)>,
+    /// As it is now; `None` where it cannot go.
+    #[serde(skip)]
+    pub(super) removal: Option<Removal>,
+    /// What is remembered of it, if it goes for good.
+    #[serde(skip)]
+    pub(super) remembered: Option<NewTombstone>,
+    /// Whether it is a page that was made of something that goes, which nobody is told of.
+    #[serde(skip)]
+    pub(super) is_page: bool,
+}
+
+impl ForgetStep {
+    /// Something that is there, and stays until it is [planned](Self::plan).
+    pub(super) fn of(derived: DerivedNote) -> Self {
+        let (seen, tombstone, made_of, removal, remembered) = (None, None, None, None, None);
+        Self { derived, is_copy: false, seen, tombstone, made_of, removal, remembered, is_page: false }
+    }
+
+    /// Has it go with what it was made of; a copy where it has the very bytes of its file.
+    pub(super) fn plan(&mut self, owner: &Owner, made_of: &Removal, purge: bool) {
+        self.made_of = Some((made_of.path.clone(), made_of.lines));
+        let removal = Removal::of(owner, self, purge).ok();
+        self.removal = removal.filter(|removal| !self.is_copy || removal.hash == made_of.hash);
+        self.seen = self.removal.as_ref().and_then(Removal::digest);
+        let remembered = self.removal.as_ref().filter(|_| purge);
+        self.remembered = remembered.and_then(|removal| NewTombstone::of(owner, removal, self.place()).ok());
+    }
+
+    /// Whether it goes.
+    pub(super) fn goes(&self) -> bool {
+        self.made_of.is_some()
+    }
+
+    /// What it was made of, if it goes.
+    pub(super) fn place(&self) -> Option<SourceLines<'_>> {
+        self.made_of.as_ref().map(|(path, lines)| (path, *lines))
+    }
+
+    /// Notes what became of it.
+    pub(super) fn tell(&mut self, result: Result<Option<String>, RequestError>) {
+        let derived = &mut self.derived;
+        match result {
+            Ok(checkpoint) => (derived.gone, derived.checkpoint_id) = (true, checkpoint),
+            // Who keeps summaries may have taken it away just before.
+            Err(error) if error.kind == ErrorKind::NotFound => derived.gone = true,
+            Err(error) => derived.kept_because = Some(error.message),
+        }
+    }
 }
 
 /// What an entry of memory says; `None` of what is none.
@@ -47,9 +98,9 @@ fn entry_says(owner: &Owner, place: &str) -> Option<String> {
 const OTHER_LINES: &str = "the lines that it cites may have changed; check it, and remove it yourself";
 
 /// Keeps the entries of memory that say nothing of what is removed: the lines that they cite may be others by now.
-pub(super) fn keep_of_other_lines(owner: &Owner, removed: &[String], derived: &mut [DerivedNote]) {
+pub(super) fn keep_of_other_lines(owner: &Owner, removed: &[String], steps: &mut [ForgetStep]) {
     let tells = TellingWords::of(removed);
-    for derived in derived {
+    for ForgetStep { derived, .. } in steps {
         if entry_says(owner, &derived.path).is_some_and(|said| !tells.are_in(&said)) {
             derived.kept_because = Some(OTHER_LINES.into());
         }
