@@ -38,7 +38,7 @@ impl BackupCommand {
             bail!("`--message` is empty; without it, the message says what changed");
         }
         let home = home(vault)?;
-        let repository = Repository::open(home.root(), &Cancel::default())?;
+        let repository = Repository::open(home.root(), None, &Cancel::default())?;
         // The daemon may do from now on what was done by hand.
         if let Err(error) = Trust::of(&home).give() {
             remark!("vault: cannot tell the daemon about this: {error}");

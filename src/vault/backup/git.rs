@@ -209,11 +209,6 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Whether the environment has a value for a name.
-pub(super) fn is_set(name: &str) -> bool {
-    std::env::var_os(name).is_some_and(|value| !value.is_empty())
-}
-
 /// Why a backup by git was not made, and what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BackupError {

@@ -34,7 +34,7 @@ pub(crate) fn back_up(root: PathBuf, trust: Trust, every: Duration) -> Result<Ta
     let (cancel, mut logged, mut before) = (Cancel::default(), HashSet::new(), None);
     let calls_off = cancel.clone();
     let task = Task::start("backup", TaskSignal::default(), move |_, state: &Mutex<BackupState>| {
-        let repository = || Repository::open_unasked(&root, &trust, &cancel);
+        let repository = || Repository::open(&root, Some(&trust), &cancel);
         let before = before.get_or_insert_with(|| {
             let last = repository().and_then(|repository| repository.last_commit()).ok().flatten();
             lock(state).last_commit = last.as_ref().map(|(id, _)| id.clone());
