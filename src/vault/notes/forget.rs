@@ -42,7 +42,8 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     let is_there = root.hash.is_some() || root.left.is_none();
     let made = is_there.then(|| made_of(owner, &root, params.purge)).transpose()?;
     let (mut steps, other_copies) = made.unwrap_or_default();
-    let told = |steps: Vec<ForgetStep>| steps.into_iter().filter(|step| !step.is_page).map(|step| step.derived).collect();
+    let told =
+        |steps: Vec<ForgetStep>| steps.into_iter().filter(|step| !step.is_page).map(|step| step.derived).collect();
     if params.dry_run {
         forgotten.derived = told(steps);
         return Ok(forgotten);

@@ -27,6 +27,6 @@ pub(crate) use note::whole_note;
 pub(crate) use purge::{finish_open_purges, finish_purges};
 pub use save::save;
 pub use search::search;
-pub(crate) use search::search_for_both_shapes;
+pub(crate) use search::search_times;
 pub(crate) use undo::checkpoints;
 pub use undo::restore;

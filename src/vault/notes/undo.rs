@@ -89,22 +89,17 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
         let checkpoint: Option<CheckpointId> =
             file.checkpoint.as_deref().and_then(|checkpoint| checkpoint.parse().ok());
         let Some((_, now)) = files.read(&path)? else { continue };
-        match checkpoint.as_ref().map(|checkpoint| files.checkpoint(checkpoint)) {
-            Some(Err(WriteError::NoCheckpoint(_))) if force => continue,
-            Some(Err(WriteError::NoCheckpoint(_))) => {
+        match checkpoint.as_ref().map(|checkpoint| files.checkpoint(checkpoint)).transpose() {
+            Err(WriteError::NoCheckpoint(_)) if force => continue,
+            Err(WriteError::NoCheckpoint(_)) => {
                 let message =
                     format!("the content of `{path}` before the import is no longer stored; nothing was undone");
                 let hint = "`--force`, or `force` over HTTP, skips this file and undoes the rest";
                 return Err(RequestError::conflict(message).hint(hint));
             }
             // It is as it was before: somebody has undone that, or an undo was cut short.
-            Some(found) => {
-                let found = found?;
-                if found.is_undone_by(&now) {
-                    continue;
-                }
-            }
-            None => {}
+            Ok(Some(found)) if found.is_undone_by(&now) => continue,
+            found => drop(found?),
         }
         if now.to_hex().as_str() != file.after && !force {
             let message = format!("`{path}` has changed since the import; nothing was undone");
