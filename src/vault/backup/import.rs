@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use serde::Serialize;
 use tar::{Archive, Entry, EntryType};
+use walkdir::{DirEntry, WalkDir};
 
 use super::contents::{
     ArchiveError, EntryKind, FORMAT, Manifest, PATH, PathOutcome, Summed, Summing, fate, is_git, is_git_config,
@@ -401,7 +402,7 @@ fn leave_out_of(root: &Path, state: &Arc<State>, by: Option<&Arc<State>>) -> Res
     let fact_store = FactStore::new(root.to_owned(), false, config.index.max_file_bytes, None);
     let unpacked = Unpacked { root, asked: &asked, fact_store };
     let mut left_out = Vec::new();
-    unpacked.leave_out_below("", &mut left_out)?;
+    unpacked.leave_out_of_notes(&mut left_out)?;
     unpacked.leave_out_generated(&mut left_out)?;
     // Their digests could confirm a guess.
     let imports = ImportTable::new(state);
@@ -462,18 +463,14 @@ pub(crate) struct FileLeftOut {
 }
 
 impl Unpacked<'_> {
-    /// Looks through a folder, named from the root with `/` at its end; empty for the root.
-    fn leave_out_below(&self, folder: &str, left_out: &mut Vec<FileLeftOut>) -> Result<(), ArchiveError> {
-        let on_disk = self.root.join(folder);
-        for entry in fs::read_dir(&on_disk).on("list", &on_disk)? {
-            let entry = entry.on("list", &on_disk)?;
-            let kind = entry.file_type().on("look at", &entry.path())?;
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let path = format!("{folder}{name}");
-            if kind.is_dir() && name != ".git" && name != ".vault" {
-                self.leave_out_below(&format!("{path}/"), left_out)?;
-            } else if kind.is_file() && is_markdown(&name) {
-                left_out.extend(self.leave_out_of(&path)?);
+    /// Looks through the notes, those in the trash among them.
+    fn leave_out_of_notes(&self, left_out: &mut Vec<FileLeftOut>) -> Result<(), ArchiveError> {
+        let is_entered = |entry: &DirEntry| ![".git", ".vault"].iter().any(|own| entry.file_name() == *own);
+        for entry in WalkDir::new(self.root).min_depth(1).into_iter().filter_entry(is_entered) {
+            let entry = entry.map_err(std::io::Error::from).on("list", self.root)?;
+            let path = entry.path().strip_prefix(self.root).ok().and_then(Path::to_str);
+            if let Some(path) = path.filter(|path| entry.file_type().is_file() && is_markdown(path)) {
+                left_out.extend(self.leave_out_of(path)?);
             }
         }
         Ok(())

@@ -29,7 +29,7 @@ pub struct Home {
     dir: PathBuf,
 }
 
-/// Why a vault cannot be opened or locked.
+/// Why a vault cannot be opened, locked or made.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     /// A file operation failed.
@@ -48,6 +48,18 @@ pub enum HomeError {
         .0.display(), .0.display()
     )]
     NotAVault(PathBuf),
+    /// The folder that was to be made a vault is one already.
+    #[error("{} is already a vault", .0.display())]
+    AlreadyAVault(PathBuf),
+    /// It holds files.
+    #[error(
+        "{} is not empty. `vault init --adopt {}` makes it a vault without changing its files",
+        .0.display(), .0.display()
+    )]
+    NotEmpty(PathBuf),
+    /// There is nothing to adopt.
+    #[error("{} is not a folder; `vault init {}` makes a new vault there", .0.display(), .0.display())]
+    NothingToAdopt(PathBuf),
     /// Another process has the lock.
     #[error("{}", held(.0))]
     Held(Option<DaemonInfo>),

@@ -13,7 +13,9 @@ use crate::serve::wire::{
     KeepParams,
 };
 use crate::text::note::{CONFLICT_MARKS, has_conflict, sides};
-use crate::vault::disk::{Act, Action, CheckpointId, Files, FoundCopy, NoteRules, Stamp, conflict_copy, file_of};
+use crate::vault::disk::{
+    Act, Action, CheckpointId, Files, FoundCopy, NoteRules, Stamp, conflict_copy, file_of, numbered,
+};
 
 /// Who left conflict markers.
 const GIT: &str = "git";
@@ -174,26 +176,15 @@ fn keep_copy(
             undo.push(files.replace(&found.of, None, &theirs, act(Action::Create))?);
         }
         (ConflictChoice::Both, Some(_)) => {
-            let beside = beside(files, &found.of)?;
+            // As people number them: `Plan 2.md`.
+            let is_free = |name: &VaultPath| !matches!(files.read_whole(name), Ok(Some(_)));
+            let beside = numbered(found.of.as_str(), ' ').skip(1).find(is_free).expect("numbers do not end");
             undo.push(files.replace(&beside, None, &theirs, act(Action::Create))?);
             kept_beside = Some(beside);
         }
     }
     undo.push(files.trash(&found.path, before, act(Action::Trash))?);
     Ok((undo, kept_beside))
-}
-
-/// A free name beside a file, as people number them: `Plan 2.md`.
-fn beside(files: &Files, path: &VaultPath) -> Result<VaultPath, RequestError> {
-    let text = path.as_str();
-    let (stem, extension) = text.rsplit_once('.').unwrap_or((text, "md"));
-    for at in 2.. {
-        let name = note_path(&format!("{stem} {at}.{extension}"))?;
-        if files.read_whole(&name)?.is_none() {
-            return Ok(name);
-        }
-    }
-    unreachable!("numbers do not end")
 }
 
 /// The conflict that a path names: a copy, a note with conflict markers, or the file of one copy.
