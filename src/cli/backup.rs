@@ -10,9 +10,10 @@ use serde_json::json;
 use super::backend::home;
 use super::exit::Outcome;
 use super::terminal::{Bar, bytes, count, is_in_json, pipe, remark, say, stderr, stdout};
+use crate::base::tasks::TaskSignal;
 use crate::memory::capture::Capture;
 use crate::vault::backup;
-use crate::vault::backup::{Cancel, Repository, Trust};
+use crate::vault::backup::{Repository, Trust};
 use crate::vault::disk::Home;
 
 /// Commit the vault's changes to the git repository it is in.
@@ -38,7 +39,7 @@ impl BackupCommand {
             bail!("`--message` is empty; without it, the message says what changed");
         }
         let home = home(vault)?;
-        let repository = Repository::open(home.root(), None, &Cancel::default())?;
+        let repository = Repository::open(home.root(), None, &TaskSignal::default())?;
         // The daemon may do from now on what was done by hand.
         if let Err(error) = Trust::of(&home).give() {
             remark!("vault: cannot tell the daemon about this: {error}");

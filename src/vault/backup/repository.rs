@@ -7,9 +7,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 
-use super::git::{BackupError, Cancel, Git};
+use super::git::{BackupError, Git};
 use super::task::Trust;
 use crate::base::fs::UNFINISHED;
+use crate::base::tasks::TaskSignal;
 use crate::text::note::has_conflict;
 use crate::vault::disk::{GIT_LOCK, UNDER_WAY};
 
@@ -20,7 +21,6 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 const MAX_MARKED: u64 = 20_000_000;
 
 /// The repository that a vault is in.
-#[derive(Debug)]
 pub(crate) struct Repository {
     git: Git,
     top: PathBuf,
@@ -75,14 +75,14 @@ pub(crate) enum Initialized {
 /// # Errors
 /// When git is not there or fails. The vault is none the worse.
 pub(crate) fn init_repository(root: &Path) -> Result<Initialized, BackupError> {
-    let cancel = Cancel::default();
-    match Repository::find(root, &cancel) {
+    let signal = TaskSignal::default();
+    match Repository::find(root, &signal) {
         Ok(repository) => return Ok(Initialized::Inside(repository.top)),
         Err(BackupError::NotARepository(_)) => {}
         Err(error) => return Err(error),
     }
-    Git::at(root, &cancel).run(&["init", "--quiet"])?.ok()?;
-    Repository::open(root, None, &cancel)?.commit(Some("A new vault"))?;
+    Git::at(root, &signal).run(&["init", "--quiet"])?.ok()?;
+    Repository::open(root, None, &signal)?.commit(Some("A new vault"))?;
     Ok(Initialized::Made)
 }
 
@@ -92,14 +92,14 @@ impl Repository {
     ///
     /// # Errors
     /// When there is none, it leaves the vault out, or it was never backed up by hand and has to be.
-    pub(crate) fn open(root: &Path, trust: Option<&Trust>, cancel: &Cancel) -> Result<Self, BackupError> {
-        let repository = Self::find(root, cancel)?;
+    pub(crate) fn open(root: &Path, trust: Option<&Trust>, signal: &TaskSignal) -> Result<Self, BackupError> {
+        let repository = Self::find(root, signal)?;
         if trust.is_some_and(|trust| !trust.is_given()) {
             let never = "this repository was never backed up by hand, and git may run a program that came with it. Run \
                          `vault backup` once; after that the daemon makes the backups";
             return Err(BackupError::Refused(never.into()));
         }
-        let here = Git::at(root, cancel);
+        let here = Git::at(root, signal);
         let ignored = !repository.prefix.is_empty()
             && here.run(&["check-ignore", "--quiet", "."])?.is_ok()
             && here.run(&["ls-files", "-z", "."])?.ok()?.stdout.is_empty();
@@ -113,12 +113,12 @@ impl Repository {
         Ok(repository)
     }
 
-    fn find(root: &Path, cancel: &Cancel) -> Result<Self, BackupError> {
+    fn find(root: &Path, signal: &TaskSignal) -> Result<Self, BackupError> {
         if !root.is_dir() {
             return Err(BackupError::Refused(format!("{} does not exist", root.display())));
         }
         let ran =
-            Git::at(root, cancel).run(&["rev-parse", "--show-toplevel", "--absolute-git-dir", "--show-prefix"])?;
+            Git::at(root, signal).run(&["rev-parse", "--show-toplevel", "--absolute-git-dir", "--show-prefix"])?;
         if !ran.is_ok() && ran.stderr.contains("not a git repository") {
             return Err(BackupError::NotARepository(root.to_owned()));
         }
@@ -126,7 +126,7 @@ impl Repository {
         let mut lines = text.split('\n').map(str::to_owned);
         let mut line = || lines.next().unwrap_or_default();
         let (top, git_dir, prefix) = (PathBuf::from(line()), PathBuf::from(line()), line());
-        Ok(Self { git: Git::at(&top, cancel), top, git_dir, prefix })
+        Ok(Self { git: Git::at(&top, signal), top, git_dir, prefix })
     }
 
     /// When the vault was last committed; `None` when it never was.
