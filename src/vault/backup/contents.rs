@@ -61,7 +61,7 @@ impl ArchiveContents {
         let mut contents = Self::default();
         contents.list(root, Path::new(""), state, git)?;
         // Of a repository that is at work, names before what they name: so no name leads nowhere.
-        contents.items.sort_by(|one, two| (last(&one.path), &one.path).cmp(&(last(&two.path), &two.path)));
+        contents.items.sort_by_cached_key(|item| (item.path.starts_with(".git/objects"), item.path.clone()));
         Ok(contents)
     }
 
@@ -138,10 +138,6 @@ impl ArchiveContents {
 /// Whether what was listed is not there any more, or something else is.
 pub(super) fn is_gone(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
-}
-
-fn last(path: &Path) -> bool {
-    path.starts_with(".git/objects")
 }
 
 /// What lies at a place.

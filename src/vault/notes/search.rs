@@ -112,26 +112,23 @@ const MILLISECONDS_OF_A_DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// `[search]`, with what is said otherwise for one search.
 fn settings<'a>(viewer: &'a Viewer, query: &SearchQuery) -> Result<Cow<'a, SearchConfig>, RequestError> {
-    let mut config = set(viewer, query.set.as_deref())?;
+    let hint = "the keys and their values are those of `[search]` in memory.toml";
+    let wrong = |reason| RequestError::invalid(format!("`set`: {reason}")).hint(hint);
+    let config = &viewer.workspace().config().search;
+    let mut config = match &query.set {
+        None => Cow::Borrowed(config),
+        Some(_) if viewer.limits().is_some() => {
+            let message = "`set` is only for the owner; an agent searches with the configured settings";
+            return Err(RequestError::forbidden(message));
+        }
+        Some(set) => Cow::Owned(config.with(set).map_err(wrong)?),
+    };
     if let Some(asked) = within("timeout_ms", query.timeout_ms, 1..=60_000)? {
         // An agent may wait less long than the person has said, and not longer.
         let most = Some(config.timeout_ms).filter(|most| *most > 0 && viewer.limits().is_some());
         config.to_mut().timeout_ms = most.map_or(asked, |most| asked.min(most));
     }
     Ok(config)
-}
-
-fn set<'a>(viewer: &'a Viewer, set: Option<&str>) -> Result<Cow<'a, SearchConfig>, RequestError> {
-    let config = &viewer.workspace().config().search;
-    let Some(set) = set else { return Ok(Cow::Borrowed(config)) };
-    if viewer.limits().is_some() {
-        return Err(RequestError::forbidden(
-            "`set` is only for the owner; an agent searches with the configured settings",
-        ));
-    }
-    let hint = "the keys and their values are those of `[search]` in memory.toml";
-    let wrong = |reason| RequestError::invalid(format!("`set`: {reason}")).hint(hint);
-    config.with(set).map(Cow::Owned).map_err(wrong)
 }
 
 fn filter(query: &SearchQuery, now: Timestamp) -> Result<Filter, RequestError> {
