@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::annotations::annotations;
-use super::derived::{ForgetStep, SourceLines, is_of};
+use super::forget::{ForgetStep, SourceLines, is_of};
 use super::removal::{LineSpan, Removal};
 use crate::access::request::{ErrorKind, Owner, Request, RequestError, Role, Workspace, note_path};
 use crate::access::rules::{Principal, Scope, Turn, is_agents, own_file};

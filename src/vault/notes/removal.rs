@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use blake3::Hash;
 use serde_json::Value;
 
-use super::derived::{ForgetStep, SourceLines, citing, is_of};
+use super::forget::{ForgetStep, SourceLines, citing, is_of};
 use crate::access::request::{ErrorKind, Owner, RequestError, no_chunk, note_path};
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
