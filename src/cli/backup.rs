@@ -12,8 +12,9 @@ use super::terminal::{
     Bar, Outcome, answer, bytes, count, is_in_json, pipe, remark, say, shell_quoted, stderr, stdout,
 };
 use crate::base::config::FILE_NAME;
+use crate::base::tasks::TaskSignal;
 use crate::memory::capture::Capture;
-use crate::vault::backup::{self, BackupError, Cancel, Initialized, Repository, Trust, init_repository};
+use crate::vault::backup::{self, BackupError, Initialized, Repository, Trust, init_repository};
 use crate::vault::disk::{self as vault, Home};
 
 /// Make a new vault, or turn an existing folder into one.
@@ -110,7 +111,7 @@ impl BackupCommand {
             bail!("`--message` is empty; without it, the message says what changed");
         }
         let home = home(vault)?;
-        let repository = Repository::open(home.root(), &Cancel::default())?;
+        let repository = Repository::open(home.root(), None, &TaskSignal::default())?;
         // The daemon may do from now on what was done by hand.
         if let Err(error) = Trust::of(&home).give() {
             remark!("vault: cannot tell the daemon about this: {error}");

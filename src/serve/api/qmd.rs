@@ -30,7 +30,7 @@ pub(super) fn find<P: Into<SearchBody>>(a: Asked<'_, Viewer, P>, mode: Mode) -> 
     let is_local = a.is_local;
     let mut params = a.params.into().params(mode)?;
     params.fresh = wants_fresh(params.fresh, is_local);
-    notes::search_for_both_shapes(a.role, &params).map(QmdFound::of)
+    notes::search_times(a.role, &params, 2).map(QmdFound::of)
 }
 
 /// The collections, by name.

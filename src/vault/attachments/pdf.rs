@@ -16,6 +16,7 @@ use hayro_interpret::{
     BlendMode, ClipPath, Context, Device, DrawMode, DrawProps, Image, ImageDrawProps, InterpreterCache,
     InterpreterSettings, SoftMask, interpret,
 };
+use unicode_normalization::UnicodeNormalization;
 
 use super::text::{DocumentPart, MAX_TEXT, OutputFull, Tell};
 
@@ -163,9 +164,10 @@ impl Drawing {
             }
         }
         for letter in text.chars() {
-            match ligature(letter) {
-                Some(letters) => self.line.push_str(letters),
-                None => self.line.push(letter),
+            // By letters that are drawn as one nobody searches.
+            match letter {
+                '\u{fb00}'..='\u{fb06}' => self.line.extend(letter.nfkc()),
+                letter => self.line.push(letter),
             }
         }
         self.end = Some((start + leads, right));
@@ -200,19 +202,6 @@ impl Drawing {
             self.paragraphs.push(lines.join("\n"));
         }
     }
-}
-
-/// Letters that are drawn as one, by which nobody searches.
-fn ligature(character: char) -> Option<&'static str> {
-    Some(match character {
-        '\u{fb00}' => "ff",
-        '\u{fb01}' => "fi",
-        '\u{fb02}' => "fl",
-        '\u{fb03}' => "ffi",
-        '\u{fb04}' => "ffl",
-        '\u{fb05}' | '\u{fb06}' => "st",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

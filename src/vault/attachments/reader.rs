@@ -85,11 +85,7 @@ impl AttachmentReader {
             return Ok(known);
         }
         let file = opened.file.try_clone().map_err(unfit)?;
-        let ReadOutcome { text, may_change, unconfined } = read_opened(kind, file).map_err(unfit)?;
-        if let Some(unconfined) = unconfined {
-            static SAID: Once = Once::new();
-            SAID.call_once(|| tracing::warn!("attachments are read within limits alone: {unconfined}"));
-        }
+        let ReadOutcome { text, may_change } = read_opened(kind, file).map_err(unfit)?;
         if !opened.is_as_opened() {
             return Err(ReadError::Changing);
         }
@@ -156,14 +152,11 @@ const MAX_TOLD: u64 = 3 * MAX_TEXT as u64;
 const WAITING: usize = 256;
 
 /// What came of reading a document.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ReadOutcome {
+struct ReadOutcome {
     /// Its text, or why there is none.
-    pub(super) text: Result<DocumentText, String>,
+    text: Result<DocumentText, String>,
     /// Whether another try may come to something else: it was stopped by the clock, and others computed meanwhile; or from outside.
-    pub(super) may_change: bool,
-    /// What of the confinement this system does not have.
-    pub(super) unconfined: Option<String>,
+    may_change: bool,
 }
 
 /// Reads a document that is open, at its beginning.
@@ -184,19 +177,49 @@ fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> std::io::Result<
         .stderr(Stdio::null())
         .spawn()?;
     let parts = listen(&mut child);
-    let mut told = PartialDocument::default();
-    told.take(&parts, deadline);
+    let (mut text, mut page, mut last_page) = (DocumentText::default(), None, None);
+    let mut refused = None;
+    let (ended, late) = loop {
+        match parts.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(DocumentPart::End) => break (true, false),
+            Ok(DocumentPart::Refused(reason)) => refused = Some(reason),
+            Ok(DocumentPart::Unconfined(what)) => {
+                static SAID: Once = Once::new();
+                SAID.call_once(|| tracing::warn!("attachments are read within limits alone: {what}"));
+            }
+            Ok(part) => {
+                if let DocumentPart::Page(number) = part {
+                    last_page = Some(number);
+                }
+                text.add(part, &mut page);
+            }
+            Err(RecvTimeoutError::Timeout) => break (false, true),
+            Err(RecvTimeoutError::Disconnected) => break (false, false),
+        }
+    };
     // It may have more to say, and nobody listens.
     let _ = child.kill();
     let status = child.wait()?;
-    Ok(told.outcome(status))
+    let stopped = (!ended).then(|| stopped(status, late));
+    let text = match (refused, stopped) {
+        (refused, stopped) if !text.text.is_empty() => {
+            let after = last_page.map(|page| format!(", after page {page}")).unwrap_or_default();
+            text.problems.extend(refused);
+            text.problems.extend(stopped.map(|reason| format!("only its beginning was read{after}: {reason}")));
+            Ok(text)
+        }
+        (Some(reason), _) | (None, Some(reason)) => Err(reason),
+        (None, None) => Err(text.problems.into_iter().next().unwrap_or_else(|| "there is no text in it".into())),
+    };
+    let is_its_own = matches!(status.signal(), Some(libc::SIGXCPU | libc::SIGABRT | libc::SIGSEGV));
+    Ok(ReadOutcome { text, may_change: late || !(ended || is_its_own) })
 }
 
 /// Reads a document that is in memory.
 ///
 /// # Errors
 /// When no process can be started.
-pub(super) fn read_bytes(kind: AttachmentKind, bytes: Vec<u8>) -> std::io::Result<ReadOutcome> {
+fn read_bytes(kind: AttachmentKind, bytes: Vec<u8>) -> std::io::Result<ReadOutcome> {
     let (input, mut writer) = std::io::pipe()?;
     // It ends with the process, at the latest.
     let writing = std::thread::spawn(move || drop(writer.write_all(&bytes)));
@@ -229,61 +252,6 @@ fn listen(child: &mut Child) -> Receiver<DocumentPart> {
         });
     }
     parts
-}
-
-/// What a process has told so far.
-#[derive(Default)]
-struct PartialDocument {
-    text: DocumentText,
-    page: Option<u32>,
-    /// The page that was told of last.
-    last_page: Option<u32>,
-    refused: Option<String>,
-    unconfined: Option<String>,
-    ended: bool,
-    late: bool,
-}
-
-impl PartialDocument {
-    fn take(&mut self, parts: &Receiver<DocumentPart>, deadline: Instant) {
-        loop {
-            match parts.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(DocumentPart::End) => return self.ended = true,
-                Ok(DocumentPart::Refused(reason)) => self.refused = Some(reason),
-                Ok(DocumentPart::Unconfined(what)) => self.unconfined = Some(what),
-                Ok(part) => {
-                    if let DocumentPart::Page(number) = part {
-                        self.last_page = Some(number);
-                    }
-                    self.text.add(part, &mut self.page);
-                }
-                Err(RecvTimeoutError::Timeout) => return self.late = true,
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
-        }
-    }
-
-    fn outcome(self, status: ExitStatus) -> ReadOutcome {
-        let Self { mut text, refused, unconfined, ended, late, last_page, .. } = self;
-        let stopped = (!ended).then(|| stopped(status, late));
-        let nothing = text.text.is_empty();
-        let text = match (refused, stopped) {
-            (Some(reason), _) if nothing => Err(reason),
-            (None, Some(reason)) if nothing => Err(reason),
-            (None, None) if nothing => {
-                Err(text.problems.into_iter().next().unwrap_or_else(|| "there is no text in it".into()))
-            }
-            (refused, stopped) => {
-                let after = last_page.map(|page| format!(", after page {page}")).unwrap_or_default();
-                let stopped = stopped.map(|reason| format!("only its beginning was read{after}: {reason}"));
-                text.problems.extend(refused);
-                text.problems.extend(stopped);
-                Ok(text)
-            }
-        };
-        let is_its_own = matches!(status.signal(), Some(libc::SIGXCPU | libc::SIGABRT | libc::SIGSEGV));
-        ReadOutcome { text, may_change: late || !(ended || is_its_own), unconfined }
-    }
 }
 
 /// Why a process ended before it had told all.

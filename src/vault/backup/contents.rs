@@ -3,7 +3,7 @@
 //! The same word holds on the way out and on the way in: an archive may be forged, and so may be the folder that is exported.
 
 use std::fs::{self, FileType, Metadata};
-use std::io::{self, Error, ErrorKind};
+use std::io::{self, Error, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ impl ArchiveContents {
         let mut contents = Self::default();
         contents.list(root, Path::new(""), state, git)?;
         // Of a repository that is at work, names before what they name: so no name leads nowhere.
-        contents.items.sort_by(|one, two| (last(&one.path), &one.path).cmp(&(last(&two.path), &two.path)));
+        contents.items.sort_by_cached_key(|item| (item.path.starts_with(".git/objects"), item.path.clone()));
         Ok(contents)
     }
 
@@ -96,23 +96,18 @@ impl ArchiveContents {
             return Ok(());
         }
         if !own {
-            match fate(&path, EntryKind::of(kind).unwrap_or(EntryKind::File)) {
+            let left_out = match fate(&path, EntryKind::of(kind).unwrap_or(EntryKind::File)) {
                 // A repository is exported as it is, its hooks too; what of it is imported is another question.
-                PathOutcome::Kept | PathOutcome::Dropped { git: true, .. } => {}
-                PathOutcome::Dropped { what, why, .. } => {
-                    let said = format!("{}: {why}", what.display());
-                    if !path.starts_with(".vault") && !self.left_out.contains(&said) {
-                        self.left_out.push(said);
-                    }
-                    return Ok(());
-                }
+                PathOutcome::Kept | PathOutcome::Dropped { git: true, .. } => None,
                 PathOutcome::Passing => return Ok(()),
-                PathOutcome::Refused(why) => {
-                    if !path.starts_with(".vault") {
-                        self.left_out.push(format!("{shown}: {why}"));
-                    }
-                    return Ok(());
+                PathOutcome::Dropped { what, why, .. } => Some(format!("{}: {why}", what.display())),
+                PathOutcome::Refused(why) => Some(format!("{shown}: {why}")),
+            };
+            if let Some(said) = left_out {
+                if !path.starts_with(".vault") && !self.left_out.contains(&said) {
+                    self.left_out.push(said);
                 }
+                return Ok(());
             }
         }
         if kind.is_dir() {
@@ -143,10 +138,6 @@ impl ArchiveContents {
 /// Whether what was listed is not there any more, or something else is.
 pub(super) fn is_gone(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
-}
-
-fn last(path: &Path) -> bool {
-    path.starts_with(".git/objects")
 }
 
 /// What lies at a place.
@@ -341,6 +332,21 @@ impl Summing {
 
     pub(super) fn sum(&self) -> Sum {
         Sum { files: self.files, bytes: self.bytes, blake3: self.hasher.finalize().to_hex().to_string() }
+    }
+}
+
+/// Sums up the content of an entry that is read through it, and tells failures to read it from failures to write it elsewhere.
+pub(super) struct Summed<'a, R> {
+    pub(super) from: R,
+    pub(super) summing: &'a mut Summing,
+    pub(super) failed: bool,
+}
+
+impl<R: Read> Read for Summed<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(buffer).inspect_err(|error| self.failed = error.kind() != ErrorKind::Interrupted)?;
+        self.summing.content(&buffer[..read]);
+        Ok(read)
     }
 }
 

@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use serde::Serialize;
 use tar::{Builder, EntryType, Header};
 
-use super::contents::{ArchiveContents, ArchiveError, FORMAT, Item, Manifest, PATH, Summing, is_gone};
+use super::contents::{ArchiveContents, ArchiveError, FORMAT, Item, Manifest, PATH, Summed, Summing, is_gone};
 use crate::base::fs::Context;
 
 /// What to export besides the person's files.
@@ -106,7 +106,10 @@ pub(crate) fn export_to(
     let mut archive = Archive { builder: Builder::new(encoder), summing: Summing::default() };
     let (mut seen, mut left_out, mut total) = (HashMap::new(), Vec::new(), 0);
     for (path, bytes) in made {
-        archive.add_made(path, bytes)?;
+        let mut header = Header::new_gnu();
+        header.set_mode(0o600);
+        header.set_mtime(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()));
+        archive.add_whole(path, header, bytes)?;
         seen.insert(path.clone(), false);
         total += bytes.len() as u64;
     }
@@ -179,13 +182,6 @@ impl<W: Write> Archive<W> {
         self.add_file(&root.join(path), path, header)
     }
 
-    fn add_made(&mut self, path: &Path, bytes: &[u8]) -> Result<(), ArchiveError> {
-        let mut header = Header::new_gnu();
-        header.set_mode(0o600);
-        header.set_mtime(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()));
-        self.add_whole(path, header, bytes)
-    }
-
     fn add_whole(&mut self, path: &Path, mut header: Header, bytes: &[u8]) -> Result<(), ArchiveError> {
         header.set_size(bytes.len() as u64);
         self.summing.entry(b'f', path, bytes.len() as u64);
@@ -203,17 +199,12 @@ impl<W: Write> Archive<W> {
         }
         header.set_size(meta.len());
         self.summing.entry(b'f', path, meta.len());
-        let mut summed =
-            Summed { from: (&mut file).take(meta.len()), summing: &mut self.summing, count: 0, failed: None };
-        let written = self.builder.append_data(&mut header, path, &mut summed);
-        if let Some(error) = summed.failed.take() {
-            return Err(error).on("read", full)?;
+        let mut summed = Summed { from: (&mut file).take(meta.len()), summing: &mut self.summing, failed: false };
+        match self.builder.append_data(&mut header, path, &mut summed) {
+            Err(error) if summed.failed => Err(error).on("read", full)?,
+            Ok(()) if summed.from.limit() > 0 => Err(ArchiveError::Changed(path.display().to_string())),
+            written => written.map(|()| true).map_err(ArchiveError::Write),
         }
-        if summed.count < meta.len() {
-            return Err(ArchiveError::Changed(path.display().to_string()));
-        }
-        written.map_err(ArchiveError::Write)?;
-        Ok(true)
     }
 
     /// tar's own times are whole seconds.
@@ -258,29 +249,6 @@ fn open(full: &Path) -> Result<Option<Opened>, ArchiveError> {
         std::thread::sleep(PAUSE);
     }
     Err(ArchiveError::Changed(full.display().to_string()))
-}
-
-/// Sums up what is read through it, and tells failures to read from failures to write.
-struct Summed<'a, R> {
-    from: R,
-    summing: &'a mut Summing,
-    count: u64,
-    failed: Option<io::Error>,
-}
-
-impl<R: Read> Read for Summed<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = match self.from.read(buffer) {
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => {
-                self.failed = Some(error);
-                return Err(io::ErrorKind::Other.into());
-            }
-            read => read?,
-        };
-        self.summing.content(&buffer[..read]);
-        self.count += read as u64;
-        Ok(read)
-    }
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::base::tasks::TaskSignal;
 
 /// Long enough for the first commit of a large vault, or to push it.
 const LIMIT: Duration = Duration::from_secs(600);
@@ -26,27 +26,10 @@ const MISLEADING: [&str; 13] = [
 /// A repository is what is in a `.git`: a folder of notes that has the files of one (`HEAD`, `objects`, `config`) is not.
 const NOT_BY_CHANCE: [&str; 2] = ["-c", "safe.bareRepository=explicit"];
 
-/// Calls off what runs, from another thread.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// Has git ended within a moment, and no other started.
-    pub(crate) fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it was called off.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// git in one folder.
-#[derive(Debug, Clone)]
+/// git in one folder. When it is stopped, what runs ends within a moment, and no other is started.
 pub(super) struct Git {
     folder: PathBuf,
-    cancel: Cancel,
+    signal: TaskSignal,
 }
 
 /// What git came to.
@@ -59,8 +42,8 @@ pub(super) struct Ran {
 }
 
 impl Git {
-    pub(super) fn at(folder: &Path, cancel: &Cancel) -> Self {
-        Self { folder: folder.to_owned(), cancel: cancel.clone() }
+    pub(super) fn at(folder: &Path, signal: &TaskSignal) -> Self {
+        Self { folder: folder.to_owned(), signal: signal.clone() }
     }
 
     /// Runs git with no input.
@@ -123,10 +106,10 @@ impl Git {
             if let Some(status) = child.try_wait()? {
                 return Ok(status);
             }
-            let cancelled = self.cancel.is_cancelled();
-            if cancelled || started.elapsed() > LIMIT {
+            let stopped = self.signal.is_stopped();
+            if stopped || started.elapsed() > LIMIT {
                 end(&mut child);
-                return Err(match cancelled {
+                return Err(match stopped {
                     true => BackupError::Cancelled,
                     false => BackupError::Refused(format!(
                         "`git {what}` was stopped: not finished in {LIMIT:?}. Look for a hook, a prompt, or a slow disk or network"
@@ -138,10 +121,10 @@ impl Git {
         }
     }
 
-    /// Waits a moment; says no when all was called off.
+    /// Waits a moment; says no when it is stopped.
     pub(super) fn pause(&self) -> bool {
         std::thread::sleep(Duration::from_millis(50));
-        !self.cancel.is_cancelled()
+        !self.signal.is_stopped()
     }
 }
 
@@ -207,11 +190,6 @@ fn end(child: &mut Child) {
     }
     let _ = kill_process_group(group, Signal::KILL);
     let _ = child.wait();
-}
-
-/// Whether the environment has a value for a name.
-pub(super) fn is_set(name: &str) -> bool {
-    std::env::var_os(name).is_some_and(|value| !value.is_empty())
 }
 
 /// Why a backup by git was not made, and what to do about it.

@@ -6,13 +6,16 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
+use jiff::Timestamp;
 use serde::Serialize;
 use tar::{Archive, Entry, EntryType};
+use walkdir::{DirEntry, WalkDir};
 
 use super::contents::{
-    ArchiveError, EntryKind, FORMAT, Manifest, PATH, PathOutcome, Summing, fate, is_git, is_git_config, stays_inside,
+    ArchiveError, EntryKind, FORMAT, Manifest, PATH, PathOutcome, Summed, Summing, fate, is_git, is_git_config,
+    stays_inside,
 };
 use crate::access::rules::Scope;
 use crate::base::config::{Config, FILE_NAME};
@@ -199,23 +202,31 @@ impl<'a> Unpacking<'a> {
             }
             EntryKind::File => {
                 self.summing.entry(b'f', &path, entry.size());
-                if wanted && is_git_config(&path) {
-                    if entry.size() > MAX_GIT_CONFIG {
-                        return Err(refused("a git configuration that is too large"));
-                    }
-                    let config = self.git_config(&mut entry, &path)?;
-                    return self.file(&mut &config[..], Some(self.into.join(&path)), mode, time, false);
+                let is_config = wanted && is_git_config(&path);
+                if is_config && entry.size() > MAX_GIT_CONFIG {
+                    return Err(refused("a git configuration that is too large"));
                 }
-                self.file(&mut entry, wanted.then(|| self.into.join(&path)), mode, time, true)
+                let mut content = Summed { from: &mut entry, summing: &mut self.summing, failed: false };
+                let at = self.into.join(&path);
+                if is_config {
+                    let mut config = Vec::new();
+                    content.read_to_end(&mut config).map_err(broken)?;
+                    let config = self.git_config(config, &path)?;
+                    make_file(&at, mode, time, |file| Ok(file.write_all(&config).on("write", &at)?))
+                } else if wanted {
+                    make_file(&at, mode, time, |file| match io::copy(&mut content, file) {
+                        Err(error) if content.failed => Err(broken(error)),
+                        copied => Ok(copied.map(drop).on("write", &at)?),
+                    })
+                } else {
+                    io::copy(&mut content, &mut io::sink()).map(drop).map_err(broken)
+                }
             }
         }
     }
 
     /// A plain configuration in place of a repository's own, which goes beside it: git might run a program because of that.
-    fn git_config(&mut self, content: &mut impl Read, path: &Path) -> Result<Vec<u8>, ArchiveError> {
-        let mut config = Vec::new();
-        content.read_to_end(&mut config).map_err(broken)?;
-        self.summing.content(&config);
+    fn git_config(&mut self, config: Vec<u8>, path: &Path) -> Result<Vec<u8>, ArchiveError> {
         let text = String::from_utf8_lossy(&config).to_ascii_lowercase();
         let says = |setting: &str| text.lines().any(|line| line.split_whitespace().eq(setting.split(' ')));
         // Without these git cannot read its objects and branches.
@@ -242,45 +253,6 @@ impl<'a> Unpacking<'a> {
             beside.display()
         ));
         Ok(plain.into_bytes())
-    }
-
-    /// Writes a file where it is wanted; reads it all the same where it is not. `sums` says whether it is summed up here.
-    fn file(
-        &mut self,
-        content: &mut impl Read,
-        path: Option<PathBuf>,
-        mode: u32,
-        time: SystemTime,
-        sums: bool,
-    ) -> Result<(), ArchiveError> {
-        let mut file = match &path {
-            Some(path) => {
-                create_dir(path.parent().unwrap_or(self.into))?;
-                Some((File::options().write(true).create_new(true).open(path).on("write", path)?, path))
-            }
-            None => None,
-        };
-        let mut buffer = vec![0; 64 * 1024];
-        loop {
-            let read = match content.read(&mut buffer) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                read => read.map_err(broken)?,
-            };
-            if read == 0 {
-                break;
-            }
-            if sums {
-                self.summing.content(&buffer[..read]);
-            }
-            if let Some((file, path)) = &mut file {
-                file.write_all(&buffer[..read]).on("write", path)?;
-            }
-        }
-        if let Some((file, path)) = file {
-            file.set_permissions(Permissions::from_mode(mode)).on("write", path)?;
-            file.set_modified(time).on("write", path)?;
-        }
-        Ok(())
     }
 
     /// Checks the whole.
@@ -322,6 +294,20 @@ impl<'a> Unpacking<'a> {
     }
 }
 
+/// Makes a file of what `fill` writes into it.
+fn make_file(
+    at: &Path,
+    mode: u32,
+    time: SystemTime,
+    fill: impl FnOnce(&mut File) -> Result<(), ArchiveError>,
+) -> Result<(), ArchiveError> {
+    create_dir(at.parent().unwrap_or(at))?;
+    let mut file = File::options().write(true).create_new(true).open(at).on("write", at)?;
+    fill(&mut file)?;
+    file.set_permissions(Permissions::from_mode(mode)).on("write", at)?;
+    Ok(file.set_modified(time).on("write", at)?)
+}
+
 fn manifest(json: &[u8]) -> Result<Manifest, ArchiveError> {
     let format: serde_json::Value = serde_json::from_slice(json).unwrap_or_default();
     match format["format"].as_u64().and_then(|format| u32::try_from(format).ok()) {
@@ -340,19 +326,12 @@ fn modified(entry: &mut Entry<'_, impl Read>) -> io::Result<SystemTime> {
         if extension.key() == Ok("mtime") {
             exact = extension.value().ok().and_then(|value| {
                 let (seconds, nanos) = value.split_once('.')?;
-                let since = Duration::from_nanos(format!("{nanos:0<9.9}").parse().ok()?);
-                let seconds: i64 = seconds.parse().ok()?;
-                let whole = Duration::from_secs(seconds.unsigned_abs());
-                let second = match seconds < 0 {
-                    true => SystemTime::UNIX_EPOCH.checked_sub(whole)?,
-                    false => SystemTime::UNIX_EPOCH.checked_add(whole)?,
-                };
-                second.checked_add(since)
+                Timestamp::new(seconds.parse().ok()?, format!("{nanos:0<9.9}").parse().ok()?).ok()
             });
         }
     }
-    let whole = || SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(entry.header().mtime().ok()?));
-    Ok(exact.or_else(whole).unwrap_or(SystemTime::UNIX_EPOCH))
+    let whole = || Timestamp::from_second(entry.header().mtime().ok()?.try_into().ok()?).ok();
+    Ok(exact.or_else(whole).unwrap_or_default().into())
 }
 
 /// What a failure to read the archive says of it.
@@ -423,7 +402,7 @@ fn leave_out_of(root: &Path, state: &Arc<State>, by: Option<&Arc<State>>) -> Res
     let fact_store = FactStore::new(root.to_owned(), false, config.index.max_file_bytes, None);
     let unpacked = Unpacked { root, asked: &asked, fact_store };
     let mut left_out = Vec::new();
-    unpacked.leave_out_below("", &mut left_out)?;
+    unpacked.leave_out_of_notes(&mut left_out)?;
     unpacked.leave_out_generated(&mut left_out)?;
     // Their digests could confirm a guess.
     let imports = SessionTable::new(state);
@@ -484,18 +463,14 @@ pub(crate) struct FileLeftOut {
 }
 
 impl Unpacked<'_> {
-    /// Looks through a folder, named from the root with `/` at its end; empty for the root.
-    fn leave_out_below(&self, folder: &str, left_out: &mut Vec<FileLeftOut>) -> Result<(), ArchiveError> {
-        let on_disk = self.root.join(folder);
-        for entry in fs::read_dir(&on_disk).on("list", &on_disk)? {
-            let entry = entry.on("list", &on_disk)?;
-            let kind = entry.file_type().on("look at", &entry.path())?;
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let path = format!("{folder}{name}");
-            if kind.is_dir() && name != ".git" && name != ".vault" {
-                self.leave_out_below(&format!("{path}/"), left_out)?;
-            } else if kind.is_file() && is_markdown(&name) {
-                left_out.extend(self.leave_out_of(&path)?);
+    /// Looks through the notes, those in the trash among them.
+    fn leave_out_of_notes(&self, left_out: &mut Vec<FileLeftOut>) -> Result<(), ArchiveError> {
+        let is_entered = |entry: &DirEntry| ![".git", ".vault"].iter().any(|own| entry.file_name() == *own);
+        for entry in WalkDir::new(self.root).min_depth(1).into_iter().filter_entry(is_entered) {
+            let entry = entry.map_err(std::io::Error::from).on("list", self.root)?;
+            let path = entry.path().strip_prefix(self.root).ok().and_then(Path::to_str);
+            if let Some(path) = path.filter(|path| entry.file_type().is_file() && is_markdown(path)) {
+                left_out.extend(self.leave_out_of(path)?);
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ mod repository;
 mod task;
 
 pub(crate) use export::{Export, Made, export, export_to};
-pub(crate) use git::{BackupError, Cancel};
+pub(crate) use git::BackupError;
 pub(crate) use import::{Import, import};
 pub(crate) use repository::{Initialized, Repository, init_repository};
 pub(crate) use task::{BackupState, Trust, back_up};

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 
-use super::git::{BackupError, Cancel, Git, is_set};
+use super::git::{BackupError, Git};
 use super::task::Trust;
-use crate::base::fs::{Context, FsError, UNFINISHED};
+use crate::base::fs::UNFINISHED;
+use crate::base::tasks::TaskSignal;
 use crate::text::note::has_conflict;
 use crate::vault::disk::{GIT_LOCK, UNDER_WAY};
 
@@ -20,7 +21,6 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 const MAX_MARKED: u64 = 20_000_000;
 
 /// The repository that a vault is in.
-#[derive(Debug)]
 pub(crate) struct Repository {
     git: Git,
     top: PathBuf,
@@ -75,73 +75,58 @@ pub(crate) enum Initialized {
 /// # Errors
 /// When git is not there or fails. The vault is none the worse.
 pub(crate) fn init_repository(root: &Path) -> Result<Initialized, BackupError> {
-    let cancel = Cancel::default();
-    match Repository::find(root, &cancel) {
+    let signal = TaskSignal::default();
+    match Repository::find(root, &signal) {
         Ok(repository) => return Ok(Initialized::Inside(repository.top)),
         Err(BackupError::NotARepository(_)) => {}
         Err(error) => return Err(error),
     }
-    Git::at(root, &cancel).run(&["init", "--quiet"])?.ok()?;
-    Repository::open(root, &cancel)?.commit(Some("A new vault"))?;
+    Git::at(root, &signal).run(&["init", "--quiet"])?.ok()?;
+    Repository::open(root, None, &signal)?.commit(Some("A new vault"))?;
     Ok(Initialized::Made)
 }
 
 impl Repository {
-    /// Finds the repository that the vault at `root` is in.
+    /// Finds the repository that the vault at `root` is in. A backup that nobody has asked for just now needs the `trust` of the person: a
+    /// repository that was never backed up by hand may have hooks and settings by which git runs a program that came with it.
     ///
     /// # Errors
-    /// When there is none, or it leaves the vault out.
-    pub(crate) fn open(root: &Path, cancel: &Cancel) -> Result<Self, BackupError> {
-        Self::find(root, cancel)?.unless_ignored(root, cancel)
-    }
-
-    /// The same for a backup that nobody has asked for just now: a repository that was never backed up by hand may have hooks and settings
-    /// by which git runs a program that came with it.
-    ///
-    /// # Errors
-    /// As [`Repository::open`], and when it was never backed up by hand.
-    pub(crate) fn open_unasked(root: &Path, trust: &Trust, cancel: &Cancel) -> Result<Self, BackupError> {
-        let repository = Self::find(root, cancel)?;
-        if !trust.is_given() {
+    /// When there is none, it leaves the vault out, or it was never backed up by hand and has to be.
+    pub(crate) fn open(root: &Path, trust: Option<&Trust>, signal: &TaskSignal) -> Result<Self, BackupError> {
+        let repository = Self::find(root, signal)?;
+        if trust.is_some_and(|trust| !trust.is_given()) {
             let never = "this repository was never backed up by hand, and git may run a program that came with it. Run \
                          `vault backup` once; after that the daemon makes the backups";
             return Err(BackupError::Refused(never.into()));
         }
-        repository.unless_ignored(root, cancel)
-    }
-
-    fn unless_ignored(self, root: &Path, cancel: &Cancel) -> Result<Self, BackupError> {
-        let ignored = !self.prefix.is_empty()
-            && Git::at(root, cancel).run(&["check-ignore", "--quiet", "."])?.is_ok()
-            && Git::at(root, cancel).run(&["ls-files", "-z", "."])?.ok()?.stdout.is_empty();
+        let here = Git::at(root, signal);
+        let ignored = !repository.prefix.is_empty()
+            && here.run(&["check-ignore", "--quiet", "."])?.is_ok()
+            && here.run(&["ls-files", "-z", "."])?.ok()?.stdout.is_empty();
         if ignored {
             return Err(BackupError::Refused(format!(
                 "the repository {} ignores this vault, so nothing would be backed up. Run `git init` in the vault to give it \
                  its own repository",
-                self.top.display()
+                repository.top.display()
             )));
         }
-        Ok(self)
+        Ok(repository)
     }
 
-    fn find(root: &Path, cancel: &Cancel) -> Result<Self, BackupError> {
+    fn find(root: &Path, signal: &TaskSignal) -> Result<Self, BackupError> {
         if !root.is_dir() {
             return Err(BackupError::Refused(format!("{} does not exist", root.display())));
         }
-        let here = Git::at(root, cancel);
-        let asked = |what: &str| -> Result<String, BackupError> {
-            let ran = here.run(&["rev-parse", what])?;
-            if !ran.is_ok() && ran.stderr.contains("not a git repository") {
-                return Err(BackupError::NotARepository(root.to_owned()));
-            }
-            let ran = ran.ok()?;
-            let text = String::from_utf8_lossy(&ran.stdout);
-            Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
-        };
-        let top = PathBuf::from(asked("--show-toplevel")?);
-        let git_dir = PathBuf::from(asked("--absolute-git-dir")?);
-        let prefix = asked("--show-prefix")?;
-        Ok(Self { git: Git::at(&top, cancel), top, git_dir, prefix })
+        let ran =
+            Git::at(root, signal).run(&["rev-parse", "--show-toplevel", "--absolute-git-dir", "--show-prefix"])?;
+        if !ran.is_ok() && ran.stderr.contains("not a git repository") {
+            return Err(BackupError::NotARepository(root.to_owned()));
+        }
+        let text = String::from_utf8_lossy(&ran.ok()?.stdout).into_owned();
+        let mut lines = text.split('\n').map(str::to_owned);
+        let mut line = || lines.next().unwrap_or_default();
+        let (top, git_dir, prefix) = (PathBuf::from(line()), PathBuf::from(line()), line());
+        Ok(Self { git: Git::at(&top, signal), top, git_dir, prefix })
     }
 
     /// When the vault was last committed; `None` when it never was.
@@ -259,7 +244,7 @@ impl Repository {
         files.retain(|change| {
             let path = String::from_utf8_lossy(&change.path).into_owned();
             let marked = [".md", ".markdown"].iter().any(|end| path.ends_with(end))
-                && read_if_short(&self.top.join(&path)).is_ok_and(|text| has_conflict(&text));
+                && read_if_short(&self.top.join(&path)).is_some_and(|text| has_conflict(&text));
             if marked {
                 let reason = "it has conflict markers (`<<<<<<<`): resolve them, and back up again";
                 held.push(HeldBack { path: self.in_vault(&path), reason: reason.into() });
@@ -291,7 +276,8 @@ impl Repository {
             self.git.run(&args)?
         } else {
             // What the person took out of the index and keeps on disk would be put back: it stays as it is until later.
-            let paths = list(&|change| !(change.untracked && self.is_there(&change.path)));
+            let is_there = |path: &[u8]| self.top.join(&*String::from_utf8_lossy(path)).symlink_metadata().is_ok();
+            let paths = list(&|change| !(change.untracked && is_there(&change.path)));
             if paths.is_empty() {
                 return Ok(None);
             }
@@ -309,10 +295,6 @@ impl Repository {
         Ok(Some(BackupCommit { id, subject, counts: Counts::of(files) }))
     }
 
-    fn is_there(&self, path: &[u8]) -> bool {
-        self.top.join(&*String::from_utf8_lossy(path)).symlink_metadata().is_ok()
-    }
-
     /// What the person has set.
     fn config(&self, key: &str) -> Result<Option<String>, BackupError> {
         Ok(Some(self.git.run(&["config", "--get", key])?.text()).filter(|value| !value.is_empty()))
@@ -325,7 +307,7 @@ impl Repository {
             let user = std::env::var("USER").ok().filter(|user| !user.is_empty());
             options.extend(["-c".into(), format!("user.name={}", user.as_deref().unwrap_or("vault"))]);
         }
-        if self.config("user.email")?.is_none() && !is_set("EMAIL") {
+        if self.config("user.email")?.is_none() && std::env::var_os("EMAIL").is_none_or(|email| email.is_empty()) {
             options.extend(["-c".into(), "user.email=vault@localhost".into()]);
         }
         Ok(options)
@@ -375,12 +357,9 @@ impl Repository {
     }
 }
 
-fn read_if_short(path: &Path) -> Result<String, FsError> {
-    let meta = path.symlink_metadata().on("look at", path)?;
-    if !meta.is_file() || meta.len() > MAX_MARKED {
-        return Ok(String::new());
-    }
-    Ok(String::from_utf8_lossy(&fs::read(path).on("read", path)?).into_owned())
+fn read_if_short(path: &Path) -> Option<String> {
+    path.symlink_metadata().ok().filter(|meta| meta.is_file() && meta.len() <= MAX_MARKED)?;
+    Some(String::from_utf8_lossy(&fs::read(path).ok()?).into_owned())
 }
 
 /// A file that differs from the last commit.

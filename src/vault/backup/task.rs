@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use super::git::{BackupError, Cancel};
+use super::git::BackupError;
 use super::repository::{BackupReport, Repository};
 use crate::base::fs::{FsError, write_atomically};
 use crate::base::tasks::{Task, TaskSignal};
@@ -31,10 +31,9 @@ pub(crate) struct BackupState {
 /// # Errors
 /// When no thread can be started.
 pub(crate) fn back_up(root: PathBuf, trust: Trust, every: Duration) -> Result<Task<BackupState>, FsError> {
-    let (cancel, mut logged, mut before) = (Cancel::default(), HashSet::new(), None);
-    let calls_off = cancel.clone();
-    let task = Task::start("backup", TaskSignal::default(), move |_, state: &Mutex<BackupState>| {
-        let repository = || Repository::open_unasked(&root, &trust, &cancel);
+    let (mut logged, mut before) = (HashSet::new(), None);
+    Task::start("backup", TaskSignal::default(), move |signal, state: &Mutex<BackupState>| {
+        let repository = || Repository::open(&root, Some(&trust), signal);
         let before = before.get_or_insert_with(|| {
             let last = repository().and_then(|repository| repository.last_commit()).ok().flatten();
             lock(state).last_commit = last.as_ref().map(|(id, _)| id.clone());
@@ -53,8 +52,7 @@ pub(crate) fn back_up(root: PathBuf, trust: Trust, every: Duration) -> Result<Ta
             tracing::warn!("backup: {failure}");
         }
         Some(every.min(CHECK_INTERVAL))
-    });
-    Ok(task?.at_stop(move || calls_off.cancel()))
+    })
 }
 
 impl BackupState {

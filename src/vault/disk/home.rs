@@ -2,6 +2,7 @@
 
 use std::fs::{File, Metadata, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -28,7 +29,7 @@ pub struct Home {
     dir: PathBuf,
 }
 
-/// Why a vault cannot be opened or locked.
+/// Why a vault cannot be opened, locked or made.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
     /// A file operation failed.
@@ -47,6 +48,18 @@ pub enum HomeError {
         .0.display(), .0.display()
     )]
     NotAVault(PathBuf),
+    /// The folder that was to be made a vault is one already.
+    #[error("{} is already a vault", .0.display())]
+    AlreadyAVault(PathBuf),
+    /// It holds files.
+    #[error(
+        "{} is not empty. `vault init --adopt {}` makes it a vault without changing its files",
+        .0.display(), .0.display()
+    )]
+    NotEmpty(PathBuf),
+    /// There is nothing to adopt.
+    #[error("{} is not a folder; `vault init {}` makes a new vault there", .0.display(), .0.display())]
+    NothingToAdopt(PathBuf),
     /// Another process has the lock.
     #[error("{}", held(.0))]
     Held(Option<DaemonInfo>),
@@ -123,10 +136,13 @@ impl Home {
         if !configured.as_os_str().is_empty() {
             return self.root.join(configured).join(format!("memory-vault-{}", key(&self.root)));
         }
-        match super::scan::carried_elsewhere(&self.root).then(state_dir).flatten() {
-            Some(state) => state.join(key(&self.root)).join("index"),
-            None => self.dir.join("index"),
-        }
+        self.local_dir().join("index")
+    }
+
+    /// Where SQLite databases do well: in the vault, unless that is carried to other machines.
+    fn local_dir(&self) -> PathBuf {
+        let elsewhere = super::scan::carried_elsewhere(&self.root).then(state_dir).flatten();
+        elsewhere.map_or_else(|| self.dir.clone(), |state| state.join(key(&self.root)))
     }
 
     /// What is not derived and not for the eyes of others, as files: checkpoints, what is being written.
@@ -137,12 +153,7 @@ impl Home {
     /// What is not derived and not for the eyes of others, as a database: tokens' hashes. It is in that folder, or where the
     /// index is when an SQLite database does not do well there.
     pub fn state(&self) -> Arc<State> {
-        let near = self.state_dir();
-        let folder = match super::scan::carried_elsewhere(&self.root).then(state_dir).flatten() {
-            Some(state) => state.join(key(&self.root)).join("state"),
-            None => near.clone(),
-        };
-        Arc::new(State::new(near, &folder))
+        Arc::new(State::new(self.state_dir(), &self.local_dir().join("state")))
     }
 
     /// Names the machine and the vault's folder. Stores that carry another place came here with a copy or a move of the
@@ -349,7 +360,6 @@ impl Stamp {
             Ok(since) => since.as_nanos() as i64,
             Err(before) => -(before.duration().as_nanos() as i64),
         });
-        use std::os::unix::fs::MetadataExt;
         let ctime_ns = meta.ctime().wrapping_mul(1_000_000_000).wrapping_add(meta.ctime_nsec());
         Self { mtime_ns, ctime_ns, size: meta.len(), inode: meta.ino() }
     }
@@ -403,11 +413,7 @@ impl Identity {
 
     /// What the metadata of a file or folder say.
     pub fn told_by(meta: &fs::Metadata) -> Self {
-        let (device, inode) = {
-            use std::os::unix::fs::MetadataExt;
-            (meta.dev(), meta.ino())
-        };
-        Self { device, inode, made: meta.created().ok() }
+        Self { device: meta.dev(), inode: meta.ino(), made: meta.created().ok() }
     }
 
     /// Looks at the folder of a vault; `None` when it is not there, or is no vault, as the empty folder on which a drive is

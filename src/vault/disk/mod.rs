@@ -34,5 +34,5 @@ pub(crate) use watch::FoldersWatcher;
 pub use watch::{CookieFolder, Signal, WatchedBy, Watcher};
 pub(crate) use write::{
     Act, Action, Checkpoint, CheckpointId, Files, NoteEdit, Purged, Quota, WriteError, free_name, is_folder_name,
-    is_numbered, note_names, slug, until_written,
+    is_numbered, note_names, numbered, slug, until_written,
 };

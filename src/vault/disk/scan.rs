@@ -193,10 +193,11 @@ impl Scan {
     fn fail(&mut self, walk: &ScanWalk<'_>, error: &walkdir::Error) {
         let Some(path) = error.path().filter(|_| !is_gone(error)) else { return };
         let in_vault = walk.vault_path(path);
-        let shown = || path.strip_prefix(walk.folder).unwrap_or(path).to_string_lossy().into_owned();
         let reason = error.io_error().map_or_else(|| error.to_string(), |io| format!("cannot be listed: {io}"));
-        self.skipped
-            .push(SkippedPath { path: in_vault.as_ref().map_or_else(|_| shown(), VaultPath::to_string), reason });
+        self.skipped.push(SkippedPath {
+            path: in_vault.as_ref().map_or_else(|_| walk.shown(path), VaultPath::to_string),
+            reason,
+        });
         self.root_unreadable |= path == walk.folder && walk.name.is_none();
         self.unreadable.extend(in_vault);
     }

@@ -1,7 +1,7 @@
 //! Makes a folder a vault.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use include_dir::{Dir, include_dir};
 
@@ -12,45 +12,22 @@ use crate::base::path::VaultPath;
 
 static TEMPLATE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/vault-template");
 
-/// Why a folder was not made a vault.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum InitError {
-    /// It is one already.
-    #[error("{} is already a vault", .0.display())]
-    AlreadyAVault(PathBuf),
-    /// It holds files.
-    #[error(
-        "{} is not empty. `vault init --adopt {}` makes it a vault without changing its files",
-        .0.display(), .0.display()
-    )]
-    NotEmpty(PathBuf),
-    /// There is nothing to adopt.
-    #[error("{} is not a folder; `vault init {}` makes a new vault there", .0.display(), .0.display())]
-    NothingToAdopt(PathBuf),
-    /// A file operation failed.
-    #[error(transparent)]
-    Fs(#[from] FsError),
-    /// `.vault/` could not be made.
-    #[error(transparent)]
-    Home(#[from] HomeError),
-}
-
 /// Makes a new vault from the template in a folder that is empty or not there yet.
 ///
 /// # Errors
 /// When the folder holds anything, or cannot be written to.
-pub(crate) fn init(folder: &Path) -> Result<Home, InitError> {
+pub(crate) fn init(folder: &Path) -> Result<Home, HomeError> {
     if folder.join(FILE_NAME).exists() {
-        return Err(InitError::AlreadyAVault(folder.to_owned()));
+        return Err(HomeError::AlreadyAVault(folder.to_owned()));
     }
     if folder.exists() && fs::read_dir(folder).on("list", folder)?.next().is_some() {
-        return Err(InitError::NotEmpty(folder.to_owned()));
+        return Err(HomeError::NotEmpty(folder.to_owned()));
     }
     create_dir(folder)?;
     write_below(&TEMPLATE, folder)?;
     // Last, as it is what makes the folder a vault: a start that was cut short is not taken for one.
     write_new(&folder.join(FILE_NAME), SHIPPED.as_bytes())?;
-    Ok(Home::open(folder)?)
+    Home::open(folder)
 }
 
 /// Whether a note is one that a new vault starts with, and nobody has edited it.
@@ -74,16 +51,16 @@ fn write_below(dir: &Dir<'_>, folder: &Path) -> Result<(), FsError> {
 ///
 /// # Errors
 /// When there is no such folder, it is a vault already, or cannot be written to.
-pub(crate) fn adopt(folder: &Path) -> Result<Home, InitError> {
+pub(crate) fn adopt(folder: &Path) -> Result<Home, HomeError> {
     if !folder.is_dir() {
-        return Err(InitError::NothingToAdopt(folder.to_owned()));
+        return Err(HomeError::NothingToAdopt(folder.to_owned()));
     }
     let config = folder.join(FILE_NAME);
     if config.exists() {
-        return Err(InitError::AlreadyAVault(folder.to_owned()));
+        return Err(HomeError::AlreadyAVault(folder.to_owned()));
     }
     write_new(&config, adopted(SHIPPED).as_bytes())?;
-    Ok(Home::open(folder)?)
+    Home::open(folder)
 }
 
 /// The configuration of a folder that somebody else's files are in: nothing is written there that nobody asked for.
@@ -109,14 +86,14 @@ mod tests {
         init(&root).unwrap();
         assert!(root.join("notes").is_dir() && root.join(".gitignore").is_file() && root.join("README.md").is_file());
         assert_eq!(fs::read_to_string(root.join(FILE_NAME)).unwrap(), SHIPPED);
-        assert!(matches!(init(&root), Err(InitError::AlreadyAVault(_))));
+        assert!(matches!(init(&root), Err(HomeError::AlreadyAVault(_))));
     }
 
     #[test]
     fn init_refuses_what_is_not_empty_and_adopt_adds_two_names() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("mine.md"), "mine").unwrap();
-        assert!(matches!(init(folder.path()), Err(InitError::NotEmpty(_))));
+        assert!(matches!(init(folder.path()), Err(HomeError::NotEmpty(_))));
         adopt(folder.path()).unwrap();
         let mut names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
@@ -128,7 +105,7 @@ mod tests {
             Config { facts: Config::default().facts, memory: Config::default().memory, ..config },
             Config::default()
         );
-        assert!(matches!(adopt(folder.path()), Err(InitError::AlreadyAVault(_))));
-        assert!(matches!(adopt(&folder.path().join("nothing")), Err(InitError::NothingToAdopt(_))));
+        assert!(matches!(adopt(folder.path()), Err(HomeError::AlreadyAVault(_))));
+        assert!(matches!(adopt(&folder.path().join("nothing")), Err(HomeError::NothingToAdopt(_))));
     }
 }

@@ -22,15 +22,8 @@ pub struct ForgottenTexts {
     left_out: LeftOutTable,
     /// Who asks and then writes holds it: what was asked before something is forgotten is written before, too.
     writing: RwLock<()>,
-    looked: Mutex<LookedOver>,
-}
-
-/// What was found in files when they were looked over.
-#[derive(Debug, Default)]
-struct LookedOver {
-    /// What was forgotten then.
-    known: Option<Arc<Tombstones>>,
-    files: HashMap<VaultPath, LookedAt>,
+    /// What was forgotten when files were looked over, and what was found in each.
+    looked: Mutex<(Option<Arc<Tombstones>>, HashMap<VaultPath, LookedAt>)>,
 }
 
 /// A note as it was looked at: its hash, and the lines that were forgotten, each with its tombstone.
@@ -141,15 +134,15 @@ impl ForgottenTexts {
     ) -> Option<Vec<(usize, i64)>> {
         let Some((tombstones, _)) = &known.known else { return Some(Vec::new()) };
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
-        if looked.known.as_ref().is_none_or(|before| !Arc::ptr_eq(before, tombstones)) {
-            *looked = LookedOver { known: Some(Arc::clone(tombstones)), files: HashMap::new() };
+        if looked.0.as_ref().is_none_or(|before| !Arc::ptr_eq(before, tombstones)) {
+            *looked = (Some(Arc::clone(tombstones)), HashMap::new());
         }
-        match looked.files.get(path) {
+        match looked.1.get(path) {
             Some((at, lines)) if at == hash => Some(lines.clone()),
             _ if !reads => None,
             _ => {
                 let lines = find();
-                looked.files.insert(path.clone(), (*hash, lines.clone()));
+                looked.1.insert(path.clone(), (*hash, lines.clone()));
                 Some(lines)
             }
         }

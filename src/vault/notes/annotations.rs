@@ -33,13 +33,6 @@ struct Annotates {
     quote: String,
 }
 
-/// Where a chunk is, or was last.
-struct QuoteLocation {
-    source: VaultPath,
-    lines: (u32, u32),
-    found: bool,
-}
-
 /// A chunk with the remarks on it, and whether its text was cut, as an agent gets no more at once.
 ///
 /// # Errors
@@ -89,18 +82,20 @@ pub fn annotations(scope: &ReadScope, path: &str) -> Result<Vec<AnnotationView>,
         .filter(|file| scope.gives(file))
         .collect();
     remarks.sort_by(|one, two| one.created_ms.cmp(&two.created_ms).then_with(|| one.path.cmp(&two.path)));
-    let mut places = QuotePlaces { scope, texts: HashMap::new() };
-    let mut found = Vec::new();
+    let mut quotes = QuoteFinder { scope, texts: HashMap::new() };
+    let mut views = Vec::new();
     for file in remarks {
         let metadata = scope.reader().metadata(file.id).map_err(|error| scope.workspace().damaged(error))?;
         let Some(annotates) = metadata.as_deref().and_then(annotates) else { continue };
-        let place = places.find(&annotates)?;
-        let source = scope.reader().files().at(place.source.as_str());
-        let hidden = source.is_some_and(|source| !scope.has(source));
-        if hidden || (place.source.as_str() != path && file.path.as_str() != path) {
+        // One whose chunk is gone stays with the note that had it.
+        let place = quotes.find(&annotates)?;
+        let found = place.is_some();
+        let (source, lines) = place.unwrap_or_else(|| (annotates.path.clone(), annotates.lines));
+        let hidden = scope.reader().files().at(source.as_str()).is_some_and(|source| !scope.has(source));
+        if hidden || (source.as_str() != path && file.path.as_str() != path) {
             continue;
         }
-        found.push(AnnotationView {
+        views.push(AnnotationView {
             path: file.path.to_string(),
             hash: ChunkId::of_note(&file.path, &file.hash).to_string(),
             note: match remark(scope, file) {
@@ -109,13 +104,13 @@ pub fn annotations(scope: &ReadScope, path: &str) -> Result<Vec<AnnotationView>,
                 None => String::new(),
             },
             quote: annotates.quote,
-            source: place.source.to_string(),
-            line_start: place.lines.0,
-            line_end: place.lines.1,
-            found: place.found,
+            source: source.to_string(),
+            line_start: lines.0,
+            line_end: lines.1,
+            found,
         });
     }
-    Ok(found)
+    Ok(views)
 }
 
 /// What a remark's note says, less the quote above it.
@@ -151,60 +146,32 @@ fn annotates(metadata: &str) -> Option<Annotates> {
 }
 
 /// Finds chunks, and remembers the notes it has read.
-struct QuotePlaces<'a> {
+struct QuoteFinder<'a> {
     scope: &'a ReadScope,
     texts: HashMap<VaultPath, Option<Squeezed>>,
 }
 
-impl QuotePlaces<'_> {
-    fn find(&mut self, annotates: &Annotates) -> Result<QuoteLocation, RequestError> {
+impl QuoteFinder<'_> {
+    /// The note and the lines where a chunk is.
+    fn find(&mut self, annotates: &Annotates) -> Result<Option<(VaultPath, (u32, u32))>, RequestError> {
         let damaged = |error| self.scope.workspace().damaged(error);
         if let Some(hash) = annotates.hash {
             for row in self.scope.reader().rows_of(hash).map_err(damaged)? {
                 let chunk = self.scope.reader().chunk(row).map_err(damaged)?;
                 let Some(chunk) = chunk else { continue };
                 if let Some(file) = self.scope.reader().files().get(chunk.file) {
-                    return Ok(QuoteLocation { source: file.path.clone(), lines: chunk.lines, found: true });
+                    return Ok(Some((file.path.clone(), chunk.lines)));
                 }
             }
         }
         let quote: String = annotates.quote.chars().filter(|c| !c.is_whitespace()).collect();
-        for path in std::iter::once(annotates.path.clone()).chain(self.candidates(annotates, &quote)) {
-            if let Some(lines) = self.lines_of(&path, &quote, annotates.lines.0) {
-                return Ok(QuoteLocation { source: path, lines, found: true });
-            }
+        if quote.is_empty() {
+            return Ok(None);
         }
-        Ok(QuoteLocation { source: annotates.path.clone(), lines: annotates.lines, found: false })
-    }
-
-    /// Other notes that may have the quote, the likeliest first; none when it is where it was.
-    fn candidates(&mut self, annotates: &Annotates, quote: &str) -> Vec<VaultPath> {
-        if quote.is_empty() || self.lines_of(&annotates.path, quote, 1).is_some() {
-            return Vec::new();
-        }
-        let words = annotates.quote.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        let request = SearchRequest {
-            text: words.take(QUOTE_WORDS).collect::<Vec<_>>().join(" "),
-            mode: Mode::Keyword,
-            limit: CANDIDATES,
-            filter: Filter::default(),
-            parts: Vec::new(),
-            // No word of a quote is a time.
-            at: Timestamp::UNIX_EPOCH,
-            min_relevance: None,
-            context: Some(0),
-            turn: self.scope.turn().clone(),
-        };
-        let config = &self.scope.workspace().config().search;
-        let Ok(found) = self.scope.search_with(None, config, &request) else { return Vec::new() };
-        let mut paths: Vec<VaultPath> = Vec::new();
-        for hit in found.hits.into_iter().filter(|hit| self.scope.gives(&hit.file)) {
-            // A remark has the quote too.
-            if hit.file.path.collection() != ANNOTATIONS && !paths.contains(&hit.file.path) {
-                paths.push(hit.file.path.clone());
-            }
-        }
-        paths
+        let scope = self.scope;
+        let mut place_in = |path: VaultPath| self.lines_of(&path, &quote, annotates.lines.0).map(|lines| (path, lines));
+        let found = place_in(annotates.path.clone());
+        Ok(found.or_else(|| candidates(scope, annotates).into_iter().find_map(place_in)))
     }
 
     /// The lines of a quote in a note; of several the nearest to a line.
@@ -216,6 +183,27 @@ impl QuotePlaces<'_> {
         });
         text.as_ref()?.lines_of(quote, near)
     }
+}
+
+/// Other notes that may have the quote, the likeliest first.
+fn candidates(scope: &ReadScope, annotates: &Annotates) -> Vec<VaultPath> {
+    let words = annotates.quote.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let request = SearchRequest {
+        text: words.take(QUOTE_WORDS).collect::<Vec<_>>().join(" "),
+        mode: Mode::Keyword,
+        limit: CANDIDATES,
+        filter: Filter::default(),
+        parts: Vec::new(),
+        // No word of a quote is a time.
+        at: Timestamp::UNIX_EPOCH,
+        min_relevance: None,
+        context: Some(0),
+        turn: scope.turn().clone(),
+    };
+    let Ok(found) = scope.search_with(None, &scope.workspace().config().search, &request) else { return Vec::new() };
+    let given = found.hits.iter().map(|hit| &hit.file).filter(|file| scope.gives(file));
+    // A remark has the quote too. A note is looked at once for each of its hits, and read once.
+    given.map(|file| file.path.clone()).filter(|path| path.collection() != ANNOTATIONS).collect()
 }
 
 /// What can be read in a note, without blank space, and the line of each byte.
@@ -314,35 +302,28 @@ pub fn annotate(owner: &Owner, params: &AnnotateParams) -> Result<Annotated, Req
 
 /// The chunk that is meant, and its note.
 fn chunk_of<'a>(scope: &'a ReadScope, params: &AnnotateParams) -> Result<(&'a FileEntry, ChunkText), RequestError> {
-    let snapshot = &scope.reader();
-    let rows: Vec<u64> = match (&params.hash, &params.path, params.line) {
+    let row = match (&params.hash, &params.path, params.line) {
         (Some(hash), None, None) => {
             let id: ChunkId =
                 hash.parse().map_err(|error| RequestError::invalid(format!("`hash`: `{hash}`: {error}")))?;
-            let rows = snapshot.rows_of(id).map_err(|error| scope.workspace().damaged(error))?;
-            let first = scope.note_of(id).and_then(|file| file.chunks.first()).map(|chunk| chunk.row);
-            rows.into_iter().chain(first).collect()
+            if let Some(found) = scope.chunk_of(id)? {
+                return Ok(found);
+            }
+            scope.note_of(id).and_then(|file| file.chunks.first()).map(|chunk| chunk.row)
         }
         (None, Some(path), line) => {
             let path = note_path(path)?;
-            let file = snapshot.files().iter().find(|file| file.path.same_as(path.as_str()));
-            let file = file.ok_or_else(|| RequestError::no_note(&path))?;
+            let file = scope.file(path.as_str()).ok_or_else(|| RequestError::no_note(&path))?;
             let before = |line: u32| file.chunks.iter().rev().find(|chunk| chunk.line <= line);
-            let chunk = line.map_or(file.chunks.first(), before);
-            chunk.map(|chunk| chunk.row).into_iter().collect()
+            line.map_or(file.chunks.first(), before).map(|chunk| chunk.row)
         }
         _ => return Err(RequestError::invalid("give `hash`, or `path` with or without `line`")),
     };
-    for row in rows {
-        let chunk = snapshot.chunk(row).map_err(|error| scope.workspace().damaged(error))?;
-        let Some(chunk) = chunk.filter(|chunk| params.line.is_none_or(|line| line <= chunk.lines.1)) else {
-            continue;
-        };
-        if let Some(file) = snapshot.files().get(chunk.file) {
-            return Ok((file, chunk));
-        }
-    }
-    Err(match (&params.hash, params.line) {
+    let chunk = row.map(|row| scope.reader().chunk(row)).transpose();
+    let chunk = chunk.map_err(|error| scope.workspace().damaged(error))?.flatten();
+    let chunk = chunk.filter(|chunk| params.line.is_none_or(|line| line <= chunk.lines.1));
+    let found = chunk.and_then(|chunk| Some((&**scope.reader().files().get(chunk.file)?, chunk)));
+    found.ok_or_else(|| match (&params.hash, params.line) {
         (Some(hash), _) => no_chunk(hash),
         (None, Some(line)) => RequestError::not_found(format!("there is no passage at line {line}")),
         (None, None) => RequestError::not_found("the note has no passages"),

@@ -13,7 +13,9 @@ use crate::serve::wire::{
     KeepParams,
 };
 use crate::text::note::{CONFLICT_MARKS, has_conflict, sides};
-use crate::vault::disk::{Act, Action, CheckpointId, Files, FoundCopy, NoteRules, Stamp, conflict_copy, file_of};
+use crate::vault::disk::{
+    Act, Action, CheckpointId, Files, FoundCopy, NoteRules, Stamp, conflict_copy, file_of, numbered,
+};
 
 /// Who left conflict markers.
 const GIT: &str = "git";
@@ -75,16 +77,11 @@ pub(crate) fn conflicts(owner: &Owner) -> Result<ConflictsView, RequestError> {
 struct Conflict {
     copy: ConflictCopy,
     path: VaultPath,
+    /// The same as the path where one note has both sides, between conflict markers.
     of: VaultPath,
     /// What the file has; `None` where it is gone.
     ours: Option<SideText>,
     theirs: SideText,
-}
-
-impl Conflict {
-    fn is_marked(&self) -> bool {
-        self.copy.made_by == GIT
-    }
 }
 
 /// How the two sides of a conflict differ.
@@ -93,7 +90,7 @@ impl Conflict {
 /// When there is no such conflict, or a side cannot be read.
 pub(crate) fn conflict(owner: &Owner, params: &ConflictParams) -> Result<ConflictView, RequestError> {
     let found = find(owner, &params.path)?;
-    let (ours_is, theirs_is) = match found.is_marked() {
+    let (ours_is, theirs_is) = match found.path == found.of {
         true => (format!("{} (ours)", found.of), format!("{} (theirs)", found.of)),
         false => (found.of.to_string(), found.path.to_string()),
     };
@@ -116,12 +113,12 @@ pub(crate) fn keep(owner: &Owner, params: &KeepParams) -> Result<ConflictResolve
     let files = owner.workspace().files()?;
     let found = find(owner, &params.path)?;
     let one = files.one_generation();
-    let settled = match found.is_marked() {
-        true => keep_side(files, &found, params.keep)?,
+    let (undo, beside) = match found.path == found.of {
+        true => (keep_side(files, &found, params.keep)?, None),
         false => keep_copy(files, &found, params.keep)?,
     };
     drop(one);
-    let changed = [Some(&found.path), Some(&found.of), settled.beside.as_ref()];
+    let changed = [Some(&found.path), Some(&found.of), beside.as_ref()];
     // Each of them is waited for.
     let rules = owner.workspace().rules();
     let is_searched = |path: &&VaultPath| rules.as_ref().is_some_and(|rules| rules.takes(path));
@@ -130,21 +127,14 @@ pub(crate) fn keep(owner: &Owner, params: &KeepParams) -> Result<ConflictResolve
     Ok(ConflictResolved {
         ok: true,
         path: found.of.to_string(),
-        beside: settled.beside.map(|path| path.to_string()),
-        checkpoint_ids: settled.undo.iter().rev().map(ToString::to_string).collect(),
+        beside: beside.map(|path| path.to_string()),
+        checkpoint_ids: undo.iter().rev().map(ToString::to_string).collect(),
         searchable: behind == 0,
     })
 }
 
-/// What was done.
-struct ConflictEdits {
-    /// In the order in which it was done.
-    undo: Vec<CheckpointId>,
-    beside: Option<VaultPath>,
-}
-
-/// Replaces the text of a note with conflict markers by what is kept of it.
-fn keep_side(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<ConflictEdits, RequestError> {
+/// Replaces the text of a note with conflict markers by what is kept of it; gives what undoes that.
+fn keep_side(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<Vec<CheckpointId>, RequestError> {
     let (bytes, before) = files.read(&found.of)?.ok_or_else(|| gone(&found.of))?;
     let text = String::from_utf8(bytes).map_err(|_| {
         let of = &found.of;
@@ -156,17 +146,22 @@ fn keep_side(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<Co
         ConflictChoice::Theirs => sides.theirs,
         ConflictChoice::Both => sides.both,
     };
-    Ok(ConflictEdits { undo: vec![files.replace(&found.of, before, &kept, Action::Edit)?], beside: None })
+    Ok(vec![files.replace(&found.of, before, &kept, Action::Edit)?])
 }
 
 /// Keeps of a file and its copy what is to be kept, each whole and as it is. The copy goes last, so that a kill on the way loses neither.
-fn keep_copy(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<ConflictEdits, RequestError> {
+/// Gives what undoes each step, in their order, and where the copy is beside the file, if both are kept.
+fn keep_copy(
+    files: &Files,
+    found: &Conflict,
+    keep: ConflictChoice,
+) -> Result<(Vec<CheckpointId>, Option<VaultPath>), RequestError> {
     let (theirs, before) = files.read_whole(&found.path)?.ok_or_else(|| gone(&found.path))?;
     let ours = files.read_whole(&found.of)?;
     // What is no text, and no note, is written for nothing else.
     let is_note = files.check(&found.of).is_ok() && std::str::from_utf8(&theirs).is_ok();
     let act = |action: Action| Act::from(if is_note { action } else { Action::Settle });
-    let mut settled = ConflictEdits { undo: Vec::new(), beside: None };
+    let (mut undo, mut kept_beside) = (Vec::new(), None);
     match (keep, ours) {
         (ConflictChoice::Ours, None) => {
             return Err(gone(&found.of).hint("only the copy exists: keep `theirs`"));
@@ -174,33 +169,22 @@ fn keep_copy(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<Co
         (ConflictChoice::Ours, Some(_)) => {}
         (ConflictChoice::Theirs, Some((ours, seen))) => {
             if ours != theirs {
-                settled.undo.push(files.replace(&found.of, seen, &theirs, act(Action::Edit))?);
+                undo.push(files.replace(&found.of, seen, &theirs, act(Action::Edit))?);
             }
         }
         (ConflictChoice::Theirs | ConflictChoice::Both, None) => {
-            settled.undo.push(files.replace(&found.of, None, &theirs, act(Action::Create))?);
+            undo.push(files.replace(&found.of, None, &theirs, act(Action::Create))?);
         }
         (ConflictChoice::Both, Some(_)) => {
-            let beside = beside(files, &found.of)?;
-            settled.undo.push(files.replace(&beside, None, &theirs, act(Action::Create))?);
-            settled.beside = Some(beside);
+            // As people number them: `Plan 2.md`.
+            let is_free = |name: &VaultPath| !matches!(files.read_whole(name), Ok(Some(_)));
+            let beside = numbered(found.of.as_str(), ' ').skip(1).find(is_free).expect("numbers do not end");
+            undo.push(files.replace(&beside, None, &theirs, act(Action::Create))?);
+            kept_beside = Some(beside);
         }
     }
-    settled.undo.push(files.trash(&found.path, before, act(Action::Trash))?);
-    Ok(settled)
-}
-
-/// A free name beside a file, as people number them: `Plan 2.md`.
-fn beside(files: &Files, path: &VaultPath) -> Result<VaultPath, RequestError> {
-    let text = path.as_str();
-    let (stem, extension) = text.rsplit_once('.').unwrap_or((text, "md"));
-    for at in 2.. {
-        let name = note_path(&format!("{stem} {at}.{extension}"))?;
-        if files.read_whole(&name)?.is_none() {
-            return Ok(name);
-        }
-    }
-    unreachable!("numbers do not end")
+    undo.push(files.trash(&found.path, before, act(Action::Trash))?);
+    Ok((undo, kept_beside))
 }
 
 /// The conflict that a path names: a copy, a note with conflict markers, or the file of one copy.
@@ -228,7 +212,8 @@ fn find(owner: &Owner, path: &str) -> Result<Conflict, RequestError> {
     let text = workspace.source(&path).ok().map(|source| source.text).filter(|text| has_conflict(text));
     if let Some(sides) = text.as_deref().and_then(sides) {
         let copy = marked_note(path.as_str());
-        let (ours, theirs) = (Some(SideText::of(sides.ours)), SideText::of(sides.theirs));
+        let side = |text: String| SideText { bytes: text.len() as u64, changed_ms: 0, text: Some(text) };
+        let (ours, theirs) = (Some(side(sides.ours)), side(sides.theirs));
         return Ok(Conflict { copy, of: path.clone(), path, ours, theirs });
     }
     let copies = conflict_copies(now.reader(), &[], found_now(workspace)).into_iter();
@@ -257,7 +242,7 @@ const MAX_TEXT_BYTES: u64 = 8 << 20;
 
 /// What one side has.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct SideText {
+struct SideText {
     /// `None` where it is no text.
     text: Option<String>,
     bytes: u64,
@@ -266,19 +251,14 @@ pub(super) struct SideText {
 }
 
 impl SideText {
-    /// A text of a note with conflict markers.
-    pub(super) fn of(text: String) -> Self {
-        Self { bytes: text.len() as u64, changed_ms: 0, text: Some(text) }
-    }
-
     /// How long it is, and when it was changed.
-    pub(super) fn described(&self) -> ConflictSide {
+    fn described(&self) -> ConflictSide {
         ConflictSide { bytes: self.bytes, updated_at: rfc3339(self.changed_ms) }
     }
 }
 
 /// What a file has; `None` where it is not there.
-pub(super) fn side_of(workspace: &Workspace, rules: &NoteRules, path: &VaultPath) -> Option<SideText> {
+fn side_of(workspace: &Workspace, rules: &NoteRules, path: &VaultPath) -> Option<SideText> {
     let root = workspace.home().root();
     let meta = file_of(root, rules, path)?;
     // A document may look like text, and is not what it says.

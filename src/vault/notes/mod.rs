@@ -2,9 +2,8 @@
 
 mod annotations;
 mod conflicts;
-mod derived;
 mod forget;
-mod forgotten;
+mod history;
 mod links;
 mod listing;
 mod note;
@@ -12,12 +11,12 @@ mod purge;
 mod removal;
 mod save;
 mod search;
-mod undo;
 
 pub use annotations::{annotate, annotations, passage};
 pub(crate) use conflicts::{conflict, conflict_copies, conflicts, keep};
 pub use forget::forget;
-pub(crate) use forgotten::{changes, forgotten, forgotten_back, lift};
+pub use history::restore;
+pub(crate) use history::{changes, checkpoints, forgotten, forgotten_back, lift};
 pub(crate) use links::unresolved;
 pub use links::{links, related};
 pub(crate) use listing::{agent_status, attachments, chunk, listing, paths};
@@ -27,6 +26,4 @@ pub(crate) use note::whole_note;
 pub(crate) use purge::{finish_open_purges, finish_purges};
 pub use save::save;
 pub use search::search;
-pub(crate) use search::search_for_both_shapes;
-pub(crate) use undo::checkpoints;
-pub use undo::restore;
+pub(crate) use search::search_times;

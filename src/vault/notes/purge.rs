@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::annotations::annotations;
-use super::derived::{JournalItem, SourceLines, is_of};
+use super::forget::{ForgetStep, SourceLines, is_of};
 use super::removal::{LineSpan, Removal};
 use crate::access::request::{ErrorKind, Owner, Request, RequestError, Role, Workspace, note_path};
 use crate::access::rules::{Principal, Scope, Turn, is_agents, own_file};
@@ -89,33 +89,35 @@ impl<'a> Purge<'a> {
         Self { owner, files, row, tombstones, gone, places, embedded, view, is_done }
     }
 
-    /// Writes down what goes, and with it what else, as the next start is to read it.
+    /// Writes down what goes, and with it what else, as the next start is to read it, and remembers each as forgotten.
     ///
     /// # Errors
-    /// When the state cannot be written.
+    /// When the state cannot be written: then nothing of it is.
     pub(super) fn begin(
         owner: &'a Owner,
         root: &Removal,
         remembered: &NewTombstone,
-        with: &[JournalItem],
+        steps: &mut [ForgetStep],
     ) -> Result<Self, RequestError> {
         let workspace = owner.workspace();
-        let with = serde_json::to_string(with).map_err(|error| RequestError::internal(error.to_string()))?;
+        let mut going: Vec<&mut ForgetStep> = steps.iter_mut().filter(|step| step.goes()).collect();
+        let with = serde_json::to_string(&going).map_err(|error| RequestError::internal(error.to_string()))?;
         let (path, whole) = (root.path.as_str(), root.left.is_none());
         let table = OpenPurgeTable::new(workspace.state());
         let row = table.open(path, root.lines, whole, &remembered.place.readers, &with)?;
         let mut purge = Self::of(owner, workspace.files()?, row);
         workspace.note_purge();
-        purge.view.tombstone = purge.remember(root, remembered, None).inspect_err(|_| purge.take_back())?;
+        purge.view.tombstone = purge.remember(root, remembered, None)?;
+        for (at, step) in going.iter_mut().enumerate() {
+            if let (Some(removal), Some(remembered)) = (&step.removal, &step.remembered) {
+                step.tombstone = purge.remember(removal, remembered, Some(at))?;
+            }
+        }
         Ok(purge)
     }
 
-    /// Remembers something as forgotten: the note, or what goes with it and is so listed in the journal. Nothing has to be taken back where
-    /// that fails.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
-    pub(super) fn remember(
+    /// Remembers something as forgotten: the note, or the step at a place of the journal. Where that fails all is taken back.
+    fn remember(
         &mut self,
         removal: &Removal,
         NewTombstone { place, parts }: &NewTombstone,
@@ -123,13 +125,14 @@ impl<'a> Purge<'a> {
     ) -> Result<Option<i64>, RequestError> {
         let forgotten = self.owner.workspace().forgotten();
         let (scope, facts) = removal.facts.as_ref().map(|facts| facts.named()).unwrap_or_default();
-        let tombstone = forgotten.remember(place, parts, &scope, &facts, Some((self.row, at)))?;
+        let remembered = forgotten.remember(place, parts, &scope, &facts, Some((self.row, at)));
+        let tombstone = remembered.inspect_err(|_| self.take_back())?;
         self.tombstones.extend(tombstone);
         Ok(tombstone)
     }
 
     /// Takes it back: nothing was removed.
-    pub(super) fn take_back(&self) {
+    fn take_back(&self) {
         take_back(self.owner.workspace(), self.row, &self.tombstones);
     }
 
@@ -329,16 +332,15 @@ fn finish(owner: &Owner, files: &Files, open: &OpenPurge) -> Result<bool, Reques
     let workspace = owner.workspace();
     let Ok(path) = VaultPath::new(open.path.as_str()) else { return Ok(true) };
     let _one = files.one_generation();
-    let going: Result<Vec<JournalItem>, RequestError> = serde_json::from_str(&open.going_with)
+    let mut going: Result<Vec<ForgetStep>, RequestError> = serde_json::from_str(&open.going_with)
         .map_err(|error| RequestError::internal(format!("the list of what is deleted with `{path}`: {error}")));
     let lost = files.removed_since(&path, open.at, |had| workspace.text_of(&path, had))?;
     if !open.removed && lost.is_none() && files.read(&path)?.is_some() {
-        let of_going = going.iter().flatten().filter_map(|going| going.tombstone);
+        let of_going = going.iter().flatten().filter_map(|step| step.tombstone);
         take_back(workspace, open.id, &open.tombstone.into_iter().chain(of_going).collect::<Vec<_>>());
         return Ok(false);
     }
     let mut purge = Purge::of(owner, files, open.id);
-    let place = (&path, open.lines);
     let (had, left, removed) = lost.unwrap_or_default();
     let left = (!open.gone).then(|| left.unwrap_or_default());
     let root = Removal::gone_from(owner, path.clone(), open.lines, had, left, vec![removed]);
@@ -355,11 +357,12 @@ fn finish(owner: &Owner, files: &Files, open: &OpenPurge) -> Result<bool, Reques
         parts: parts_of(said),
     };
     purge.take(&root, remembered(&path, &open.readers, &root.said(None)))?;
-    for going in going.iter().flatten() {
-        let name = &going.derived.path;
+    for step in going.iter_mut().flatten() {
+        step.made_of = Some((root.path.clone(), root.lines));
+        let name = &step.derived.path;
         let path = note_path(name.split_once("#^").map_or(name.as_str(), |(path, _)| path))?;
         let lost = files.removed_since(&path, open.at, |had| workspace.text_of(&path, had))?;
-        let removal = Removal::again(owner, going, place, true).or_else(|error| match &lost {
+        let removal = Removal::again(owner, step, true).or_else(|error| match &lost {
             // It went before, and what is kept of its file may have it still.
             Some((had, left, removed)) => {
                 Ok(Removal::gone_from(owner, path.clone(), None, had.clone(), left.clone(), vec![removed.clone()]))
@@ -368,7 +371,7 @@ fn finish(owner: &Owner, files: &Files, open: &OpenPurge) -> Result<bool, Reques
         });
         let taken = removal.and_then(|removal| {
             let lost = lost.into_iter().map(|(_, _, removed)| removed);
-            let said: Vec<String> = removal.said(Some(place)).into_iter().chain(lost).collect();
+            let said: Vec<String> = removal.said(step.place()).into_iter().chain(lost).collect();
             purge.take(&removal, remembered(&path, &[], &said))
         });
         match taken {
@@ -378,7 +381,7 @@ fn finish(owner: &Owner, files: &Files, open: &OpenPurge) -> Result<bool, Reques
                 if matches!(error.kind, ErrorKind::Conflict | ErrorKind::Invalid) {
                     // It went before, with all that was kept of it, or somebody has changed it since.
                     purge.view.remains.push(why);
-                    lift(workspace, going.tombstone);
+                    lift(workspace, step.tombstone);
                 } else {
                     purge.failed(why);
                 }

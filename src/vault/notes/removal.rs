@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use blake3::Hash;
 use serde_json::Value;
 
-use super::derived::{JournalItem, SourceLines, citing, is_of};
+use super::forget::{ForgetStep, SourceLines, citing, is_of};
 use crate::access::request::{ErrorKind, Owner, RequestError, no_chunk, note_path};
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
@@ -78,31 +78,26 @@ impl Removal {
         }
     }
 
-    /// The same of something that goes with what was made out of `place`.
+    /// The same of something that goes with what it was made of.
     ///
     /// # Errors
     /// When it is not there, or cannot be taken out of its file.
-    pub(super) fn of(
-        owner: &Owner,
-        item: &JournalItem,
-        place: SourceLines<'_>,
-        purge: bool,
-    ) -> Result<Self, RequestError> {
-        if let Some((path, id)) = item.derived.path.split_once("#^") {
+    pub(super) fn of(owner: &Owner, step: &ForgetStep, purge: bool) -> Result<Self, RequestError> {
+        if let Some((path, id)) = step.derived.path.split_once("#^") {
             return Self::of_entry(owner, note_path(path)?, id, purge);
         }
-        let path = note_path(&item.derived.path)?;
-        if let Some(name) = &item.derived.fact {
+        let path = note_path(&step.derived.path)?;
+        if let Some(name) = &step.derived.fact {
             let scope = owner.workspace().fact_store().scope_of(&path).map(|scope| scope.to_string());
-            return Self::of_fact(owner, scope.as_deref(), name, purge, Some(place), &|_, _| true);
+            return Self::of_fact(owner, scope.as_deref(), name, purge, step.place(), &|_, _| true);
         }
-        let part = match place.1.filter(|_| item.is_copy) {
-            Some((first, last)) => Part::Lines(first, last),
-            None => Part::Whole,
+        let part = match step.place() {
+            Some((_, Some((first, last)))) if step.is_copy => Part::Lines(first, last),
+            _ => Part::Whole,
         };
         match Self::cut(owner, &path, &part, purge, &|_, _| true)? {
             Some(mut removal) => {
-                if purge && item.is_copy {
+                if purge && step.is_copy {
                     removal.retitle();
                 }
                 Ok(removal)
@@ -116,14 +111,9 @@ impl Removal {
     ///
     /// # Errors
     /// As [`Removal::of`], and where it has been changed since.
-    pub(super) fn again(
-        owner: &Owner,
-        item: &JournalItem,
-        place: SourceLines<'_>,
-        purge: bool,
-    ) -> Result<Self, RequestError> {
-        let removal = Self::of(owner, item, place, purge)?;
-        match removal.digest().is_some_and(|now| item.seen != Some(now)) {
+    pub(super) fn again(owner: &Owner, step: &ForgetStep, purge: bool) -> Result<Self, RequestError> {
+        let removal = Self::of(owner, step, purge)?;
+        match removal.digest().is_some_and(|now| step.seen != Some(now)) {
             true => Err(RequestError::conflict("it has changed since; check it, and remove it yourself")),
             false => Ok(removal),
         }

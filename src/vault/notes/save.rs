@@ -67,6 +67,8 @@ struct Written {
 }
 
 fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written, WriteError> {
+    let refused = |path: &VaultPath, reason| Err(WriteError::Refused { path: path.to_string(), reason });
+    let is_by_title = new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE);
     let known = workspace.shared().snapshot();
     let mut candidates: Vec<VaultPath> = known
         .iter()
@@ -90,7 +92,7 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written,
         {
             return Ok(Written { path, existing: true, hash, checkpoint: None });
         }
-        if new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE) && note.problems.is_empty() {
+        if is_by_title && note.problems.is_empty() {
             let revised = |changes: &Map<String, Value>, tags: &[String]| {
                 revise(&text, path.stem(), &new.title, changes, tags, &new.content)
             };
@@ -101,8 +103,7 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written,
             let tags = [new.tags.clone(), lost].concat();
             text = revised(&changes, &tags);
             if !note.tags_missing_in(&Note::parse(&text, path.stem())).is_empty() {
-                let reason = "a tag in its text would be lost, and cannot be moved into its frontmatter";
-                return Err(WriteError::Refused { path: path.to_string(), reason });
+                return refused(&path, "a tag in its text would be lost, and cannot be moved into its frontmatter");
             }
             if is_shown(&text) {
                 // It was so by a word of the text that goes.
@@ -110,20 +111,18 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written,
                 text = revised(&changes, &tags);
             }
             if is_shown(&text) {
-                let reason = "it is private, and the new text would make it public";
-                return Err(WriteError::Refused { path: path.to_string(), reason });
+                return refused(&path, "it is private, and the new text would make it public");
             }
             let checkpoint = Some(files.replace(&path, hash, &text, Action::Edit)?);
             return Ok(Written { path, existing: true, hash: blake3::hash(text.as_bytes()), checkpoint });
         }
-        if new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE) && note.is_private() {
+        if is_by_title && note.is_private() {
             // Beside it the new text would be seen.
-            let reason = "it is private; repair its frontmatter before you save it again";
-            return Err(WriteError::Refused { path: path.to_string(), reason });
+            return refused(&path, "it is private; repair its frontmatter before you save it again");
         }
     }
     let path = free_name(workspace.home().root(), &new.collection, &new.title);
-    let hidden = new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE) && hides(workspace, files, new, &path)?;
+    let hidden = is_by_title && hides(workspace, files, new, &path)?;
     let text = compose(&kept_private(new.frontmatter(), hidden), &new.content);
     let checkpoint = Some(files.replace(&path, None, &text, Action::Create)?);
     Ok(Written { path, existing: false, hash: blake3::hash(text.as_bytes()), checkpoint })

@@ -19,18 +19,14 @@ use crate::text::derive::Label;
 /// # Errors
 /// When a parameter makes no sense, or the index is not open yet.
 pub fn search(viewer: &Viewer, query: &SearchQuery) -> Result<SearchResponse, RequestError> {
-    found(viewer, query, 1)
+    search_times(viewer, query, 1)
 }
 
-/// The same, where each hit is given twice.
+/// The same, where each hit is given so many `times`.
 ///
 /// # Errors
 /// As [`search`].
-pub(crate) fn search_for_both_shapes(viewer: &Viewer, query: &SearchQuery) -> Result<SearchResponse, RequestError> {
-    found(viewer, query, 2)
-}
-
-fn found(viewer: &Viewer, query: &SearchQuery, times: usize) -> Result<SearchResponse, RequestError> {
+pub(crate) fn search_times(viewer: &Viewer, query: &SearchQuery, times: usize) -> Result<SearchResponse, RequestError> {
     let started = Instant::now();
     let config = settings(viewer, query)?;
     let timeout = query.timeout_ms.map(Duration::from_millis);
@@ -58,21 +54,16 @@ fn found(viewer: &Viewer, query: &SearchQuery, times: usize) -> Result<SearchRes
     };
     let fresh = if query.fresh == Some(true) { viewer.make_fresh() } else { None };
     viewer.await_model(request.mode, &config);
-    let mut found = match topic(query) {
-        Some(topic) => {
-            let mut of_topic = request.clone();
-            of_topic.filter.conditions.push(topic.into());
-            let found = viewer.read_scope()?.find(of_topic, &config, given, started)?;
-            let most = viewer.limits().map_or(request.limit, |limits| request.limit.min(limits.max_results));
-            match found.results.len() >= ENOUGH_OF_A_TOPIC.min(most) {
-                true => found,
-                false => {
-                    let found = viewer.read_scope()?.find(request, &config, given, started)?;
-                    SearchResponse { without_topic: true, ..found }
-                }
-            }
-        }
-        None => viewer.read_scope()?.find(request, &config, given, started)?,
+    let find = |request: SearchRequest| viewer.read_scope()?.find(request, &config, given, started);
+    let of_topic = topic(query).map(|topic| {
+        let mut request = request.clone();
+        request.filter.conditions.push(topic.into());
+        find(request)
+    });
+    let most = viewer.limits().map_or(request.limit, |limits| request.limit.min(limits.max_results));
+    let mut found = match of_topic.transpose()? {
+        Some(found) if found.results.len() >= ENOUGH_OF_A_TOPIC.min(most) => found,
+        few => SearchResponse { without_topic: few.is_some(), ..find(request)? },
     };
     found.fresh = fresh;
     viewer.log("search", &query.q, found.citations());
@@ -121,26 +112,23 @@ const MILLISECONDS_OF_A_DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// `[search]`, with what is said otherwise for one search.
 fn settings<'a>(viewer: &'a Viewer, query: &SearchQuery) -> Result<Cow<'a, SearchConfig>, RequestError> {
-    let mut config = set(viewer, query.set.as_deref())?;
+    let hint = "the keys and their values are those of `[search]` in memory.toml";
+    let wrong = |reason| RequestError::invalid(format!("`set`: {reason}")).hint(hint);
+    let config = &viewer.workspace().config().search;
+    let mut config = match &query.set {
+        None => Cow::Borrowed(config),
+        Some(_) if viewer.limits().is_some() => {
+            let message = "`set` is only for the owner; an agent searches with the configured settings";
+            return Err(RequestError::forbidden(message));
+        }
+        Some(set) => Cow::Owned(config.with(set).map_err(wrong)?),
+    };
     if let Some(asked) = within("timeout_ms", query.timeout_ms, 1..=60_000)? {
         // An agent may wait less long than the person has said, and not longer.
         let most = Some(config.timeout_ms).filter(|most| *most > 0 && viewer.limits().is_some());
         config.to_mut().timeout_ms = most.map_or(asked, |most| asked.min(most));
     }
     Ok(config)
-}
-
-fn set<'a>(viewer: &'a Viewer, set: Option<&str>) -> Result<Cow<'a, SearchConfig>, RequestError> {
-    let config = &viewer.workspace().config().search;
-    let Some(set) = set else { return Ok(Cow::Borrowed(config)) };
-    if viewer.limits().is_some() {
-        return Err(RequestError::forbidden(
-            "`set` is only for the owner; an agent searches with the configured settings",
-        ));
-    }
-    let hint = "the keys and their values are those of `[search]` in memory.toml";
-    let wrong = |reason| RequestError::invalid(format!("`set`: {reason}")).hint(hint);
-    config.with(set).map(Cow::Owned).map_err(wrong)
 }
 
 fn filter(query: &SearchQuery, now: Timestamp) -> Result<Filter, RequestError> {

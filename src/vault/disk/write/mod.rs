@@ -9,7 +9,7 @@ mod undo;
 
 pub(crate) use checkpoint::{Act, Action, Checkpoint, CheckpointId, Quota, WriteError};
 pub(crate) use files::{Files, NoteEdit, until_written};
-pub(crate) use names::{free_name, is_folder_name, is_numbered, note_names, slug};
+pub(crate) use names::{free_name, is_folder_name, is_numbered, note_names, numbered, slug};
 pub(crate) use undo::Purged;
 
 #[cfg(test)]

@@ -9,6 +9,9 @@ use crate::base::path::VaultPath;
 /// Maximum length of a name, in bytes; file systems take 255, and sync services add to it.
 const MAX_SLUG_BYTES: usize = 80;
 
+/// Maximum length of a name that gets a number, in bytes, so that file systems take it.
+const MAX_NUMBERED_BYTES: usize = 230;
+
 /// Names that Windows keeps for devices, whatever their extension.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
 
@@ -68,11 +71,18 @@ pub(crate) fn is_folder_name(name: &str) -> bool {
 }
 
 /// The paths that a note of a title may have in `folder`, without end: its [`slug`], then with numbers behind it.
-pub(crate) fn note_names(folder: &str, title: &str) -> impl Iterator<Item = VaultPath> {
-    let base = format!("{folder}/{}", slug(title));
-    (1..)
-        .map(move |at| if at == 1 { format!("{base}.md") } else { format!("{base}-{at}.md") })
-        .filter_map(|path| VaultPath::new(path).ok())
+pub(crate) fn note_names(folder: &str, title: &str) -> impl Iterator<Item = VaultPath> + use<> {
+    numbered(&format!("{folder}/{}.md", slug(title)), '-')
+}
+
+/// The paths that a file may have, without end: this one, then with numbers behind the name, as `a-2.md`.
+pub(crate) fn numbered(path: &str, before: char) -> impl Iterator<Item = VaultPath> + use<> {
+    let name = path.rfind('/').map_or(0, |at| at + 1);
+    let (stem, extension) = path[name..].rsplit_once('.').unwrap_or((&path[name..], "md"));
+    let base = format!("{}{}", &path[..name], &stem[..stem.floor_char_boundary(MAX_NUMBERED_BYTES)]);
+    let extension = extension.to_owned();
+    let numbers = (2..).map(move |at| format!("{base}{before}{at}.{extension}"));
+    std::iter::once(path.to_owned()).chain(numbers).filter_map(|path| VaultPath::new(path).ok())
 }
 
 /// Whether a name is this one, or this one with a number behind it, as those of notes that would be called alike.

@@ -12,14 +12,13 @@ use super::super::read::read_bytes;
 use super::checkpoint::{Act, Action, Checkpoint, CheckpointId, WriteError};
 use super::checkpoints::mode;
 use super::files::Files;
+use super::names::numbered;
 use crate::base::fs::{Context, FsError, crash, create_dir, move_new, sync_folder};
 use crate::base::path::VaultPath;
 use crate::base::state::StateError;
 
 /// The folder that what is deleted goes to.
 const TRASH: &str = ".trash";
-/// Maximum length of a name in the trash that gets a number, in bytes, so that file systems take it.
-const MAX_NUMBERED_BYTES: usize = 230;
 
 /// What was removed for good.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -377,15 +376,8 @@ fn changed_ms(on_disk: &Path) -> Option<i64> {
 }
 
 /// The names that a file may have in the trash, without end.
-fn trash_names(path: &VaultPath) -> impl Iterator<Item = VaultPath> {
-    let (folder, name) = path
-        .as_str()
-        .rsplit_once('/')
-        .map_or((String::new(), path.as_str()), |(folder, name)| (format!("{folder}/"), name));
-    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, "md"));
-    let stem = &stem[..stem.floor_char_boundary(MAX_NUMBERED_BYTES)];
-    let numbered = (2..).map(move |at| format!("{TRASH}/{folder}{stem} {at}.{extension}"));
-    std::iter::once(format!("{TRASH}/{path}")).chain(numbered).filter_map(|name| VaultPath::new(name).ok())
+fn trash_names(path: &VaultPath) -> impl Iterator<Item = VaultPath> + use<> {
+    numbered(&format!("{TRASH}/{path}"), ' ')
 }
 
 #[cfg(test)]
