@@ -440,23 +440,14 @@ pub(crate) fn numerals(text: &str) -> Vec<Numeral> {
             continue;
         }
         let start = at;
-        let (mut parts, mut signs) = (vec![String::new()], Vec::new());
-        loop {
-            let joins = |character: char| GROUPING.contains(&character) || matches!(character, ':' | '/' | '-');
-            match characters.get(at) {
-                Some(digit) if digit.is_numeric() => {
-                    if let Some(part) = parts.last_mut() {
-                        part.push(*digit);
-                    }
-                }
-                Some(sign) if joins(*sign) && is_digit(at + 1) => {
-                    signs.push(if *sign == '\u{2019}' { '\'' } else { *sign });
-                    parts.push(String::new());
-                }
-                _ => break,
-            }
+        let joins = |c: &char| GROUPING.contains(c) || matches!(c, ':' | '/' | '-');
+        while is_digit(at) || characters.get(at).is_some_and(joins) && is_digit(at + 1) {
             at += 1;
         }
+        let run = &characters[start..at];
+        let parts: Vec<String> = run.split(joins).map(|part| part.iter().collect()).collect();
+        let signs = run.iter().filter(|c| joins(c)).map(|sign| if *sign == '\u{2019}' { '\'' } else { *sign });
+        let signs: Vec<char> = signs.collect();
         let first = found.len();
         found.extend(joined(&parts, &signs));
         (found[first].is_negative, found[first].currency) = before(&characters[..start]);
