@@ -6,12 +6,11 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::dates::{NamedDay, named_day};
 use super::text::{
     ACTIONS, COUNTED, CitedLine, ConversationTurn, DECISIONS, ProsePiece, SummarySections, cited, each_piece,
 };
 use crate::base::config::StemmerLanguage;
-use crate::text::derive::calendar_words::{month_named, weekday_named};
+use crate::text::derive::calendar::{NamedDay, month_named, named_day, weekday_named};
 use crate::text::derive::stop_words;
 use crate::text::derive::words::{count, fold, plain_words};
 use crate::text::note::Note;
