@@ -189,9 +189,8 @@ fn written(source: &str, key: &str, value: &Value) -> Option<Value> {
     let sign = if source.starts_with("+++") { '=' } else { ':' };
     let mut lines = source.lines().skip(at - 1);
     let (_, first) = lines.next()?.split_once(sign)?;
-    let goes_on = |line: &&str| {
-        line.trim().is_empty() || line.starts_with([' ', '\t', '-', '#']) && !line.starts_with("---")
-    };
+    let goes_on =
+        |line: &&str| line.trim().is_empty() || line.starts_with([' ', '\t', '-', '#']) && !line.starts_with("---");
     let text = std::iter::once(first).chain(lines.take_while(goes_on)).collect::<Vec<_>>().join("\n");
     AsWritten(value).deserialize(serde_yaml::Deserializer::from_str(&text)).ok()
 }
