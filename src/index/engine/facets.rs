@@ -126,8 +126,8 @@ impl Facets {
         if usual == StemmerLanguage::None {
             return Vec::new();
         }
-        let others = TextLanguage::stemmed_labels().iter().filter(|(language, _)| *language != usual);
-        others.filter(|(_, label)| self.labels.has(*label, scope)).map(|(language, _)| *language).collect()
+        let others = TextLanguage::stemmed().iter().filter(|(_, stemmer, _)| *stemmer != usual);
+        others.filter(|(.., label)| self.labels.has(*label, scope)).map(|(_, stemmer, _)| *stemmer).collect()
     }
 
     /// The files that were updated at a time for which `wanted` holds, given in milliseconds since 1970.

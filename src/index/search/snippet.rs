@@ -45,11 +45,11 @@ impl Highlighter {
             return;
         }
         let mut most = (self.matches(text).len(), None);
-        for (language, _) in TextLanguage::stemmed() {
-            self.turn_to(Some(language));
+        for (language, ..) in TextLanguage::stemmed() {
+            self.turn_to(Some(*language));
             let found = self.matches(text).len();
             if found > most.0 {
-                most = (found, Some(language));
+                most = (found, Some(*language));
             }
         }
         self.turn_to(most.1);

@@ -7,8 +7,9 @@ use jiff::{Timestamp, ToSpan};
 
 use super::matching::{GatePhrase, GateWords, PHRASES, TimeSpan};
 use crate::index::engine::FileEntry;
-use crate::text::derive::calendar_words::{WEEKDAYS_WITHIN, is_month, weekday_named};
-use crate::text::derive::summary::{NamedDay, monday_of, named_day, named_month};
+use crate::text::derive::calendar::{
+    NamedDay, WEEKDAYS_WITHIN, is_month, monday_of, named_day, named_month, weekday_named,
+};
 
 /// A time that a question names.
 #[derive(Debug, Clone, PartialEq, Eq)]

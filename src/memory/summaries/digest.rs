@@ -17,10 +17,10 @@ use crate::memory::generated_files::{
 };
 use crate::serve::wire::{DigestParams, DigestSection, DigestView, DigestWritten, SummaryLineView};
 use crate::text::derive::CONVERSATIONS;
+use crate::text::derive::calendar::monday_of;
 use crate::text::derive::generated::{GeneratedNote, TRUST, doubt_of, greater_doubt, is_generated, listed_bytes};
 use crate::text::derive::summary::{
-    CitedLine, DigestMaker, IN_SHORT, SUMMARIES, SummarySections, monday_of, summary_items, turns_of,
-    without_short_text,
+    CitedLine, DigestMaker, IN_SHORT, SUMMARIES, SummarySections, summary_items, turns_of, without_short_text,
 };
 use crate::text::note::{Note, written};
 use crate::vault::disk::{is_starter, read};

@@ -179,13 +179,9 @@ impl<'t> TurnText<'t> {
         if is_machine(self.speaker) { Vec::new() } else { said_lines(tag, self.lines.iter().copied()) }
     }
 
-    fn may_have_tags(&self) -> bool {
-        self.lines.iter().any(|line| line.contains('<'))
-    }
-
     /// Its tags, in their order. What stands in code is somebody's words.
     fn tags(&self) -> Vec<ThoughtTag> {
-        if !self.may_have_tags() {
+        if !self.lines.iter().any(|line| line.contains('<')) {
             return Vec::new();
         }
         let text = self.lines.join("\n").to_ascii_lowercase();
@@ -212,39 +208,31 @@ impl<'t> TurnText<'t> {
 /// closes it, or none has opened it. What tools say in between does not count.
 fn tags_at_begin(turns: &[TurnText<'_>]) -> Vec<Option<&'static str>> {
     let mut begins: Vec<Option<usize>> = vec![None; turns.len()];
-    // Of each tag up to which turn that is known: those are not gone through again.
-    let mut settled = [0; THOUGHTS.len()];
-    for (at, turn) in turns.iter().enumerate() {
-        let counts = begins[at].is_some() || turn.may_have_tags();
-        if turn.is_person || !counts || is_machine(turn.speaker) {
+    // Of each tag that is open the turns since: they are in it if one of them closes it.
+    let mut since: [Option<Vec<usize>>; THOUGHTS.len()] = Default::default();
+    let mut speaker = "";
+    for (at, turn) in turns.iter().enumerate().filter(|(_, turn)| !is_machine(turn.speaker)) {
+        if turn.speaker != speaker {
+            (speaker, since) = (turn.speaker, Default::default());
+        }
+        if turn.is_person {
             continue;
         }
         let tags = turn.tags();
+        for (number, open) in since.iter_mut().enumerate() {
+            let Some(later) = open else { continue };
+            later.push(at);
+            if tags.contains(&ThoughtTag { number, is_close: true }) {
+                open.take().into_iter().flatten().for_each(|later| begins[later] = Some(number));
+            }
+        }
         begins[at] = begins[at].or_else(|| tags.first().filter(|tag| tag.is_close).map(|tag| tag.number));
         let open = tags.iter().fold(begins[at], |open, tag| match open {
             None => Some(tag.number).filter(|_| !tag.is_close),
             Some(number) => Some(number).filter(|_| !(tag.is_close && tag.number == number)),
         });
-        let Some(number) = open.filter(|number| at >= settled[*number]) else { continue };
-        let (mut same, mut is_closed, mut end) = (Vec::new(), false, at + 1);
-        for (later, turn) in turns.iter().enumerate().skip(at + 1) {
-            if is_machine(turn.speaker) {
-                continue;
-            }
-            if turn.speaker != turns[at].speaker {
-                break;
-            }
-            same.push(later);
-            end = later + 1;
-            is_closed = turn.may_have_tags() && turn.tags().contains(&ThoughtTag { number, is_close: true });
-            if is_closed {
-                break;
-            }
-        }
-        // Who closes it may open another one.
-        settled[number] = if is_closed { end - 1 } else { end };
-        if is_closed {
-            same.into_iter().for_each(|later| begins[later] = Some(number));
+        if let Some(number) = open {
+            since[number].get_or_insert_default();
         }
     }
     begins.into_iter().map(|begin| begin.map(|number| THOUGHTS[number])).collect()

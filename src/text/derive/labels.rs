@@ -157,11 +157,8 @@ impl Label {
     }
 
     fn of_links(links: &[NoteLink]) -> Vec<Self> {
-        let mut labels: Vec<Self> = links.iter().filter_map(|link| Self::of_link(target_name(&link.target))).collect();
-        labels.sort_unstable();
-        labels.dedup();
-        labels.truncate(MAX_LINKS);
-        labels
+        let labels: BTreeSet<Self> = links.iter().filter_map(|link| Self::of_link(target_name(&link.target))).collect();
+        labels.into_iter().take(MAX_LINKS).collect()
     }
 
     fn of_relations(relations: &[Relation]) -> Vec<Self> {

@@ -109,7 +109,7 @@ impl TextLanguage {
 
     /// The language of its word forms, where they are known.
     pub(crate) fn stemmer(self) -> Option<StemmerLanguage> {
-        STEMMED.iter().find(|(lang, _)| *lang == self.0).map(|(_, language)| *language)
+        STEMMED.iter().find(|(own, ..)| *own == self).map(|(_, stemmer, _)| *stemmer)
     }
 
     /// The one that a file's labels name.
@@ -128,13 +128,8 @@ impl TextLanguage {
     }
 
     /// Those with word forms, with the labels of files in them.
-    pub(crate) fn stemmed_labels() -> &'static [(StemmerLanguage, Label)] {
-        &STEMMED_LABELS
-    }
-
-    /// Those with word forms.
-    pub(crate) fn stemmed() -> impl Iterator<Item = (Self, StemmerLanguage)> {
-        STEMMED.iter().map(|(lang, language)| (Self(*lang), *language))
+    pub(crate) fn stemmed() -> &'static [(Self, StemmerLanguage, Label)] {
+        &STEMMED
     }
 }
 
@@ -176,33 +171,19 @@ fn prose(note: &Note, source: &str) -> String {
 static LABELS: LazyLock<Vec<(TextLanguage, Label)>> =
     LazyLock::new(|| Lang::all().iter().map(|lang| (TextLanguage(*lang), TextLanguage(*lang).label())).collect());
 
-/// The labels of those with word forms: each query asks for them.
-static STEMMED_LABELS: LazyLock<Vec<(StemmerLanguage, Label)>> =
-    LazyLock::new(|| TextLanguage::stemmed().map(|(language, stems)| (stems, language.label())).collect());
+/// The languages with word forms, in the order of the configuration, by their names. Each query asks for their labels.
+static STEMMED: LazyLock<Vec<(TextLanguage, StemmerLanguage, Label)>> = LazyLock::new(|| {
+    let stemmer_of = |(language, label): &(TextLanguage, Label)| {
+        let stemmer = serde_json::from_value(language.name().to_lowercase().into()).ok()?;
+        Some((*language, stemmer, *label))
+    };
+    let mut stemmed: Vec<_> = LABELS.iter().filter_map(stemmer_of).collect();
+    stemmed.sort_by_key(|(_, stemmer, _)| *stemmer as u8);
+    stemmed
+});
 
 /// Those that are written in Latin and in Cyrillic letters.
 const OF_BOTH_LETTERS: [Lang; 4] = [Lang::Srp, Lang::Aze, Lang::Uzb, Lang::Tuk];
-
-const STEMMED: [(Lang, StemmerLanguage); 18] = [
-    (Lang::Ara, StemmerLanguage::Arabic),
-    (Lang::Dan, StemmerLanguage::Danish),
-    (Lang::Nld, StemmerLanguage::Dutch),
-    (Lang::Eng, StemmerLanguage::English),
-    (Lang::Fin, StemmerLanguage::Finnish),
-    (Lang::Fra, StemmerLanguage::French),
-    (Lang::Deu, StemmerLanguage::German),
-    (Lang::Ell, StemmerLanguage::Greek),
-    (Lang::Hun, StemmerLanguage::Hungarian),
-    (Lang::Ita, StemmerLanguage::Italian),
-    (Lang::Nob, StemmerLanguage::Norwegian),
-    (Lang::Por, StemmerLanguage::Portuguese),
-    (Lang::Ron, StemmerLanguage::Romanian),
-    (Lang::Rus, StemmerLanguage::Russian),
-    (Lang::Spa, StemmerLanguage::Spanish),
-    (Lang::Swe, StemmerLanguage::Swedish),
-    (Lang::Tam, StemmerLanguage::Tamil),
-    (Lang::Tur, StemmerLanguage::Turkish),
-];
 
 /// Behind the code of ISO 639-3, which the library knows, that of ISO 639-1 and what else people write.
 const CODES: &str = "afr af, aka ak, amh am, ara ar, aze az, bel be, ben bn, bul bg, cat ca, ces cs, cmn chinese zh zho, cym cy, \
@@ -294,9 +275,10 @@ mod tests {
 
     #[test]
     fn every_stemmer_has_a_language_and_every_language_a_label() {
-        for (lang, language) in STEMMED {
-            let name = format!("{language:?}").to_lowercase();
-            assert_eq!(TextLanguage::named(&name), Some(TextLanguage(lang)), "{name}");
+        assert_eq!(STEMMED.len(), StemmerLanguage::Turkish as usize);
+        for (language, stemmer, _) in STEMMED.iter() {
+            let name = format!("{stemmer:?}").to_lowercase();
+            assert_eq!(TextLanguage::named(&name), Some(*language), "{name}");
         }
         for lang in Lang::all() {
             let language = TextLanguage(*lang);

@@ -1,11 +1,10 @@
 //! What is derived of a note: chunks, properties, links, its language, the labels by which it is asked for, and the words of a text as every engine counts
 //! them, with those that say nothing. Pure.
 
-pub(crate) mod calendar_words;
+pub(crate) mod calendar;
 mod chunk;
 pub(crate) mod citations;
 pub(crate) mod code;
-mod common;
 mod conversation;
 pub(crate) mod entries;
 pub(crate) mod extraction;
@@ -32,7 +31,6 @@ pub(crate) use chunk::{
     CONVERSATIONS, ChunkId, Remainder, Speakers, begins_turn, goes_on_and_begins, is_said, speaker_term, turn_start,
 };
 pub(crate) use citations::note_sources;
-pub(crate) use common::CommonWords;
 pub(crate) use conversation::{lines_with_machinery, turns_around, turns_of_thought};
 pub(crate) use generated::{USER_FILE, UserPage};
 pub use labels::Label;
@@ -48,3 +46,4 @@ pub(crate) use said::{
     PlainText, TextBlock, TextPiece, is_a_sentence, is_a_text, parts_nothing, plain, readings, said,
 };
 pub(crate) use sentences::sentence_bounds;
+pub(crate) use stop_words::CommonWords;

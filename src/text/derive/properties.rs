@@ -1,8 +1,11 @@
 //! What a note's frontmatter says of it: as properties, as lines that are read, and as words by which it is found.
 
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use super::facts::read_value;
 use super::generated::is_generated;
 use super::words::{fold, plain_words};
 use crate::base::path::folded;
@@ -165,101 +168,69 @@ pub(crate) fn other_names(title: &str, stem: &str, tags: &[String], metadata: &M
     names.join("\n")
 }
 
-/// Maximum number of lines of a list that is written over several.
-const MAX_LINES: usize = 64;
-
 /// The value of an outermost property, of which every scalar is a text: as `source` has it where that is plain to see, else as it was read.
 pub(crate) fn property_as_written(source: Option<&str>, key: &str, value: &Value) -> Value {
-    let written = source.and_then(|source| written(source, key));
-    as_written(value, written.as_ref())
+    source.and_then(|source| written(source, key, value)).unwrap_or_else(|| as_texts(value))
 }
 
-fn as_written(value: &Value, written: Option<&Value>) -> Value {
-    match (value, written) {
-        (Value::Number(_) | Value::Bool(_), Some(Value::String(text))) if is_scalar(text) => {
-            Value::String(text.clone())
-        }
-        (Value::Number(_) | Value::Bool(_), _) => Value::String(value.to_string()),
-        (Value::Array(values), written) => {
-            let written = written.and_then(Value::as_array).filter(|written| written.len() == values.len());
-            let of = |(at, value)| as_written(value, written.and_then(|written: &Vec<Value>| written.get(at)));
-            values.iter().enumerate().map(of).collect()
-        }
-        (Value::Object(map), written) => {
-            let of = |(key, value): (&String, &Value)| {
-                (key.clone(), as_written(value, written.and_then(|written| written.get(key))))
-            };
-            Value::Object(map.iter().map(of).collect())
-        }
-        (Value::Null | Value::String(_), _) => value.clone(),
+fn as_texts(value: &Value) -> Value {
+    match value {
+        Value::Number(_) | Value::Bool(_) => Value::String(value.to_string()),
+        Value::Array(values) => values.iter().map(as_texts).collect(),
+        Value::Object(map) => Value::Object(map.iter().map(|(key, value)| (key.clone(), as_texts(value))).collect()),
+        Value::Null | Value::String(_) => value.clone(),
     }
 }
 
-/// Whether a text is what a number or a truth is written as, and no mark of YAML.
-fn is_scalar(text: &str) -> bool {
-    !text.is_empty() && !text.contains(char::is_whitespace) && !text.starts_with(['&', '!', '*', '|', '>'])
-}
-
-/// The value of a property with each scalar as it is written; `None` where it is not plain to see.
-fn written(source: &str, key: &str) -> Option<Value> {
+/// What stands behind a property's sign and on the lines that go on with it, read once more; of TOML what YAML writes alike.
+fn written(source: &str, key: &str, value: &Value) -> Option<Value> {
     let at = property_line(source, key)?;
     let source = source.trim_start_matches('\u{feff}');
     let sign = if source.starts_with("+++") { '=' } else { ':' };
-    let mut lines = source.lines().skip(at - 1).map(without_comment);
-    let mut text = lines.next()?.split_once(sign)?.1.trim().to_owned();
-    if text.is_empty() {
-        return block(lines);
-    }
-    for line in lines.take(MAX_LINES) {
-        if let Ok(value) = read_value(&text) {
-            return Some(value);
-        }
-        text = format!("{text} {}", line.trim());
-    }
-    read_value(&text).ok()
+    let mut lines = source.lines().skip(at - 1);
+    let (_, first) = lines.next()?.split_once(sign)?;
+    let goes_on =
+        |line: &&str| line.trim().is_empty() || line.starts_with([' ', '\t', '-', '#']) && !line.starts_with("---");
+    let text = std::iter::once(first).chain(lines.take_while(goes_on)).collect::<Vec<_>>().join("\n");
+    AsWritten(value).deserialize(serde_yaml::Deserializer::from_str(&text)).ok()
 }
 
-/// A list or a map, an item a line.
-fn block<'l>(lines: impl Iterator<Item = &'l str>) -> Option<Value> {
-    let (mut list, mut map, mut first) = (Vec::new(), Map::new(), None);
-    for line in lines.filter(|line| !line.trim().is_empty()) {
-        let item = line.trim_start();
-        let indent = line.len() - item.len();
-        if (indent == 0 && !item.starts_with("- ")) || *first.get_or_insert(indent) > indent {
-            break;
+/// Reads YAML that is known to say a value, its numbers and truths as they are written.
+struct AsWritten<'v>(&'v Value);
+
+impl<'de> DeserializeSeed<'de> for AsWritten<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        match self.0 {
+            Value::Array(_) => deserializer.deserialize_seq(self),
+            Value::Object(_) => deserializer.deserialize_map(self),
+            Value::Number(_) | Value::Bool(_) => String::deserialize(deserializer).map(Value::String),
+            Value::Null | Value::String(_) => IgnoredAny::deserialize(deserializer).map(|_| self.0.clone()),
         }
-        if first != Some(indent) {
-            return None;
-        }
-        match item.strip_prefix("- ") {
-            Some(item) => list.push(read_value(item).ok()?),
-            None => {
-                let (key, value) = item.split_once(':')?;
-                map.insert(key.trim().trim_matches(['"', '\'']).to_owned(), read_value(value).ok()?);
-            }
-        }
-    }
-    match (list.is_empty(), map.is_empty()) {
-        (false, true) => Some(Value::Array(list)),
-        (true, false) => Some(Value::Object(map)),
-        _ => None,
     }
 }
 
-/// A line without the comment at its end.
-fn without_comment(line: &str) -> &str {
-    let (mut quote, mut before) = (None, ' ');
-    for (at, character) in line.char_indices() {
-        let begins = before.is_whitespace() || matches!(before, '[' | '{' | ',' | ':' | '=');
-        match character {
-            '#' if quote.is_none() && before.is_whitespace() => return &line[..at],
-            '"' | '\'' if quote == Some(character) => quote = None,
-            '"' | '\'' if quote.is_none() && begins => quote = Some(character),
-            _ => {}
-        }
-        before = character;
+impl<'de> Visitor<'de> for AsWritten<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
     }
-    line
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let known = self.0.as_array().into_iter().flatten();
+        known.map(|item| items.next_element_seed(AsWritten(item))?.ok_or_else(|| A::Error::custom("too few"))).collect()
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            let known = self.0.get(&key).ok_or_else(|| A::Error::custom("another key"))?;
+            map.insert(key, entries.next_value_seed(AsWritten(known))?);
+        }
+        Ok(Value::Object(map))
+    }
 }
 
 #[cfg(test)]

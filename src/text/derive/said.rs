@@ -158,38 +158,59 @@ fn read(text: &str, strips: bool) -> PlainText {
     PlainText { blocks }
 }
 
-/// Adds what a line says, byte for byte where it stands.
+/// Adds what a line says, byte for byte where it stands: without where its links lead, the bars of a row and, if it `strips` them, tags.
 fn say(line: &str, content: Range<usize>, strips: bool, said: &mut String) {
     let from = said.len();
     let blank = |said: &mut String, to: usize, first: char| {
         let count = from + to - said.len();
         said.extend(std::iter::once(first).chain(std::iter::repeat(' ')).take(count));
     };
-    let parts = parts(line, content, strips);
-    // The next row is another.
-    let end = if parts.iter().any(|part| part.ends == PartEnd::Cell) { '\n' } else { '\t' };
-    let mut between = ' ';
-    for LinePart { span, ends } in parts {
-        blank(said, span.start, between);
-        said.push_str(&line[span]);
-        between = if ends == PartEnd::Mark { ' ' } else { '\n' };
+    let (mut start, mut at, mut between, mut end) = (content.start, content.start, ' ', '\t');
+    let mut has_targets = true;
+    while let Some(next) = line[at..content.end].find(['|', '<', ']']).map(|next| at + next) {
+        let rest = &line[next..content.end];
+        at = next + 1;
+        let (stop, behind, sets_apart) = if rest.starts_with('|') {
+            if line[..next].ends_with('\\') {
+                continue;
+            }
+            // The next row is another.
+            end = '\n';
+            (next, next + 1, true)
+        } else if rest.starts_with("](") && has_targets {
+            let Some(close) = rest.find(')') else {
+                has_targets = false;
+                continue;
+            };
+            (next + 1, next + close + 1, false)
+        } else if let Some((length, sets_apart)) = tag(rest).filter(|_| strips) {
+            (next, next + length, sets_apart)
+        } else {
+            continue;
+        };
+        blank(said, start, between);
+        said.push_str(&line[start..stop]);
+        between = if sets_apart { '\n' } else { ' ' };
+        (start, at) = (behind, behind);
     }
+    blank(said, start, between);
+    said.push_str(&line[start..content.end]);
     blank(said, line.len(), end);
 }
 
 /// The marks that a line begins with.
-pub(super) struct LineMarks {
+struct LineMarks {
     /// Where the text begins.
-    pub(super) end: usize,
+    end: usize,
     /// Whether it begins a block.
-    pub(super) begins: bool,
+    begins: bool,
     /// Whether it is a heading.
-    pub(super) heading: bool,
+    heading: bool,
 }
 
 impl LineMarks {
     /// Those of a line.
-    pub(super) fn of(line: &str) -> Self {
+    fn of(line: &str) -> Self {
         let mut marks = Self { end: 0, begins: false, heading: false };
         loop {
             let rest = &line[marks.end..];
@@ -260,67 +281,17 @@ const INLINE_TAGS: [&str; 29] = [
     "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var",
 ];
 
-/// A part of a line that is read, and what it ends with.
-pub(super) struct LinePart {
-    /// Where it is in the text.
-    pub(super) span: Range<usize>,
-    /// What it ends with.
-    pub(super) ends: PartEnd,
-}
-
-/// What a part of a line ends with.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum PartEnd {
-    /// A mark within what is said, or the line.
-    Mark,
-    /// The bar between two cells.
-    Cell,
-    /// A tag of HTML that sets apart.
-    Block,
-}
-
-/// The parts of a line that are read: without where its links lead, the bars of a row and, if it `strips` them, tags.
-pub(super) fn parts(text: &str, line: Range<usize>, strips: bool) -> Vec<LinePart> {
-    let mut parts = Vec::new();
-    let (mut from, mut at, mut has_targets) = (line.start, line.start, true);
-    while let Some(next) = text[at..line.end].find(['|', '<', ']']).map(|next| at + next) {
-        let rest = &text[next..line.end];
-        at = next + 1;
-        let (end, behind, ends) = if rest.starts_with('|') {
-            if text[..next].ends_with('\\') {
-                continue;
-            }
-            (next, next + 1, PartEnd::Cell)
-        } else if rest.starts_with("](") && has_targets {
-            let Some(close) = rest.find(')') else {
-                has_targets = false;
-                continue;
-            };
-            (next + 1, next + close + 1, PartEnd::Mark)
-        } else if let Some((length, ends)) = tag(rest).filter(|_| strips) {
-            (next, next + length, ends)
-        } else {
-            continue;
-        };
-        parts.push(LinePart { span: from..end, ends });
-        (from, at) = (behind, behind);
-    }
-    parts.push(LinePart { span: from..line.end, ends: PartEnd::Mark });
-    parts
-}
-
-/// The length of the tag of HTML that a text begins with, if it does, and what it ends. Another name between `<` and `>` is a word.
-fn tag(rest: &str) -> Option<(usize, PartEnd)> {
+/// The length of the tag of HTML that a text begins with, if it does, and whether it sets apart. Another name between `<` and `>` is a word.
+fn tag(rest: &str) -> Option<(usize, bool)> {
     let inner = rest.strip_prefix('<')?;
     let inner = inner.strip_prefix('/').unwrap_or(inner);
     let length = inner.bytes().take(MAX_TAG_BYTES).take_while(u8::is_ascii_alphanumeric).count();
     let (name, behind) = inner.split_at(length);
     let name = name.to_ascii_lowercase();
-    let ends = match name.as_str() {
-        name if BLOCK_TAGS.contains(&name) => PartEnd::Block,
-        name if INLINE_TAGS.contains(&name) => PartEnd::Mark,
-        _ => return None,
-    };
+    let sets_apart = BLOCK_TAGS.contains(&name.as_str());
+    if !sets_apart && !INLINE_TAGS.contains(&name.as_str()) {
+        return None;
+    }
     let end = behind.bytes().take(MAX_TAG_BYTES).position(|byte| matches!(byte, b'<' | b'>'))?;
     let (attributes, behind) = behind.split_at(end);
     let attributes = attributes.trim_end_matches('/');
@@ -330,7 +301,7 @@ fn tag(rest: &str) -> Option<(usize, PartEnd)> {
         return None;
     }
     let end = rest.len() - behind.len();
-    Some((end + 1, ends))
+    Some((end + 1, sets_apart))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use frostem::{Algorithm, Stemmer};
+use frostem::Stemmer;
 use icu_segmenter::options::WordBreakInvariantOptions;
 use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 use unicode_normalization::UnicodeNormalization;
@@ -118,29 +118,10 @@ impl Stemming {
 }
 
 impl SeenStems {
+    /// The library's algorithms have the names of the languages; there is none of the name `None`.
     fn of(language: StemmerLanguage) -> Self {
-        let algorithm = match language {
-            StemmerLanguage::None => None,
-            StemmerLanguage::Arabic => Some(Algorithm::Arabic),
-            StemmerLanguage::Danish => Some(Algorithm::Danish),
-            StemmerLanguage::Dutch => Some(Algorithm::Dutch),
-            StemmerLanguage::English => Some(Algorithm::English),
-            StemmerLanguage::Finnish => Some(Algorithm::Finnish),
-            StemmerLanguage::French => Some(Algorithm::French),
-            StemmerLanguage::German => Some(Algorithm::German),
-            StemmerLanguage::Greek => Some(Algorithm::Greek),
-            StemmerLanguage::Hungarian => Some(Algorithm::Hungarian),
-            StemmerLanguage::Italian => Some(Algorithm::Italian),
-            StemmerLanguage::Norwegian => Some(Algorithm::Norwegian),
-            StemmerLanguage::Portuguese => Some(Algorithm::Portuguese),
-            StemmerLanguage::Romanian => Some(Algorithm::Romanian),
-            StemmerLanguage::Russian => Some(Algorithm::Russian),
-            StemmerLanguage::Spanish => Some(Algorithm::Spanish),
-            StemmerLanguage::Swedish => Some(Algorithm::Swedish),
-            StemmerLanguage::Tamil => Some(Algorithm::Tamil),
-            StemmerLanguage::Turkish => Some(Algorithm::Turkish),
-        };
-        Self { stemmer: algorithm.map(Stemmer::new), seen: HashMap::new() }
+        let stemmer = Stemmer::try_from_name(&format!("{language:?}")).ok();
+        Self { stemmer, seen: HashMap::new() }
     }
 }
 
@@ -459,23 +440,14 @@ pub(crate) fn numerals(text: &str) -> Vec<Numeral> {
             continue;
         }
         let start = at;
-        let (mut parts, mut signs) = (vec![String::new()], Vec::new());
-        loop {
-            let joins = |character: char| GROUPING.contains(&character) || matches!(character, ':' | '/' | '-');
-            match characters.get(at) {
-                Some(digit) if digit.is_numeric() => {
-                    if let Some(part) = parts.last_mut() {
-                        part.push(*digit);
-                    }
-                }
-                Some(sign) if joins(*sign) && is_digit(at + 1) => {
-                    signs.push(if *sign == '\u{2019}' { '\'' } else { *sign });
-                    parts.push(String::new());
-                }
-                _ => break,
-            }
+        let joins = |c: &char| GROUPING.contains(c) || matches!(c, ':' | '/' | '-');
+        while is_digit(at) || characters.get(at).is_some_and(joins) && is_digit(at + 1) {
             at += 1;
         }
+        let run = &characters[start..at];
+        let parts: Vec<String> = run.split(joins).map(|part| part.iter().collect()).collect();
+        let signs = run.iter().filter(|c| joins(c)).map(|sign| if *sign == '\u{2019}' { '\'' } else { *sign });
+        let signs: Vec<char> = signs.collect();
         let first = found.len();
         found.extend(joined(&parts, &signs));
         (found[first].is_negative, found[first].currency) = before(&characters[..start]);

@@ -14,25 +14,16 @@ pub(crate) struct Sides {
     pub(crate) both: String,
 }
 
-/// Where a line is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Outside,
-    Ours,
-    /// What both began with, as `merge.conflictStyle = diff3` gives it; of neither side.
-    Base,
-    Theirs,
-}
-
-/// The conflicts of a text that are meant, each as the numbers of its first and last line, from 0: the markers in order, each at the start of a
-/// line. A whole conflict inside one block of code is an example of one.
-fn conflicts(text: &str) -> Vec<(usize, usize)> {
+/// The conflicts of a text that are meant, each as the numbers of the lines of its four markers, from 0: in order, each at the start of a line.
+/// Behind the second comes what both sides began with, as `merge.conflictStyle = diff3` gives it; without that it is the third. A whole conflict
+/// inside one block of code is an example of one.
+fn conflicts(text: &str) -> Vec<[usize; 4]> {
     let mut found = Vec::new();
     if !text.contains("<<<<<<< ") {
         return found;
     }
-    let (mut fence, mut stage, mut example, mut first): (Option<&str>, _, bool, usize) =
-        (None, Stage::Outside, false, 0);
+    let (mut fence, mut example): (Option<&str>, bool) = (None, false);
+    let (mut first, mut base, mut middle) = (None, None, None);
     for (at, line) in text.lines().enumerate() {
         let bare = line.trim();
         match fence {
@@ -40,21 +31,21 @@ fn conflicts(text: &str) -> Vec<(usize, usize)> {
             Some(mark) if bare.starts_with(mark) => {
                 fence = None;
                 if example {
-                    (stage, example) = (Stage::Outside, false);
+                    (first, example) = (None, false);
                 }
             }
             Some(_) => {}
         }
-        match stage {
-            Stage::Outside if line.starts_with("<<<<<<< ") => {
-                (stage, example, first) = (Stage::Ours, fence.is_some(), at)
+        match (first, middle) {
+            (None, _) if line.starts_with("<<<<<<< ") => {
+                (first, base, middle, example) = (Some(at), None, None, fence.is_some());
             }
-            Stage::Ours if line.starts_with("||||||| ") => stage = Stage::Base,
-            Stage::Ours | Stage::Base if line == "=======" => stage = Stage::Theirs,
-            Stage::Theirs if line.starts_with(">>>>>>> ") && !example => {
-                found.push((first, at));
+            (Some(_), None) if base.is_none() && line.starts_with("||||||| ") => base = Some(at),
+            (Some(_), None) if line == "=======" => middle = Some(at),
+            (Some(begin), Some(middle)) if line.starts_with(">>>>>>> ") && !example => {
+                found.push([begin, base.unwrap_or(middle), middle, at]);
                 // What opens within a side of it is of that side.
-                (stage, fence) = (Stage::Outside, None);
+                (first, fence) = (None, None);
             }
             _ => {}
         }
@@ -69,32 +60,28 @@ pub(crate) fn has_conflict(text: &str) -> bool {
 
 /// The line of the first marker, from 1.
 pub(super) fn first_mark(text: &str) -> Option<usize> {
-    conflicts(text).first().map(|(first, _)| first + 1)
+    conflicts(text).first().map(|[first, ..]| first + 1)
 }
 
 /// Both sides of a text with conflict markers; `None` where it has none.
 pub(crate) fn sides(text: &str) -> Option<Sides> {
     let found = conflicts(text);
     let mut sides = Sides { ours: String::new(), theirs: String::new(), both: String::new() };
-    let mut within = found.iter().copied().peekable();
-    let mut stage = Stage::Outside;
+    let mut next = 0;
     for (at, line) in text.split_inclusive('\n').enumerate() {
-        let bare = line.trim_end_matches(['\r', '\n']);
-        while within.peek().is_some_and(|(_, last)| *last < at) {
-            within.next();
+        while found.get(next).is_some_and(|[.., last]| *last < at) {
+            next += 1;
         }
-        let Some((first, last)) = within.peek().copied().filter(|(first, _)| *first <= at) else {
-            [&mut sides.ours, &mut sides.theirs, &mut sides.both].into_iter().for_each(|side| side.push_str(line));
-            continue;
+        let (is_ours, is_theirs) = match found.get(next) {
+            Some([first, base, middle, last]) if *first <= at => {
+                (*first < at && at < *base, *middle < at && at < *last)
+            }
+            _ => (true, true),
         };
-        match stage {
-            _ if at == first => stage = Stage::Ours,
-            _ if at == last => stage = Stage::Outside,
-            Stage::Ours if bare.starts_with("||||||| ") => stage = Stage::Base,
-            Stage::Ours | Stage::Base if bare == "=======" => stage = Stage::Theirs,
-            Stage::Ours => [&mut sides.ours, &mut sides.both].into_iter().for_each(|side| side.push_str(line)),
-            Stage::Theirs => [&mut sides.theirs, &mut sides.both].into_iter().for_each(|side| side.push_str(line)),
-            Stage::Base | Stage::Outside => {}
+        for (has, side) in
+            [(is_ours, &mut sides.ours), (is_theirs, &mut sides.theirs), (is_ours || is_theirs, &mut sides.both)]
+        {
+            side.push_str(if has { line } else { "" });
         }
     }
     (!found.is_empty()).then_some(sides)

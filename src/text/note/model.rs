@@ -174,23 +174,20 @@ impl Problem {
 impl Note {
     /// Returns the texts of a section's heading and those it is under, outermost first.
     pub fn heading_path(&self, section: Option<usize>) -> Vec<&str> {
-        let mut path = Vec::new();
-        let mut at = section.and_then(|index| self.headings.get(index));
-        while let Some(heading) = at {
-            path.push(heading.text.as_str());
-            at = heading.parent.and_then(|index| self.headings.get(index));
-        }
+        let mut path: Vec<&str> = self.headings_above(section).map(|at| self.headings[at].text.as_str()).collect();
         path.reverse();
         path
     }
 
     /// Whether a section is that of a heading, or below it.
     pub(crate) fn stands_under(&self, section: Option<usize>, top: usize) -> bool {
-        let mut at = section;
-        while let Some(heading) = at.filter(|heading| *heading > top) {
-            at = self.headings.get(heading).and_then(|heading| heading.parent);
-        }
-        at == Some(top)
+        self.headings_above(section).any(|heading| heading == top)
+    }
+
+    /// The heading of a section and those it is under, innermost first.
+    pub(crate) fn headings_above(&self, section: Option<usize>) -> impl Iterator<Item = usize> {
+        let known = section.filter(|at| *at < self.headings.len());
+        std::iter::successors(known, |at| self.headings[*at].parent)
     }
 
     /// Returns a span of the source without the comments in it. `source` must be what the note was parsed from.

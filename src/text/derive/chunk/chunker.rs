@@ -173,22 +173,8 @@ impl Chunker<'_> {
         }
         let lines = property_lines(self.note);
         let text = if lines.is_empty() { self.note.title.clone() } else { lines };
-        if text.trim().is_empty() || self.bounds.chunks == 0 || self.bounds.bytes < text.len() {
-            return;
-        }
-        let bytes = trimmed(self.source, 0..self.note.body.start);
-        let last = self.note.lines.line_of(bytes.end.saturating_sub(1));
-        let id = ChunkId::new(self.path, &[], &text, 0);
-        let prose = 0..text.len();
-        self.cut.chunks.push(Chunk {
-            id,
-            heading_path: Vec::new(),
-            text,
-            body_start: 0,
-            prose,
-            bytes,
-            lines: (1, last),
-        });
+        let end = trimmed(self.source, 0..self.note.body.start).end;
+        self.push_text(text, (1, self.note.lines.line_of(end.saturating_sub(1))));
     }
 
     /// A long note may say in its frontmatter what it comes to: that is one chunk more, which is cited as all of the text is.
@@ -198,16 +184,21 @@ impl Chunker<'_> {
         };
         let body = trimmed(self.source, self.note.body.clone());
         let is_long = token_estimate(&self.source[body.clone()]) > SUMMARIZED_FROM;
-        if text.is_empty() || !is_long || self.bounds.chunks == 0 || self.bounds.bytes < text.len() {
-            return;
+        if is_long {
+            let lines = (self.note.lines.line_of(body.start), self.note.lines.line_of(body.end.saturating_sub(1)));
+            self.push_text(text.to_owned(), lines);
         }
-        let lines = (self.note.lines.line_of(body.start), self.note.lines.line_of(body.end.saturating_sub(1)));
-        let id = ChunkId::new(self.path, &[], text, 0);
-        if self.seen.contains_key(&id) {
+    }
+
+    /// One more chunk that is of the frontmatter, unless one says the same.
+    fn push_text(&mut self, text: String, lines: (usize, usize)) {
+        let id = ChunkId::new(self.path, &[], &text, 0);
+        let has_room = self.bounds.chunks > 0 && text.len() <= self.bounds.bytes;
+        if text.trim().is_empty() || !has_room || self.seen.contains_key(&id) {
             return;
         }
         let bytes = trimmed(self.source, 0..self.note.body.start);
-        let (text, prose) = (text.to_owned(), 0..text.len());
+        let prose = 0..text.len();
         self.cut.chunks.push(Chunk { id, heading_path: Vec::new(), text, body_start: 0, prose, bytes, lines });
     }
 
@@ -478,11 +469,7 @@ impl<'a> Joiner<'a> {
 
     /// The innermost heading that both sections are under.
     fn common(&self, one: Option<usize>, other: Option<usize>) -> Option<usize> {
-        let mut at = one;
-        while let Some(heading) = at.filter(|heading| !self.note.stands_under(other, *heading)) {
-            at = self.note.headings.get(heading).and_then(|heading| heading.parent);
-        }
-        at
+        self.note.headings_above(one).find(|heading| self.note.stands_under(other, *heading))
     }
 }
 

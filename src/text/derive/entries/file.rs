@@ -14,6 +14,9 @@ use crate::text::note::{Note, Problem, with_property};
 /// Maximum length of an item. What is longer is prose, and reported.
 pub(crate) const MAX_ENTRY_BYTES: usize = 8 * 1024;
 
+/// Maximum number of entries that take each other's place and are noticed to do so.
+const MAX_CIRCLE: usize = 100;
+
 /// The entries of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct EntriesFile {
@@ -82,36 +85,29 @@ impl EntriesFile {
     /// What was superseded counts again where the entry that took its place is gone, and so does the first of several that take each
     /// other's.
     fn wake(&mut self) {
-        // From which start an entry was come by first, counted from 1.
-        let mut met = vec![0; self.entries.len()];
-        for start in 0..self.entries.len() {
-            let (mut way, mut at) = (Vec::new(), start);
-            while met[at] == 0 {
-                met[at] = start + 1;
-                way.push(at);
-                let EntryStatus::Superseded(by) = &self.entries[at].status else { break };
-                match self.by_id.get(by) {
-                    Some(winner) => at = *winner,
-                    None => {
-                        self.gone.insert(by.clone());
-                        self.entries[at].status = EntryStatus::Active;
-                    }
-                }
-            }
-            // Where it has come back to where it was.
-            let circle = way.iter().position(|known| *known == at).map_or(&way[..0], |from| &way[from..]);
-            if let Some(first) = circle.iter().min().copied()
-                && matches!(self.entries[first].status, EntryStatus::Superseded(_))
+        for entry in &mut self.entries {
+            if let EntryStatus::Superseded(by) = &entry.status
+                && !self.by_id.contains_key(by)
             {
-                self.entries[first].status = EntryStatus::Active;
-                if circle.len() > 1 {
-                    let names: Vec<String> = circle.iter().map(|at| format!("`^{}`", self.entries[*at].id)).collect();
-                    let line = self.entries[first].line_start;
-                    self.report(
-                        line,
-                        format!("the entries {} supersede each other; this one counts", names.join(", ")),
-                    );
-                }
+                self.gone.insert(by.clone());
+                entry.status = EntryStatus::Active;
+            }
+        }
+        for start in 0..self.entries.len() {
+            let winner = |at: usize| match &self.entries[at].status {
+                EntryStatus::Superseded(by) => self.by_id.get(by).copied(),
+                _ => None,
+            };
+            let way = std::iter::successors(Some(start), |at| winner(*at).filter(|next| *next != start));
+            let way: Vec<usize> = way.take(MAX_CIRCLE).collect();
+            if winner(way[way.len() - 1]) != Some(start) {
+                continue;
+            }
+            let names: Vec<String> = way.iter().map(|at| format!("`^{}`", self.entries[*at].id)).collect();
+            self.entries[start].status = EntryStatus::Active;
+            if way.len() > 1 {
+                let message = format!("the entries {} supersede each other; this one counts", names.join(", "));
+                self.report(self.entries[start].line_start, message);
             }
         }
     }

@@ -10,7 +10,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::prompt::MOST_ENTRIES;
 use crate::base::config::MemoryKind;
 use crate::base::redact::redact;
-use crate::text::derive::calendar_words::{months, perhaps_months, perhaps_weekdays, weekdays};
+use crate::text::derive::calendar::{months, perhaps_months, perhaps_weekdays, weekdays};
 use crate::text::derive::conversation::Voice;
 use crate::text::derive::plain;
 use crate::text::derive::summary::MAX_CITED;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::base::config::MemoryKind;
 use crate::base::fence::fence;
 use crate::models::ChatRequest;
-use crate::text::derive::conversation::{SpokenTurn, Voice};
+use crate::text::derive::conversation::{SpokenLine, SpokenTurn, Voice};
 use crate::text::derive::summary::MAX_CITED;
 use crate::text::derive::token_estimate;
 
@@ -63,46 +63,34 @@ pub(crate) struct ExtractionPrompt {
 
 /// Makes the question about a conversation. `date` is that of it, as the note has it.
 pub(crate) fn extraction_prompt(turns: &[SpokenTurn], date: Option<&str>) -> ExtractionPrompt {
-    let mut lines = Vec::new();
-    for (turn, SpokenTurn { voice, when, lines: spoken }) in turns.iter().enumerate() {
-        let who = if *voice == Voice::Person { "person" } else { "assistant" };
-        let is_long = spoken.len() > TURN_HEAD_LINES + TURN_TAIL_LINES;
-        for (at, line) in spoken.iter().enumerate() {
-            if is_long && (TURN_HEAD_LINES..spoken.len() - TURN_TAIL_LINES).contains(&at) {
-                continue;
-            }
-            let (number, text) = (line.number, shortened(&line.text));
-            // The first line of a turn that is shown says when it was.
-            let first = format!("{number} {who} ({when}): {text}\n");
-            let other = format!("{number} {who}: {text}\n");
-            let tokens = token_estimate(if at == 0 { &first } else { &other });
-            lines.push((turn, at, tokens, [first, other]));
+    let render = |turn: &SpokenTurn, line: &SpokenLine, is_first: bool| {
+        let who = if turn.voice == Voice::Person { "person" } else { "assistant" };
+        let when = if is_first { format!(" ({})", turn.when) } else { String::new() };
+        format!("{} {who}{when}: {}\n", line.number, shortened(&line.text))
+    };
+    // Each with its place among all lines.
+    let (mut lines, mut count) = (Vec::new(), 0);
+    for (turn, spoken) in turns.iter().enumerate() {
+        let cut = TURN_HEAD_LINES..spoken.lines.len().saturating_sub(TURN_TAIL_LINES);
+        for (at, line) in spoken.lines.iter().enumerate().filter(|(at, _)| !cut.contains(at)) {
+            lines.push((count + at, turn, line, token_estimate(&render(spoken, line, at == 0))));
         }
+        count += spoken.lines.len();
     }
-    let (head, tail) = fitting(&lines.iter().map(|(_, _, tokens, _)| *tokens).collect::<Vec<_>>());
+    let (head, tail) = fitting(&lines.iter().map(|(.., tokens)| *tokens).collect::<Vec<_>>());
     lines.drain(head..tail);
-    let (mut material, mut shown) = (String::new(), BTreeMap::new());
-    // The turn that is shown next, and which of its lines.
-    let (mut next_turn, mut next) = (0, 0);
-    let left_out = |material: &mut String, count: usize, what: &str| {
-        if count > 0 {
+    let (mut material, mut shown, mut next, mut last_turn) = (String::new(), BTreeMap::new(), 0, None);
+    for (place, turn, line, _) in lines {
+        if place > next {
+            // Where whole turns are left out, lines of those beside them are not counted.
+            let whole = last_turn.map_or(turn, |last: usize| turn.saturating_sub(last + 1));
+            let (count, what) = if whole > 0 { (whole, "turns") } else { (place - next, "lines") };
             let _ = writeln!(material, "[… {count} {what} left out …]");
         }
-    };
-    for (turn, at, _, [first, other]) in lines {
-        if turn > next_turn {
-            // Of a turn that is not shown at all its lines are not counted.
-            let is_begun = next > 0;
-            left_out(&mut material, if is_begun { turns[next_turn].lines.len() - next } else { 0 }, "lines");
-            left_out(&mut material, turn - next_turn - usize::from(is_begun), "turns");
-            (next_turn, next) = (turn, 0);
-        }
-        left_out(&mut material, at - next, "lines");
-        let line = &turns[turn].lines[at];
-        let is_first = shown.range(turns[turn].lines[0].number..).next().is_none();
-        material += if is_first { &first } else { &other };
+        // The first line of a turn that is shown says when it was.
+        material += &render(&turns[turn], line, last_turn.replace(turn) != Some(turn));
         shown.insert(line.number, (turns[turn].voice, as_sent(&line.text)));
-        next = at + 1;
+        next = place + 1;
     }
     let intro = date.map(|date| format!("The conversation is of {date}.\n"));
     prompt(INSTRUCTIONS, &intro.unwrap_or_default(), &material, schema(), shown)

@@ -101,14 +101,8 @@ impl FactsFile {
 
 /// The headings above a block, but for those of level 1.
 fn namespace(note: &Note, section: Option<usize>) -> String {
-    let mut names = Vec::new();
-    let mut at = section.and_then(|index| note.headings.get(index));
-    while let Some(heading) = at {
-        if heading.level > 1 {
-            names.push(heading.text.trim().to_lowercase());
-        }
-        at = heading.parent.and_then(|index| note.headings.get(index));
-    }
+    let above = note.headings_above(section).map(|at| &note.headings[at]).filter(|heading| heading.level > 1);
+    let mut names: Vec<String> = above.map(|heading| heading.text.trim().to_lowercase()).collect();
     names.reverse();
     names.join("/")
 }

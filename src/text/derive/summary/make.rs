@@ -6,12 +6,11 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::dates::{NamedDay, named_day};
 use super::text::{
     ACTIONS, COUNTED, CitedLine, ConversationTurn, DECISIONS, ProsePiece, SummarySections, cited, each_piece,
 };
 use crate::base::config::StemmerLanguage;
-use crate::text::derive::calendar_words::{month_named, weekday_named};
+use crate::text::derive::calendar::{NamedDay, month_named, named_day, weekday_named};
 use crate::text::derive::stop_words;
 use crate::text::derive::words::{count, fold, plain_words};
 use crate::text::note::Note;
@@ -225,19 +224,24 @@ enum SentenceKind {
     Action,
 }
 
-/// By which words it is told what was decided and what is to be done: of one language in `phrases.toml`.
+/// By which words it is told what was decided and what is to be done: of one language in `phrases.toml`. Each is as [`phrase_words`] has it.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Phrases {
-    decided: PhraseList,
-    not_decided: PhraseList,
-    to_do: PhraseList,
+    decided: Vec<String>,
+    not_decided: Vec<String>,
+    to_do: Vec<String>,
 }
 
 /// The phrases of English and of another language.
 fn phrases_of(language: StemmerLanguage) -> [&'static Phrases; 2] {
-    static ALL: LazyLock<HashMap<StemmerLanguage, Phrases>> =
-        LazyLock::new(|| toml::from_str(include_str!("phrases.toml")).expect("the program's own file"));
+    static ALL: LazyLock<HashMap<StemmerLanguage, Phrases>> = LazyLock::new(|| {
+        let mut all: HashMap<_, Phrases> =
+            toml::from_str(include_str!("phrases.toml")).expect("the program's own file");
+        let lists = all.values_mut().flat_map(|of| [&mut of.decided, &mut of.not_decided, &mut of.to_do]);
+        lists.flatten().for_each(|phrase| *phrase = phrase_words(phrase));
+        all
+    });
     let english = &ALL[&StemmerLanguage::English];
     [english, ALL.get(&language).unwrap_or(english)]
 }
@@ -248,40 +252,21 @@ fn kind_of(sentence: &str, phrases: [&Phrases; 2]) -> Option<SentenceKind> {
         return None;
     }
     let words = phrase_words(sentence);
-    let says = |list: fn(&Phrases) -> &PhraseList| phrases.iter().any(|phrases| list(phrases).are_in(&words));
+    let says = |list: fn(&Phrases) -> &[String]| {
+        phrases.iter().any(|phrases| list(phrases).iter().any(|phrase| words.contains(phrase)))
+    };
     if says(|phrases| &phrases.decided) && !says(|phrases| &phrases.not_decided) {
         return Some(SentenceKind::Decision);
     }
     says(|phrases| &phrases.to_do).then_some(SentenceKind::Action)
 }
 
-/// Phrases, each by its first word.
-#[derive(Deserialize)]
-#[serde(from = "Vec<String>")]
-struct PhraseList(HashMap<String, Vec<Vec<String>>>);
-
-impl From<Vec<String>> for PhraseList {
-    fn from(phrases: Vec<String>) -> Self {
-        let mut all: HashMap<String, Vec<Vec<String>>> = HashMap::new();
-        for words in phrases.iter().map(|phrase| phrase_words(phrase)) {
-            all.entry(words[0].clone()).or_default().push(words);
-        }
-        Self(all)
-    }
-}
-
-impl PhraseList {
-    fn are_in(&self, words: &[String]) -> bool {
-        let begins = |at: usize, phrases: &[Vec<String>]| phrases.iter().any(|phrase| words[at..].starts_with(phrase));
-        (0..words.len()).any(|at| self.0.get(&words[at]).is_some_and(|phrases| begins(at, phrases)))
-    }
-}
-
-/// The words of a text as phrases have them: without case and accents, with plain apostrophes; a colon is one.
-fn phrase_words(text: &str) -> Vec<String> {
+/// The words of a text as phrases have them, with a blank before and behind each: without case and accents, with plain apostrophes; a colon
+/// is one.
+fn phrase_words(text: &str) -> String {
     let text = fold(text).replace(['\u{2019}', '\u{2bc}', '`'], "'").replace(':', " : ");
     let words = text.split(|mark: char| !mark.is_alphanumeric() && !matches!(mark, '\'' | ':'));
-    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    words.filter(|word| !word.is_empty()).fold(" ".to_owned(), |text, word| text + word + " ")
 }
 
 /// Maximum number of headings.

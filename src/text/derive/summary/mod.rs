@@ -1,11 +1,9 @@
 //! Summaries by rules, without a model: of a conversation, and of what was written and said on a day. Every line cites what it was made of.
 //! Pure, and bounded: a conversation of any length is read once, and gives so many lines of so many characters.
 
-mod dates;
 mod make;
 mod text;
 
-pub(crate) use dates::{NamedDay, monday_of, named_day, named_month};
 pub(crate) use make::{DigestMaker, summarize};
 pub(crate) use text::{
     COUNTED, CitedLine, ConversationTurn, IN_SHORT, MAX_CITED, SummaryItem, SummarySections, cited, summary_items,
