@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::globs::Globs;
-use super::grant::{Grant, GrantedCollections};
+use super::grant::Grant;
 use crate::base::config::{AgentsConfig, ChannelScope, MemoryScope};
 use crate::base::path::folded;
 
@@ -18,6 +18,8 @@ pub struct Policy {
     pub grant: Option<Grant>,
     /// The rules as they are written, whether or not it may read.
     pub rules: WrittenRules,
+    /// What its page gives, to tell when it gives more; null of a page that cannot be read.
+    pub given: Value,
     /// How it may write its own memory.
     pub write_mode: MemoryMode,
     /// How memory reaches it, by the same words as it is written.
@@ -64,15 +66,10 @@ impl Policy {
     pub fn parse(frontmatter: &Map<String, Value>) -> Self {
         let mut reader = RulesReader { frontmatter, problems: Vec::new() };
         let may_read = reader.switch("can_read_user_memory");
-        let is_there = reader.is_there("collections");
-        let collections = match reader.value("collections") {
-            None if !is_there => GrantedCollections::All,
-            Some(Value::String(text)) if text.trim() == "*" => GrantedCollections::All,
-            _ => match reader.names("collections") {
-                names if names.iter().any(|name| name == "*") => GrantedCollections::All,
-                names => GrantedCollections::These(names),
-            },
-        };
+        let mut collections = reader.names("collections");
+        if !reader.is_there("collections") || collections.iter().any(|name| name == "*") {
+            collections = vec!["*".into()];
+        }
         let exclude_tags = reader.tags("exclude_tags");
         let paths = reader.paths();
         let (denied, allowed): (Vec<&String>, Vec<&String>) = paths.iter().partition(|glob| glob.starts_with('!'));
@@ -99,13 +96,9 @@ impl Policy {
         let librarian_off = reader.librarian_off();
         let limits = reader.limits();
         let problems = reader.problems;
-        let written = match &collections {
-            GrantedCollections::All => vec!["*".into()],
-            GrantedCollections::These(names) => names.clone(),
-        };
         let rules = WrittenRules {
             can_read_user_memory: may_read,
-            collections: written,
+            collections: collections.clone(),
             exclude_tags: exclude_tags.clone(),
             paths: paths.clone(),
             scopes: scopes.iter().flatten().map(ToString::to_string).collect(),
@@ -119,6 +112,7 @@ impl Policy {
         Self {
             grant: (may_read && problems.is_empty()).then_some(grant),
             rules,
+            given: Value::Null,
             write_mode: if problems.is_empty() { write_mode } else { MemoryMode::Off },
             style: if problems.is_empty() { style } else { MemoryMode::Off },
             prompt_memory_mode,
