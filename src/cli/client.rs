@@ -20,7 +20,7 @@ use tokio::net::UnixStream;
 use tokio::runtime::Runtime;
 
 use crate::access::request::{ErrorKind, RequestError};
-use crate::serve::api::{AS_AGENT, Endpoint, EndpointCall, Sent};
+use crate::serve::api::{AS_AGENT, Endpoint, EndpointCall, Input};
 
 /// A connection to the daemon.
 pub(super) struct Client {
@@ -128,7 +128,7 @@ impl Client {
     }
 
     /// Asks an endpoint.
-    pub(super) fn ask<In: Sent, Out: DeserializeOwned>(
+    pub(super) fn ask<In: Input, Out: DeserializeOwned>(
         &mut self,
         endpoint: &Endpoint<In, Out>,
         params: &In::Params,
@@ -137,7 +137,7 @@ impl Client {
     }
 
     /// The same for one whose address has a name.
-    pub(super) fn ask_of<In: Sent, Out: DeserializeOwned>(
+    pub(super) fn ask_of<In: Input, Out: DeserializeOwned>(
         &mut self,
         endpoint: &Endpoint<In, Out>,
         name: &str,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
+use axum::http::{Extensions, HeaderMap, HeaderName, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
@@ -194,8 +194,8 @@ const CAPTURE_TIMEOUT: Duration = Duration::from_secs(60);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Who asks, as the guard or the Unix socket found out, and until when it is waited for. Where nobody did, nobody is answered.
-pub(super) struct Asking {
-    pub(super) principal: Principal,
+pub(crate) struct Asking {
+    pub(crate) principal: Principal,
     pub(super) turn: Turn,
     /// Held until nothing works on the request any more.
     pub(super) place: Option<Arc<RequestPermit>>,
@@ -206,6 +206,17 @@ pub(super) struct Asking {
 }
 
 impl Asking {
+    /// What the guard has left with a request.
+    pub(crate) fn of(extensions: &Extensions) -> Option<Self> {
+        Some(Self {
+            principal: extensions.get::<Principal>().cloned()?,
+            turn: extensions.get::<Turn>().cloned().unwrap_or_default(),
+            is_local: extensions.get::<OverSocket>().is_some(),
+            place: extensions.get::<Arc<RequestPermit>>().cloned(),
+            sees_saves: false,
+        })
+    }
+
     /// The same, that waits for what was saved just before, if it came over the Unix socket.
     pub(super) fn seeing_saves(self) -> Self {
         Self { sees_saves: self.is_local, ..self }
@@ -221,11 +232,7 @@ impl<S: Sync> FromRequestParts<S> for Asking {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let none = || ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is required");
-        let principal = parts.extensions.get::<Principal>().cloned().ok_or_else(none)?;
-        let turn = parts.extensions.get::<Turn>().cloned().unwrap_or_default();
-        let is_local = parts.extensions.get::<OverSocket>().is_some();
-        let place = parts.extensions.get::<Arc<RequestPermit>>().cloned();
-        Ok(Self { principal, turn, place, is_local, sees_saves: false })
+        Self::of(&parts.extensions).ok_or_else(none)
     }
 }
 

@@ -16,10 +16,11 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, watch};
 use utoipa::ToSchema;
 
-use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer, ask};
+use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer};
 use super::auth::Asking;
 use crate::access::request::{EventSender, Owner, Viewer};
 use crate::memory::capture::Event as CapturedEvent;
+use crate::memory::context::context as context_for;
 use crate::serve::app::App;
 use crate::serve::jobs::{self, Following};
 use crate::serve::wire::{ContextParams, ContextView, EventsAccepted};
@@ -126,8 +127,8 @@ pub(super) async fn capture(
 ) -> Result<(StatusCode, Json<EventsAccepted>), ApiError> {
     let Json(body) = body?;
     let vault = Arc::clone(&app);
-    let accepted = ask(app, asking, move |sender: &EventSender| vault.accept(sender, body)).await?;
-    Ok((StatusCode::ACCEPTED, accepted))
+    let accepted = answer(app, asking, move |sender: &EventSender| vault.accept(sender, body)).await?;
+    Ok((StatusCode::ACCEPTED, Json(accepted)))
 }
 
 /// Returns what a model should know for a question, or in general: a block of lines with their sources, fenced as data, and a receipt. If
@@ -142,8 +143,7 @@ pub(super) async fn context(
     headers: HeaderMap,
     JsonBody(params): JsonBody<ContextParams>,
 ) -> Result<Response, ApiError> {
-    let vault = AppState::clone(&app);
-    let view = answer(app, asking.seeing_saves(), move |viewer: &Viewer| vault.context(viewer, &params)).await?;
+    let view = answer(app, asking.seeing_saves(), move |viewer: &Viewer| context_for(viewer, &params)).await?;
     let etag = format!("\"{}\"", view.receipt.id);
     let known = headers.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok()).unwrap_or_default();
     let is_known = known.split(',').any(|known| known.trim().trim_start_matches("W/") == etag || known.trim() == "*");

@@ -9,13 +9,12 @@ use crate::access::request::{Owner, RequestError, rfc3339};
 use crate::base::fs::folder_bytes;
 use crate::base::tasks::Task;
 use crate::index::engine::Reader;
-use crate::index::sync::{BatchProgress, ModelStatus, WatchState};
+use crate::index::sync::{ModelStatus, WatchState};
 use crate::memory::items::FactsSeen;
 use crate::models::{ChatModel, ChatUsage, ModelTrouble};
-use crate::serve::jobs::{phase, to_embed, verification};
-use crate::serve::wire::{Backup, BatchState, ChatState, FactProblem, FactsState, Model, Skipped, Status, Watching};
+use crate::serve::jobs::{phase, to_embed};
+use crate::serve::wire::{ChatState, FactProblem, FactsState, Model, Skipped, Status, Watching};
 use crate::text::note::CONFLICT_MARKS;
-use crate::vault::backup::BackupState;
 use crate::{memory::capture::Capture, memory::entries, vault::disk as vault, vault::notes};
 
 /// Time limit of the scan of the notes for what was forgotten and is back; the next status continues it.
@@ -27,7 +26,6 @@ impl App {
     /// # Errors
     /// When the catalog cannot be read.
     pub fn status(&self, owner: &Owner) -> Result<Status, RequestError> {
-        self.is_of_this(owner.workspace())?;
         let workspace = owner.workspace();
         let progress = workspace.shared().progress_as_met();
         let snapshot = workspace.shared().snapshot();
@@ -64,7 +62,7 @@ impl App {
             files_done: progress.files_done,
             embeddings_done: progress.embeddings_done,
             model: Model {
-                batch: progress.batch.map(batch),
+                batch: progress.batch,
                 ..Model::with_others(progress.model, progress.next, progress.kept_vectors)
             },
             chat: workspace.chat().model().map(chat),
@@ -91,12 +89,12 @@ impl App {
             config_waits: workspace.switches().wait_for_a_restart(),
             failure: progress.failure.or_else(|| workspace.state().trouble()),
             rebuilt: progress.rebuilt,
-            verified: progress.verified.map(verification),
+            verified: progress.verified,
             capture: self.capture.as_deref().map(Capture::state),
             facts: self.fact_store.as_ref().map(|task| facts(task.state())),
             summaries: self.summaries.as_ref().map(Task::state),
             sessions: self.sessions.as_ref().map(Task::state),
-            backup: self.backup.as_ref().map(|task| backup(task.state())),
+            backup: self.backup.as_ref().map(Task::state),
         })
     }
 }
@@ -133,12 +131,6 @@ fn chat(model: Result<&dyn ChatModel, &str>) -> ChatState {
     }
 }
 
-fn batch(progress: BatchProgress) -> BatchState {
-    let BatchProgress { texts, since, state, trouble, problem } = progress;
-    let since = since.map(|since| rfc3339(since.as_millisecond()));
-    BatchState { texts, since, state, trouble, problem }
-}
-
 fn watching(state: WatchState, reconcile_seconds: u64) -> Watching {
     let (by, reason) = match state.by {
         None => ("not yet", None),
@@ -157,9 +149,4 @@ fn watching(state: WatchState, reconcile_seconds: u64) -> Watching {
         reconcile_seconds,
         compared_at: time(state.compared_at),
     }
-}
-
-fn backup(state: BackupState) -> Backup {
-    let time = |time| Timestamp::try_from(time).ok().map(|time| rfc3339(time.as_millisecond()));
-    Backup { last_at: state.last_at.and_then(time), last_commit: state.last_commit, failure: state.failure }
 }
