@@ -96,6 +96,11 @@ fn ago(text: &str) -> Option<Span> {
     .ok()
 }
 
+/// A time as RFC 3339.
+pub(crate) fn rfc3339(ms: i64) -> String {
+    Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |time| time.to_string())
+}
+
 /// A time as a terminal shows it, in the local time zone and to the second: `2026-11-23 10:00:24`.
 pub(crate) fn local_time(at: Timestamp) -> String {
     at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()

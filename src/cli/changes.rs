@@ -15,7 +15,7 @@ use super::terminal::{
     DIM, Out, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, remark_behind, remark_none, remark_undo, say,
     stderr, stdout,
 };
-use crate::base::clock::local;
+use crate::base::clock::{local, local_time};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{
     AnnotateParams, ChangesParams, CheckpointsParams, ConflictChoice, ConflictParams, ConflictSide, DerivedNote,
@@ -345,7 +345,7 @@ fn show_forgotten(found: &ForgottenView, out: &mut Out) -> io::Result<()> {
         writeln!(
             out,
             "{}  {}, for {}: {how}, as {} is forgotten",
-            local(&left.at),
+            local_time(left.at),
             left.by,
             left.into,
             left.tombstone

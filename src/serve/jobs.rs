@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::access::request::{Owner, RequestError, Viewer, rfc3339, text};
+use crate::access::request::{Owner, RequestError, Viewer, text};
 use crate::base::config::Config;
 use crate::index::engine::Reader;
 use crate::index::sync::{ModelStatus, Phase, Shared, SyncProgress, Verified};
 use crate::models::{Document, ModelChoice, ModelError};
-use crate::serve::wire::{
-    DroppedVectors, EmbeddedAs, Embedding, Model, ModelReloaded, ProgressView, Reindexing, Verification,
-};
+use crate::serve::wire::{DroppedVectors, EmbeddedAs, Embedding, Model, ModelReloaded, ProgressView, Reindexing};
 
 /// Starts to compare every note with the index, or with `full` to build it from nothing.
 ///
@@ -25,14 +23,8 @@ pub fn reindex(owner: &Owner, full: bool) -> Result<Reindexing, RequestError> {
 ///
 /// # Errors
 /// When another process writes the index, or it cannot be read.
-pub fn verify(owner: &Owner) -> Result<Verification, RequestError> {
-    Ok(verification(owner.workspace().syncer()?.verify()?))
-}
-
-/// What a check came to, as it is told.
-pub(crate) fn verification(verified: Verified) -> Verification {
-    let Verified { at_ms, took_ms, counts: [files, chunks, embeddings], damage } = verified;
-    Verification { at: rfc3339(at_ms), took_ms, files, chunks, embeddings, damage }
+pub fn verify(owner: &Owner) -> Result<Verified, RequestError> {
+    Ok(owner.workspace().syncer()?.verify()?)
 }
 
 /// Loads the model that `memory.toml` names now, or does without one. The one there was serves until the vectors of that one are there.

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::{Request, RequestError};
 use crate::access::rules::Principal;
-pub(crate) use crate::base::clock::Edge;
 use crate::base::clock::{self, moment};
+pub(crate) use crate::base::clock::{Edge, rfc3339};
 use crate::base::config::{AgentsConfig, Mode, SearchConfig};
 use crate::index::sync::{FRESH_WITHIN, ModelStatus, Phase};
 use crate::serve::wire::ChunkView;
@@ -111,11 +111,6 @@ pub(crate) fn day_of(name: &str, text: &str) -> Result<Range<i64>, RequestError>
 /// Now, in the person's time zone, as people write it.
 pub(crate) fn now() -> String {
     written(&Zoned::now())
-}
-
-/// A time as RFC 3339.
-pub(crate) fn rfc3339(ms: i64) -> String {
-    Timestamp::from_millisecond(ms).map_or_else(|_| String::new(), |time| time.to_string())
 }
 
 /// Characters of notes that an answer may still give; the person's has no bounds.

@@ -5,9 +5,12 @@
 use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::error::StateError;
 use super::store::{Durability, Handle, State};
+use crate::base::clock::rfc3339;
 
 /// Period of the limits, in milliseconds.
 const DAY_MS: i64 = 86_400_000;
@@ -36,28 +39,29 @@ pub enum CallQuota {
     Full(i64),
 }
 
-/// A call that was made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ProcessingCall)]
 pub struct ModelCall {
-    /// When, in milliseconds since 1970.
-    pub at: i64,
-    /// For what.
+    /// When.
+    pub at: String,
+    /// Its purpose: `extraction`.
     pub kind: String,
     /// The model.
     pub model: String,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: String,
-    /// Tokens that it read, as the provider has counted.
+    /// Tokens read, as counted by the provider.
     pub prompt_tokens: u64,
-    /// Tokens that it wrote, likewise.
+    /// Tokens written.
     pub answer_tokens: u64,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub ms: u64,
-    /// Bytes of text that were sent.
+    /// Bytes of text sent.
     pub bytes: u64,
-    /// What of its answer was taken.
+    /// Entries and summary lines from its answer.
     pub kept: u64,
-    /// What of its answer was dropped.
+    /// Those that were dropped, because the conversation does not say them.
     pub dropped: u64,
 }
 
@@ -162,7 +166,7 @@ impl ModelCallTable {
             let mut newest = opened.connection.prepare_cached(newest)?;
             let calls = newest.query_map([limit as i64], |row| {
                 Ok(ModelCall {
-                    at: row.get(0)?,
+                    at: rfc3339(row.get(0)?),
                     kind: row.get(1)?,
                     model: row.get(2)?,
                     outcome: row.get(3)?,

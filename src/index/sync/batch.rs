@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::lane::ModelLane;
 use super::shared::BatchProgress;
 use super::worker::{Worker, WorkerMessage};
+use crate::base::clock::rfc3339;
 use crate::base::fs::{FsError, create_private_dir, write_atomically};
 use crate::index::engine::{ContentHash, EngineError, Writer};
 use crate::models::{
@@ -610,7 +611,7 @@ impl Worker<'_> {
         let status = first.map_or(Some("ended".to_owned()), |first| first.status.clone());
         let progress = BatchProgress {
             texts: self.lanes().map(aside).sum(),
-            since: first.map(|batch| batch.since),
+            since: first.map(|batch| rfc3339(batch.since.as_millisecond())),
             state: status.filter(|_| !self.hands_over()).unwrap_or_else(|| "handing_over".to_owned()),
             trouble: under_way().find_map(|batch| batch.trouble.clone()),
             problem,

@@ -5,6 +5,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use utoipa::ToSchema;
 
 use super::fresh::Freshness;
 use crate::base::tasks::TaskSignal;
@@ -76,18 +79,20 @@ pub struct NextModel {
     pub of: usize,
 }
 
-/// Texts that were handed over in batches, which are made within a day.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// Passages sent to the service in batches, which finish within a day.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[schema(as = BatchState)]
 pub struct BatchProgress {
-    /// How many of them wait still.
+    /// Number of texts still waiting in batches.
     pub texts: usize,
-    /// Since when the first of them do; `None` where none does.
-    pub since: Option<Timestamp>,
-    /// `handing_over`, or how the service says that the first batch is; `ended` where none is under way.
+    /// Since when the first batch is running, as RFC 3339; absent if none is.
+    pub since: Option<String>,
+    /// State of the first batch: `handing_over`; as reported by the service (`validating`, `in_progress`, `finalizing`); or `ended`.
     pub state: String,
-    /// Why the answers of one that has ended are not there yet; they are asked for again.
+    /// Why the answers of an ended batch are still missing; they are requested again as long as the service has them.
     pub trouble: Option<String>,
-    /// What went wrong with one since the start.
+    /// A failure of a batch since the start. Its texts are sent to the service like others.
     pub problem: Option<String>,
 }
 
@@ -108,16 +113,21 @@ pub struct WatchState {
     pub compared_at: Option<Timestamp>,
 }
 
-/// What a check of all stores came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The result of a check of the whole index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Verification)]
 pub struct Verified {
-    /// When it ended, in milliseconds since 1970.
-    pub at_ms: i64,
-    /// How long it took, in milliseconds; beside other work it takes its time.
+    /// When it ended, as RFC 3339.
+    pub at: String,
+    /// Duration in milliseconds; in the background it runs slowly.
     pub took_ms: u64,
-    /// Notes, chunks and embeddings that were compared with their checksums.
-    pub counts: [usize; 3],
-    /// What is damaged, as sentences.
+    /// Notes compared with their checksums.
+    pub files: usize,
+    /// Passages likewise.
+    pub chunks: usize,
+    /// Embeddings likewise.
+    pub embeddings: usize,
+    /// Damaged parts, which are being repaired; empty if there are none.
     pub damage: Vec<String>,
 }
 

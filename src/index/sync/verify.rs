@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use super::shared::Verified;
 use super::worker::{Next, Worker, WorkerMessage};
+use crate::base::clock::rfc3339;
 use crate::index::engine::{ContentHash, Damage, EngineError, Findings};
 
 /// A search that meets damage has everything checked, but not more often than this: what a check does not find, the next one
@@ -104,9 +105,11 @@ impl Worker<'_> {
         };
         let Findings { damage, files, chunks, embeddings, unused } = findings;
         let verified = Verified {
-            at_ms: Timestamp::now().as_millisecond(),
+            at: rfc3339(Timestamp::now().as_millisecond()),
             took_ms: took.as_millis() as u64,
-            counts: [files, chunks, embeddings],
+            files,
+            chunks,
+            embeddings,
             damage: damage.iter().map(Damage::to_string).collect(),
         };
         self.shared.update(|progress| progress.verified = Some(verified.clone()));

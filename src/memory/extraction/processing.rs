@@ -14,8 +14,8 @@ use crate::index::sync::FreshPatience;
 use crate::memory::generated_files::{generated_pages, is_generated_place};
 use crate::memory::items::entries_path;
 use crate::serve::wire::{
-    ClearParams, Cleared, ClearedFile, DeadLetter, ProcessingCall, ProcessingDay, ProcessingOutcome, ProcessingState,
-    ProcessingView, Retried, RetryParams, StoreSizes,
+    ClearParams, Cleared, ClearedFile, DeadLetter, ProcessingDay, ProcessingOutcome, ProcessingState, ProcessingView,
+    Retried, RetryParams, StoreSizes,
 };
 use crate::text::derive::CONVERSATIONS;
 use crate::text::derive::entries::{EntryFileKind, shelf_of};
@@ -105,22 +105,7 @@ impl Extraction {
             p50_ms: part(0.5),
             p95_ms: part(0.95),
             dead_letters: dead.map(|job| dead_letter(job, paths.get(&job.key))).collect(),
-            recent: newest
-                .into_iter()
-                .take(LISTED)
-                .map(|call| ProcessingCall {
-                    at: rfc3339(call.at),
-                    kind: call.kind,
-                    model: call.model,
-                    outcome: call.outcome,
-                    prompt_tokens: call.prompt_tokens,
-                    answer_tokens: call.answer_tokens,
-                    ms: call.ms,
-                    bytes: call.bytes,
-                    kept: call.kept,
-                    dropped: call.dropped,
-                })
-                .collect(),
+            recent: newest.into_iter().take(LISTED).collect(),
             outcomes: totals
                 .outcomes
                 .into_iter()

@@ -7,8 +7,7 @@ use crate::base::path::VaultPath;
 use crate::index::engine::FileEntry;
 use crate::memory::generated_files::{FileMade, MADE_BY, OF, THROUGH, TURNS, known_summary};
 use crate::serve::wire::{
-    DigestSection, EditedFile, SummariesMade, SummariesParams, SummariesView, SummaryLineView, SummaryMakeParams,
-    SummaryView,
+    DigestSection, EditedFile, SummariesMade, SummariesParams, SummariesView, SummaryMakeParams, SummaryView,
 };
 use crate::text::derive::CONVERSATIONS;
 use crate::text::derive::generated::GeneratedNote;
@@ -70,10 +69,9 @@ fn summary(scope: &ReadScope, file: &FileEntry, of: Option<&str>) -> Result<Opti
     let body = note.visible(&source.text, note.body.clone());
     let mut sections: Vec<DigestSection> = Vec::new();
     for item in summary_items(&body, &generated.sources()) {
-        let line = SummaryLineView { text: item.said.text, citations: item.said.citations };
         match sections.last_mut().filter(|section| section.heading == item.section) {
-            Some(section) => section.lines.push(line),
-            None => sections.push(DigestSection { heading: item.section, lines: vec![line] }),
+            Some(section) => section.lines.push(item.said),
+            None => sections.push(DigestSection { heading: item.section, lines: vec![item.said] }),
         }
     }
     let is_old = scope.file(&conversation).is_none_or(|file| {

@@ -9,7 +9,7 @@ use super::facts::FactProblem;
 use super::memory::{ProcessingState, SummariesState};
 use super::search::{Skipped, is_zero};
 use super::writes::{BackAgain, ConflictCopy};
-use crate::index::sync::{ModelStatus, NextModel};
+use crate::index::sync::{BatchProgress, ModelStatus, NextModel, Verified};
 
 /// State of the vault and its index.
 #[skip_serializing_none]
@@ -83,7 +83,7 @@ pub struct Status {
     /// Parts of the index that were damaged or stale since the start and are rebuilt, if any.
     pub rebuilt: Option<String>,
     /// The result of the last check of the index since the start, if any.
-    pub verified: Option<Verification>,
+    pub verified: Option<Verified>,
     /// State of captured events, if a daemon accepts them.
     pub capture: Option<CaptureState>,
     /// The facts, if a daemon follows them.
@@ -112,7 +112,7 @@ pub struct FactsState {
 
 /// The automatic backups of the daemon.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Backup {
     /// Time of the last one since the start, as RFC 3339; there may have been nothing to commit.
     pub last_at: Option<String>,
@@ -120,23 +120,6 @@ pub struct Backup {
     pub last_commit: Option<String>,
     /// Why the last one failed, or what it left out, and what to do about it.
     pub failure: Option<String>,
-}
-
-/// The result of a check of the whole index.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Verification {
-    /// When it ended, as RFC 3339.
-    pub at: String,
-    /// Duration in milliseconds; in the background it runs slowly.
-    pub took_ms: u64,
-    /// Notes compared with their checksums.
-    pub files: usize,
-    /// Passages likewise.
-    pub chunks: usize,
-    /// Embeddings likewise.
-    pub embeddings: usize,
-    /// Damaged parts, which are being repaired; empty if there are none.
-    pub damage: Vec<String>,
 }
 
 /// How changes are noticed. Times are RFC 3339.
@@ -179,26 +162,10 @@ pub struct Model {
     /// The model that replaces it once it has embedded the vault.
     pub next: Option<ModelToCome>,
     /// Passages sent to the service in batches since the start, if any.
-    pub batch: Option<BatchState>,
+    pub batch: Option<BatchProgress>,
     /// Stored vectors of models that are not in use.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub kept_vectors: usize,
-}
-
-/// Passages sent to the service in batches, which finish within a day.
-#[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct BatchState {
-    /// Number of texts still waiting in batches.
-    pub texts: usize,
-    /// Since when the first batch is running, as RFC 3339; absent if none is.
-    pub since: Option<String>,
-    /// State of the first batch: `handing_over`; as reported by the service (`validating`, `in_progress`, `finalizing`); or `ended`.
-    pub state: String,
-    /// Why the answers of an ended batch are still missing; they are requested again as long as the service has them.
-    pub trouble: Option<String>,
-    /// A failure of a batch since the start. Its texts are sent to the service like others.
-    pub problem: Option<String>,
 }
 
 /// A model that embeds the vault while another one serves.

@@ -8,10 +8,8 @@ use jiff::Timestamp;
 use crate::access::request::{Edge, Owner, RequestError, parse, rfc3339, within};
 use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
-use crate::base::state::{ChangeFilter, ChangeLine, Digest, ForgottenKind, LeftOut, Tombstone};
-use crate::serve::wire::{
-    BackAgain, ChangeView, ChangesParams, ChangesView, ForgottenView, LeftOutView, LiftedView, TombstoneView,
-};
+use crate::base::state::{ChangeFilter, ChangeLine, Digest, ForgottenKind, Tombstone};
+use crate::serve::wire::{BackAgain, ChangeView, ChangesParams, ChangesView, ForgottenView, LiftedView, TombstoneView};
 use crate::text::derive::facts::FactsFile;
 use crate::vault::forgotten::{FactToWrite, ForgottenLookup};
 
@@ -33,7 +31,7 @@ pub(crate) fn forgotten(owner: &Owner) -> Result<ForgottenView, RequestError> {
     let (back, complete) = forgotten_back(owner, SCAN_LIMIT)?;
     Ok(ForgottenView {
         forgotten: forgotten.all()?.all.iter().map(tombstone).collect(),
-        left_out: forgotten.left_out(MAX_LEFT_OUT)?.into_iter().map(left_out).collect(),
+        left_out: forgotten.left_out(MAX_LEFT_OUT)?,
         back,
         complete,
     })
@@ -112,11 +110,6 @@ fn tombstone(tombstone: &Tombstone) -> TombstoneView {
         sentences: count(ForgottenKind::Sentence),
         facts: count(ForgottenKind::Fact),
     }
-}
-
-fn left_out(row: LeftOut) -> LeftOutView {
-    let LeftOut { at, by, into, whole, tombstone } = row;
-    LeftOutView { at: rfc3339(at.as_millisecond()), by, into, whole, tombstone }
 }
 
 /// What the program changed, newest first.
