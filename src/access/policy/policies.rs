@@ -94,14 +94,10 @@ fn parse(text: &str) -> Policy {
     policy
 }
 
-/// Where an agent's page is; `None` for what is no agent's name.
-pub(crate) fn agent_file(slug: &str) -> Option<VaultPath> {
-    is_slug(slug).then(|| VaultPath::new(format!("{AGENTS}/{slug}/agent.md")).ok()).flatten()
-}
-
-/// Whether a text can be the name of an agent's folder: what [`slug`] makes of names.
-pub(crate) fn is_slug(text: &str) -> bool {
-    !text.is_empty() && slug(text) == text
+/// Where an agent's page is; `None` for what is no name of its folder: what [`slug`] makes of names.
+pub(crate) fn agent_file(name: &str) -> Option<VaultPath> {
+    let is_slug = !name.is_empty() && slug(name) == name;
+    is_slug.then(|| VaultPath::new(format!("{AGENTS}/{name}/agent.md")).ok()).flatten()
 }
 
 /// No folder on the way is a symbolic link.

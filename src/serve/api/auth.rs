@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::ask::{ApiError, MAX_OPEN_BODY_BYTES, blocking};
 use crate::access::policy::RequestPermit;
-use crate::access::request::Role;
+use crate::access::request::{Role, agent_limits};
 use crate::access::rules::{Authenticator, Caller, Principal, Session, Token, Turn};
 use crate::serve::app::App;
 
@@ -279,11 +279,14 @@ pub(super) async fn only<R: Role>(Asking { principal, .. }: Asking, request: Req
 /// hung up on too.
 pub(super) async fn within_limits(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let (principal, slug) = match request.extensions().get::<Principal>() {
-        Some(Principal::Capture(_)) => return within(CAPTURE_TIMEOUT, next.run(request)).await,
+        Some(Principal::Capture(_)) => {
+            let answer = tokio::time::timeout(CAPTURE_TIMEOUT, next.run(request)).await;
+            return answer.unwrap_or_else(|_| too_long("the answer took too long"));
+        }
         None | Some(Principal::Owner) => return next.run(request).await,
         Some(agent @ Principal::Agent(caller)) => (agent, caller.slug.clone()),
     };
-    let Some(limits) = app.limits_of(principal) else { return next.run(request).await };
+    let Some(limits) = agent_limits(&app.config().agents, principal) else { return next.run(request).await };
     let rates = app.agents().rates();
     // What it tells of its work comes by the hundred, and takes nothing from what it asks. No agent has a name with a slash.
     let (slug, per_minute) = match is_trace(request.uri().path()) {
@@ -349,10 +352,6 @@ impl Drop for Answering {
 fn too_many(message: &str, seconds: u64) -> Response {
     let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", message);
     ([(RETRY_AFTER, seconds.to_string())], error.hint(format!("wait {seconds} s"))).into_response()
-}
-
-async fn within(timeout: Duration, answer: impl Future<Output = Response>) -> Response {
-    tokio::time::timeout(timeout, answer).await.unwrap_or_else(|_| too_long("the answer took too long"))
 }
 
 fn too_long(message: &str) -> Response {

@@ -15,9 +15,8 @@ pub(crate) use open::StartError;
 
 use crate::access::agents;
 use crate::access::policy::agent_file;
-use crate::access::request::{EventSender, Owner, Request, RequestError, Role, Viewer, Workspace, agent_limits};
+use crate::access::request::{EventSender, Owner, Request, RequestError, Role, Viewer, Workspace};
 use crate::access::rules::{Principal, Turn};
-use crate::base::config::AgentsConfig;
 use crate::base::tasks::Task;
 use crate::memory::capture::{self, Capture};
 use crate::memory::context::FrozenContexts;
@@ -63,11 +62,6 @@ impl App {
     /// Never: the person is the owner.
     pub fn owner(&self) -> Owner {
         Owner::of(self.request(Principal::Owner, Turn::default())).expect("the person is the owner")
-    }
-
-    /// How much somebody gets; the person gets all.
-    pub fn limits_of(&self, principal: &Principal) -> Option<AgentsConfig> {
-        agent_limits(&self.config().agents, principal)
     }
 
     /// Takes one event or an array of them. When it returns those accepted are safe on disk; none is when one is not right.
