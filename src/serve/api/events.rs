@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
 use serde_json::Value;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use utoipa::ToSchema;
 
 use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer};
@@ -34,19 +34,6 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// Interval at which it is checked whether the stream is over.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The streams that are open, and when all must end.
-#[derive(Debug, Clone)]
-pub(super) struct Streams {
-    room: Arc<Semaphore>,
-    stop: watch::Receiver<bool>,
-}
-
-impl Streams {
-    pub(super) fn new(stop: watch::Receiver<bool>) -> Self {
-        Self { room: Arc::new(Semaphore::new(MAX_STREAMS)), stop }
-    }
-}
-
 /// An event of the stream.
 #[derive(utoipa::ToSchema)]
 #[expect(dead_code, reason = "says what is sent, which is text")]
@@ -62,8 +49,11 @@ pub(super) struct ProgressEvent {
 #[utoipa::path(get, path = "/events",
     responses((status = 200, content_type = "text/event-stream", body = ProgressEvent),
         (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn events(State((app, streams)): State<(Arc<App>, Streams)>, asking: Asking) -> Response {
-    let Ok(room) = Arc::clone(&streams.room).try_acquire_owned() else {
+pub(super) async fn events(
+    State((app, mut stop)): State<(Arc<App>, watch::Receiver<bool>)>,
+    asking: Asking,
+) -> Response {
+    let Some(permit) = app.agents().rates().permit("/events", MAX_STREAMS) else {
         let message = format!("{MAX_STREAMS} event streams are already open");
         let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
         return error.hint("close some, or poll /status").into_response();
@@ -75,9 +65,8 @@ pub(super) async fn events(State((app, streams)): State<(Arc<App>, Streams)>, as
     };
     tokio::task::spawn_blocking(move || {
         pump(following, &sender);
-        drop(room);
+        drop(permit);
     });
-    let mut stop = streams.stop;
     let stopped = async move {
         let _ = stop.wait_for(|stop| *stop).await;
     };
