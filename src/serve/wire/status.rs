@@ -203,15 +203,14 @@ pub struct ChatState {
 impl Model {
     /// What is known of a model, as it is told.
     pub fn of(model: ModelStatus) -> Self {
-        let instructions = match model {
-            ModelStatus::Ready { instructions, .. } => instructions.map(str::to_owned),
-            _ => None,
-        };
-        let (state, detail, dimension, trouble) = match model {
-            ModelStatus::Off => ("off", None, None, None),
-            ModelStatus::Loading => ("loading", None, None, None),
-            ModelStatus::Ready { name, dimension, trouble, .. } => ("ready", Some(name), Some(dimension), trouble),
-            ModelStatus::Failed(reason) => ("failed", Some(reason), None, None),
+        let none = (None, None, None, None);
+        let (state, (detail, dimension, instructions, trouble)) = match model {
+            ModelStatus::Off => ("off", none),
+            ModelStatus::Loading => ("loading", none),
+            ModelStatus::Ready { name, dimension, instructions, trouble, .. } => {
+                ("ready", (Some(name), Some(dimension), instructions.map(str::to_owned), trouble))
+            }
+            ModelStatus::Failed(reason) => ("failed", (Some(reason), None, None, None)),
         };
         Self { state: state.into(), detail, dimension, instructions, trouble, next: None, batch: None, kept_vectors: 0 }
     }
