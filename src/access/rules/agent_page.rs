@@ -93,7 +93,11 @@ impl Policy {
         let session_headers = reader.switch("session_headers");
         let shares_memory_with = reader.names("shares_memory_with");
         let librarian = reader.switch("librarian");
-        let librarian_off = reader.librarian_off();
+        let task = |name: &str| {
+            let wrong = || format!("`{LIBRARIAN_OFF}` names `{name}`; tasks are {}", LIBRARIAN_TASKS.join(", "));
+            LIBRARIAN_TASKS.contains(&name).then(|| name.to_owned()).ok_or_else(wrong)
+        };
+        let librarian_off = reader.listed(LIBRARIAN_OFF, task).unwrap_or_default();
         let limits = reader.limits();
         let problems = reader.problems;
         let rules = WrittenRules {
@@ -265,14 +269,6 @@ impl RulesReader<'_> {
                 false
             }
         }
-    }
-
-    fn librarian_off(&mut self) -> Vec<String> {
-        let off = self.names(LIBRARIAN_OFF);
-        if let Some(other) = off.iter().find(|task| !LIBRARIAN_TASKS.contains(&task.as_str())) {
-            self.problems.push(format!("`{LIBRARIAN_OFF}` names `{other}`; tasks are {}", LIBRARIAN_TASKS.join(", ")));
-        }
-        off
     }
 
     /// A list of texts. One that is there and empty (`exclude_tags: #health` is a comment to YAML) was meant to say something.

@@ -254,15 +254,9 @@ pub(super) struct Endpoints {
 
 /// What an endpoint is called in the description, and what is said of it there.
 pub(super) struct EndpointText {
-    group: &'static str,
-    name: &'static str,
-    lines: &'static [&'static str],
-}
-
-impl EndpointText {
-    pub(super) const fn new(group: &'static str, name: &'static str, lines: &'static [&'static str]) -> Self {
-        Self { group, name, lines }
-    }
+    pub(super) group: &'static str,
+    pub(super) name: &'static str,
+    pub(super) lines: &'static [&'static str],
 }
 
 impl Endpoints {
@@ -399,7 +393,7 @@ macro_rules! endpoints {
             pub(crate) const $NAME: Endpoint<$In, $Out> = Endpoint::new(EndpointMethod::$method, $path)$($(.$how())+)?;)+
 
             pub(super) fn add_to(all: Endpoints) -> Endpoints {
-                all$(.add::<$In, $Out, $R>(&$NAME, EndpointText::new(stringify!($group), stringify!($NAME), &[$($line),+]),
+                all$(.add::<$In, $Out, $R>(&$NAME, EndpointText { group: stringify!($group), name: stringify!($NAME), lines: &[$($line),+] },
                     $(|a| $answer(a.role, &a.params))? $(|$a| $run)?))+
             }
         })+
