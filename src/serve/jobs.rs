@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 use crate::access::request::{Owner, RequestError, Viewer, text};
 use crate::base::config::Config;
 use crate::index::engine::Reader;
-use crate::index::sync::{ModelStatus, Phase, Shared, SyncProgress, Verified};
+use crate::index::sync::{ModelStatus, Phase, Shared, SyncProgress};
 use crate::models::{Document, ModelChoice, ModelError};
-use crate::serve::wire::{DroppedVectors, EmbeddedAs, Embedding, Model, ModelReloaded, ProgressView, Reindexing};
+use crate::serve::wire::{
+    DroppedVectors, EmbeddedAs, Embedding, Model, ModelReloaded, ProgressView, Reindexing, Verification,
+};
 
 /// Starts to compare every note with the index, or with `full` to build it from nothing.
 ///
@@ -23,7 +25,7 @@ pub fn reindex(owner: &Owner, full: bool) -> Result<Reindexing, RequestError> {
 ///
 /// # Errors
 /// When another process writes the index, or it cannot be read.
-pub fn verify(owner: &Owner) -> Result<Verified, RequestError> {
+pub fn verify(owner: &Owner) -> Result<Verification, RequestError> {
     Ok(owner.workspace().syncer()?.verify()?)
 }
 

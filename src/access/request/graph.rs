@@ -363,11 +363,24 @@ const MAX_LINES: usize = 30;
 /// Maximum number of relations of one note that are looked at.
 const MAX_LOOKED_AT: usize = 200;
 
+/// A relation with a name, as a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRelation {
+    /// What it says: `Ann —manages→ Bob (from 2026-03-09)`.
+    pub line: String,
+    /// The path of the note that says so.
+    pub path: String,
+    /// The path of the note that it leads to, where there is one.
+    pub to: Option<String>,
+    /// Where it stands: `people/ann.md#L3`.
+    pub citation: String,
+}
+
 /// Relations that may be given to who did not ask for them.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyRelations {
     /// They.
-    pub given: Vec<EdgeView>,
+    pub given: Vec<KeyRelation>,
     /// How many are left out, as they are of the web, of tools, or of what was captured.
     pub withheld: usize,
 }
@@ -385,7 +398,7 @@ pub fn key_relations(viewer: &Viewer, names: &[String], limit: usize) -> Result<
     let targets = LinkTargets::settling(&scope);
     let mut book = RelationCache::new(&scope, &targets, &question);
     let files = scope.reader().files();
-    let mut found: Vec<EdgeView> = Vec::new();
+    let mut found: Vec<KeyRelation> = Vec::new();
     let mut withheld = HashSet::new();
     for name in names {
         if found.len() >= limit {
@@ -398,13 +411,14 @@ pub fn key_relations(viewer: &Viewer, names: &[String], limit: usize) -> Result<
         });
         for step in &steps {
             let edge = edge(&question, step);
+            let relation = KeyRelation { line: edge.line(), path: edge.from, to: edge.to, citation: edge.citation };
             if std::iter::once(step.from).chain(step.said().to).any(|file| may_be_planted(files, file)) {
-                withheld.insert((edge.line(), edge.citation));
+                withheld.insert((relation.line, relation.citation));
                 continue;
             }
-            let is_same = |known: &EdgeView| known.citation == edge.citation && known.line() == edge.line();
+            let is_same = |known: &KeyRelation| (&known.line, &known.citation) == (&relation.line, &relation.citation);
             if found.len() < limit && !found.iter().any(is_same) {
-                found.push(edge);
+                found.push(relation);
             }
         }
     }

@@ -31,7 +31,7 @@ pub(crate) use find::Given;
 pub(crate) use graph::{
     GraphQuestion, NoteMatches, RelationCache, Walk, edge, edge_chars, entity, entity_chars, line_text, meant,
 };
-pub use graph::{KeyRelations, key_relations};
+pub use graph::{KeyRelation, KeyRelations, key_relations};
 pub(crate) use limits::{
     Budget, Edge, MAY_LACK_THE_NEWEST, agent_limits, day_of, frontmatter_chars, now, parse, parse_last, rfc3339,
 };

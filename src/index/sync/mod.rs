@@ -24,5 +24,6 @@ pub(crate) use batch::BatchRecords;
 pub(crate) use fresh::{FRESH_WITHIN, FreshPatience};
 pub use prepare::{FileReading, PreparedFile, prepare};
 pub use shared::SyncProgress;
-pub(crate) use shared::{BatchProgress, ModelStatus, NextModel, Phase, Shared, Verified, WatchState};
+pub use shared::Verified;
+pub(crate) use shared::{BatchProgress, ModelStatus, NextModel, Phase, Shared, WatchState};
 pub(crate) use syncer::{RefusedError, SyncOptions, Syncer};

@@ -10,11 +10,13 @@ use super::lines::{ABOUT, NoteLines, OVERRIDES, PROFILE, is_known, is_planted, i
 use super::passages::{Passage, parts};
 use super::talks::Talks;
 use super::times::{DaySpan, SUMMARIES, day_at, day_of, digest_at, digests_of};
-use crate::access::request::{Given, KeyRelations, ReadScope, RequestError, Viewer, key_relations, trust_of_place};
+use crate::access::request::{
+    Given, KeyRelation, KeyRelations, ReadScope, RequestError, Viewer, key_relations, trust_of_place,
+};
 use crate::base::config::{MemoryConfig, MemoryScope, Mode, PROFILE_TOKENS, Rerank, SearchConfig};
 use crate::index::engine::{FileEntry, Filter, Predicate};
 use crate::index::search::SearchRequest;
-use crate::serve::wire::{EdgeView, HitView, citation};
+use crate::serve::wire::{HitView, citation};
 use crate::text::derive::citations::CitedPaths;
 use crate::text::derive::entries::{MemoryEntry, TrustLevel, shelf_of, source_path};
 use crate::text::derive::{CONVERSATIONS, without_machinery};
@@ -185,11 +187,11 @@ impl<'a> Sections<'a> {
     pub(super) fn relations(&self, named: Option<&str>) -> Result<BlockSection, RequestError> {
         let user = self.notes.user_name().filter(|name| is_known(name, self.notes, &[self.notes.given()]));
         let names: Vec<String> = named.map(str::to_owned).into_iter().chain(user).collect();
-        let line = |relation: EdgeView| {
-            for path in std::iter::once(&relation.from).chain(&relation.to) {
+        let line = |relation: KeyRelation| {
+            for path in std::iter::once(&relation.path).chain(&relation.to) {
                 self.notes.look_at_indexed(self.notes.given(), path);
             }
-            MemoryLine::new(relation.line(), relation.citation)
+            MemoryLine::new(relation.line, relation.citation)
         };
         // What is related now says nothing of then.
         let found = match self.notes.as_of {

@@ -12,7 +12,6 @@ use super::qmd::{
 };
 use crate::access::request::{EventSender, MemoryWriter, Owner, RequestError, Viewer};
 use crate::base::config::Mode;
-use crate::index::sync::Verified;
 use crate::serve::wire::*;
 
 endpoints! {
@@ -27,7 +26,7 @@ endpoints! {
             |a| crate::serve::jobs::reindex(a.role, a.params.full);
 
         /// Compares everything in the index with its checksums, and starts to repair what is damaged.
-        VERIFY = POST "/verify", () => Verified, Owner [slow repeatable]: |a| crate::serve::jobs::verify(a.role);
+        VERIFY = POST "/verify", () => Verification, Owner [slow repeatable]: |a| crate::serve::jobs::verify(a.role);
 
         /// Loads the model that memory.toml names now. The present model is used until the new vectors are complete.
         RELOAD_MODEL = POST "/model/reload", () => ModelReloaded, Owner: |a| crate::serve::jobs::reload_model(a.role);

@@ -9,7 +9,8 @@ use super::facts::FactProblem;
 use super::memory::{ProcessingState, SummariesState};
 use super::search::{Skipped, is_zero};
 use super::writes::{BackAgain, ConflictCopy};
-use crate::index::sync::{BatchProgress, ModelStatus, NextModel, Verified};
+pub use crate::index::sync::Verified as Verification;
+use crate::index::sync::{BatchProgress, ModelStatus, NextModel};
 
 /// State of the vault and its index.
 #[skip_serializing_none]
@@ -83,7 +84,7 @@ pub struct Status {
     /// Parts of the index that were damaged or stale since the start and are rebuilt, if any.
     pub rebuilt: Option<String>,
     /// The result of the last check of the index since the start, if any.
-    pub verified: Option<Verified>,
+    pub verified: Option<Verification>,
     /// State of captured events, if a daemon accepts them.
     pub capture: Option<CaptureState>,
     /// The facts, if a daemon follows them.

@@ -6,11 +6,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use jiff::Timestamp;
-
 use super::git::{BackupError, Cancel};
 use super::repository::{BackupReport, Repository};
-use crate::base::clock::rfc3339;
+use crate::base::clock::{Clock, rfc3339};
 use crate::base::fs::{FsError, write_atomically};
 use crate::base::tasks::{Task, TaskSignal};
 use crate::serve::wire::Backup;
@@ -54,7 +52,7 @@ pub(crate) fn back_up(root: PathBuf, trust: Trust, every: Duration) -> Result<Ta
 fn tell(state: &mut Backup, result: Result<BackupReport, BackupError>) -> Option<String> {
     state.failure = match result {
         Ok(report) => {
-            state.last_at = Some(rfc3339(Timestamp::now().as_millisecond()));
+            state.last_at = Some(rfc3339(Clock::default().now().as_millisecond()));
             if let Some(commit) = report.commit {
                 tracing::info!("backup: {}", commit.subject);
                 state.last_commit = Some(commit.id);
