@@ -273,7 +273,7 @@ impl Backend {
     }
 
     /// Asks an endpoint.
-    pub(super) fn ask<In: Sent, Out: DeserializeOwned>(
+    pub(super) fn ask<In: Input, Out: DeserializeOwned>(
         &mut self,
         endpoint: &Endpoint<In, Out>,
         params: &In::Params,
@@ -282,7 +282,7 @@ impl Backend {
     }
 
     /// The same for one whose address has a name.
-    pub(super) fn ask_of<In: Sent, Out: DeserializeOwned>(
+    pub(super) fn ask_of<In: Input, Out: DeserializeOwned>(
         &mut self,
         endpoint: &Endpoint<In, Out>,
         name: &str,

@@ -13,7 +13,7 @@ use super::terminal::{
     DIM, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, remark_behind, remark_none, remark_undo,
     say, stderr, stdout,
 };
-use crate::base::clock::local;
+use crate::base::clock::{local, local_time};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{
     AnnotateParams, ChangesParams, CheckpointsParams, ConflictChoice, ConflictParams, ConflictSide, DerivedNote,
@@ -322,7 +322,8 @@ fn show_forgotten(found: &ForgottenView, out: &mut Out) {
     }
     out.section("\nLeft out since:", &found.left_out, |left, out| {
         let how = if left.whole { "all of it" } else { "a part" };
-        writeln!(out, "{}  {}, for {}: {how}, as {} is forgotten", local(&left.at), left.by, left.into, left.tombstone);
+        let at = local_time(left.at);
+        writeln!(out, "{at}  {}, for {}: {how}, as {} is forgotten", left.by, left.into, left.tombstone);
     });
     out.section("\nIn notes again, where it stays:", &found.back, |back, out| {
         writeln!(out, "{}:{}  forgotten {}", back.path, back.line, back.tombstone);

@@ -14,7 +14,7 @@ use crate::base::fs::{FsError, crash};
 use crate::base::path::VaultPath;
 use crate::base::tasks::{Task, TaskSignal};
 use crate::memory::generated_files::{self, GeneratedError, GeneratedFile};
-use crate::serve::wire::{ProfileMade, ProfileState, ProfileView, UserSet, UserSetParams, UserView};
+use crate::serve::wire::{ProfileMade, ProfileState, ProfileView, UserSet, UserSetParams};
 use crate::text::derive::entries::{MemoryEntry, TrustLevel};
 use crate::text::derive::facts::{Fact, full_name};
 use crate::text::derive::generated::listed_bytes;
@@ -157,16 +157,7 @@ pub(crate) fn profile(owner: &Owner) -> Result<ProfileView, RequestError> {
     let state = ProfilePage::read(owner.workspace())?.state;
     let user = text(owner, USER_FILE)?.map(|text| {
         let note = Note::parse(&text, "USER");
-        let page = UserPage::read(&note.metadata);
-        UserView {
-            name: page.name,
-            timezone: page.timezone,
-            latitude: page.latitude,
-            longitude: page.longitude,
-            location_place: page.location_place,
-            location_updated_at: page.location_updated_at,
-            text: text[note.body].trim().to_owned(),
-        }
+        UserPage { text: text[note.body].trim().to_owned(), ..UserPage::read(&note.metadata) }
     });
     let body = |path: &str| {
         let text = text(owner, path)?;

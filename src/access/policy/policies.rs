@@ -21,15 +21,8 @@ pub struct Policies {
     root: PathBuf,
     /// Where memory scopes are.
     pub(super) collections: Vec<CollectionConfig>,
-    known: Mutex<HashMap<String, KnownPolicy>>,
-}
-
-#[derive(Debug, Clone)]
-struct KnownPolicy {
-    stamp: Stamp,
-    policy: Arc<Policy>,
-    /// What the page gives, to tell when it gives more.
-    given: Value,
+    /// Each with the stamp of its page.
+    known: Mutex<HashMap<String, (Stamp, Arc<Policy>)>>,
 }
 
 impl Policies {
@@ -38,29 +31,19 @@ impl Policies {
         Self { root, collections: Vec::new(), known: Mutex::default() }
     }
 
-    /// What an agent may do; `None` when there is no such agent. A page that cannot be read allows nothing.
-    pub fn of(&self, slug: &str) -> Option<Arc<Policy>> {
-        Some(self.known(slug)?.policy)
-    }
-
-    /// What an agent may do and, as JSON, what its page gives, both of one look at the page.
-    pub fn with_given(&self, slug: &str) -> Option<(Arc<Policy>, Value)> {
-        let known = self.known(slug)?;
-        Some((known.policy, known.given))
-    }
-
     /// The folders in `agents/` that have a page, in alphabetical order.
     pub fn slugs(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.root.join(AGENTS)).into_iter().flatten().flatten();
         let mut slugs: Vec<String> = entries
             .filter_map(|entry| entry.file_name().into_string().ok())
-            .filter(|slug| self.known(slug).is_some())
+            .filter(|slug| self.of(slug).is_some())
             .collect();
         slugs.sort_unstable();
         slugs
     }
 
-    fn known(&self, slug: &str) -> Option<KnownPolicy> {
+    /// What an agent may do; `None` when there is no such agent. A page that cannot be read allows nothing.
+    pub fn of(&self, slug: &str) -> Option<Arc<Policy>> {
         let path = agent_file(slug)?;
         let on_disk = path.on_disk(&self.root);
         if !is_within(&self.root, &on_disk) {
@@ -68,39 +51,38 @@ impl Policies {
         }
         let stamp = Stamp::of(&on_disk.symlink_metadata().ok()?);
         // A file that is older than the file system's clock can tell apart does not change unseen.
-        if let Some(known) = self.all().get(slug).filter(|known| known.stamp == stamp && is_settled(stamp)) {
-            return Some(known.clone());
+        if let Some((_, policy)) = self.all().get(slug).filter(|(known, _)| *known == stamp && is_settled(stamp)) {
+            return Some(Arc::clone(policy));
         }
-        let known = match read(&self.root, &path, MAX_BYTES) {
+        let (stamp, policy) = match read(&self.root, &path, MAX_BYTES) {
             Ok(source) => {
-                let (mut policy, given) = parse(&source.text);
+                let mut policy = parse(&source.text);
                 policy.grant = policy.grant.map(|grant| grant.with_folders(&self.collections).of_agent(slug));
-                KnownPolicy { stamp: source.stamp, policy: Arc::new(policy), given }
+                (source.stamp, policy)
             }
             Err(ReadError::Gone) => return None,
-            Err(error) => {
-                KnownPolicy { stamp, policy: Arc::new(Policy::nothing(error.to_string())), given: Value::Null }
-            }
+            Err(error) => (stamp, Policy::nothing(error.to_string())),
         };
-        for problem in &known.policy.problems {
+        for problem in &policy.problems {
             tracing::warn!("{path}: {problem}; the agent reads and writes nothing");
         }
-        self.all().insert(slug.to_owned(), known.clone());
-        Some(known)
+        let policy = Arc::new(policy);
+        self.all().insert(slug.to_owned(), (stamp, Arc::clone(&policy)));
+        Some(policy)
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<String, KnownPolicy>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<String, (Stamp, Arc<Policy>)>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn parse(text: &str) -> (Policy, Value) {
+fn parse(text: &str) -> Policy {
     let note = Note::parse(text, "agent");
     if note.visibility == Visibility::Private(PrivateReason::BrokenFrontmatter) {
-        return (Policy::nothing("its frontmatter cannot be read"), Value::Null);
+        return Policy::nothing("its frontmatter cannot be read");
     }
-    let policy = Policy::parse(&note.metadata);
-    let given = json!({
+    let mut policy = Policy::parse(&note.metadata);
+    policy.given = json!({
         "rules": policy.rules,
         "write_mode": policy.write_mode,
         "expires": policy.expires,
@@ -109,17 +91,13 @@ fn parse(text: &str) -> (Policy, Value) {
         "limits": policy.limits,
         "problems": policy.problems.len(),
     });
-    (policy, given)
+    policy
 }
 
-/// Where an agent's page is; `None` for what is no agent's name.
-pub(crate) fn agent_file(slug: &str) -> Option<VaultPath> {
-    is_slug(slug).then(|| VaultPath::new(format!("{AGENTS}/{slug}/agent.md")).ok()).flatten()
-}
-
-/// Whether a text can be the name of an agent's folder: what [`slug`] makes of names.
-pub(crate) fn is_slug(text: &str) -> bool {
-    !text.is_empty() && slug(text) == text
+/// Where an agent's page is; `None` for what is no name of its folder: what [`slug`] makes of names.
+pub(crate) fn agent_file(name: &str) -> Option<VaultPath> {
+    let is_slug = !name.is_empty() && slug(name) == name;
+    is_slug.then(|| VaultPath::new(format!("{AGENTS}/{name}/agent.md")).ok()).flatten()
 }
 
 /// No folder on the way is a symbolic link.

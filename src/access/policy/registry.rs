@@ -23,7 +23,7 @@ pub struct AgentRegistry {
     tokens: AgentTable,
     policies: Policies,
     log: ReadLog,
-    rates: Arc<RateLimiter>,
+    rates: RateLimiter,
 }
 
 /// The session that an agent's token is bound to.
@@ -38,7 +38,7 @@ impl AgentRegistry {
             tokens: AgentTable::new(state),
             policies: Policies::new(root),
             log: ReadLog::new(state),
-            rates: Arc::default(),
+            rates: RateLimiter::default(),
         }
     }
 
@@ -60,7 +60,7 @@ impl AgentRegistry {
     }
 
     /// How often each asks.
-    pub fn rates(&self) -> &Arc<RateLimiter> {
+    pub fn rates(&self) -> &RateLimiter {
         &self.rates
     }
 
@@ -69,7 +69,7 @@ impl AgentRegistry {
     /// # Errors
     /// When the disk refuses, or the system has no random numbers.
     pub fn give_token(&self, slug: &str, session: Option<Session>) -> Result<Token, StateError> {
-        let given = self.policies.with_given(slug).map(|(_, given)| given).unwrap_or_default().to_string();
+        let given = self.policies.of(slug).map(|policy| policy.given.clone()).unwrap_or_default().to_string();
         let token = Token::random().on("get random numbers from", Path::new("the system"))?;
         self.tokens.put(slug, |before| {
             let before = before.as_ref().map(self::session);
@@ -105,26 +105,22 @@ impl AgentRegistry {
 
     /// An agent as the person's own processes name it; `None` when there is none of that name, or its time is over.
     pub fn named(&self, slug: &str) -> Option<Caller> {
-        let (policy, given) = self.counting(slug)?;
+        let policy = self.policy(slug)?;
         let row = self.token_of(slug).ok().flatten();
-        row.iter().for_each(|row| self.watch_page(row, &given));
+        row.iter().for_each(|row| self.watch_page(row, &policy.given));
         Some(Caller::new(slug, row.as_ref().map_or_else(Session::direct, session), policy))
     }
 
     /// What an agent may do now; `None` when there is no such agent, or its time is over.
     pub fn policy(&self, slug: &str) -> Option<Arc<Policy>> {
-        Some(self.counting(slug)?.0)
-    }
-
-    fn counting(&self, slug: &str) -> Option<(Arc<Policy>, Value)> {
-        self.policies.with_given(slug).filter(|(policy, _)| !policy.is_expired(Timestamp::now()))
+        self.policies.of(slug).filter(|policy| !policy.is_expired(Timestamp::now()))
     }
 
     /// Looks at an agent's page, so that what it gives from now on is told from what it gave: rights that were taken back and come
     /// again with a checkout are in the log.
     pub fn look_at_page(&self, slug: &str) {
-        if let (Ok(Some(row)), Some((_, given))) = (self.token_of(slug), self.policies.with_given(slug)) {
-            self.watch_page(&row, &given);
+        if let (Ok(Some(row)), Some(policy)) = (self.token_of(slug), self.policies.of(slug)) {
+            self.watch_page(&row, &policy.given);
         }
     }
 
@@ -149,34 +145,32 @@ impl Authenticator for AgentRegistry {
     /// While tokens cannot be read, nobody has one.
     fn holder(&self, token: &blake3::Hash) -> Option<Principal> {
         let known = self.tokens.holder(token).inspect_err(|error| tracing::warn!("{error}")).ok()??;
-        let (policy, given) = self.counting(&known.slug)?;
-        self.watch_page(&known, &given);
+        let policy = self.policy(&known.slug)?;
+        self.watch_page(&known, &policy.given);
         Some(Principal::Agent(Caller::new(known.slug.as_str(), session(&known), policy)))
     }
 }
 
-/// Counts requests, an agent at a time: a bucket that fills up again evenly over a minute.
+/// Counts the requests of each agent: those of a minute, by a bucket that fills up again evenly, and those that are under way.
 #[derive(Debug, Default)]
 pub struct RateLimiter {
     buckets: Mutex<HashMap<String, Bucket>>,
-    answered: Arc<Gauge>,
-    at_work: Arc<Gauge>,
+    under_way: UnderWay,
 }
+
+/// How many there are, by whose they are.
+type UnderWay = Arc<Mutex<HashMap<String, usize>>>;
 
 /// Maximum number of requests of one agent that are answered at a time.
 const AT_A_TIME: usize = 8;
 /// Maximum number of requests of one agent that a thread works on: those too that were given up while they hang on a disk.
 const AT_WORK: usize = 32;
 
-/// How many there are of each agent's.
-#[derive(Debug, Default)]
-struct Gauge(Mutex<HashMap<String, usize>>);
-
-/// One of an agent's, until this is dropped.
+/// One of those that are under way, until this is dropped.
 #[derive(Debug)]
 pub struct RequestPermit {
-    gauge: Arc<Gauge>,
-    slug: String,
+    under_way: UnderWay,
+    of: String,
 }
 
 /// What a request takes of its agent's room.
@@ -188,22 +182,10 @@ pub struct RequestPermits {
     pub at_work: RequestPermit,
 }
 
-impl Gauge {
-    fn take(self: &Arc<Self>, slug: &str, most: usize) -> Option<RequestPermit> {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry(slug.to_owned()).or_default();
-        if *count >= most {
-            return None;
-        }
-        *count += 1;
-        Some(RequestPermit { gauge: Arc::clone(self), slug: slug.to_owned() })
-    }
-}
-
 impl Drop for RequestPermit {
     fn drop(&mut self) {
-        let mut counts = self.gauge.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = counts.get_mut(&self.slug) {
+        let mut counts = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get_mut(&self.of) {
             *count -= 1;
         }
     }
@@ -218,10 +200,20 @@ struct Bucket {
 impl RateLimiter {
     /// Begins to answer a request; `None` while too many of the agent's are answered, or hang.
     pub fn enter(&self, slug: &str) -> Option<RequestPermits> {
-        Some(RequestPermits {
-            answered: self.answered.take(slug, AT_A_TIME)?,
-            at_work: self.at_work.take(slug, AT_WORK)?,
-        })
+        // No agent has a name with a slash.
+        let at_work = format!("{slug}/at work");
+        Some(RequestPermits { answered: self.permit(slug, AT_A_TIME)?, at_work: self.permit(&at_work, AT_WORK)? })
+    }
+
+    /// Begins one more of these; `None` while `most` are under way.
+    pub fn permit(&self, of: &str, most: usize) -> Option<RequestPermit> {
+        let mut counts = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(of.to_owned()).or_default();
+        if *count >= most {
+            return None;
+        }
+        *count += 1;
+        Some(RequestPermit { under_way: Arc::clone(&self.under_way), of: of.to_owned() })
     }
 
     /// Counts a request of an agent that may make `per_minute`.

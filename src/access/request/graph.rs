@@ -140,8 +140,8 @@ pub(crate) struct Walk<'a> {
     /// Whether there is more.
     pub(crate) cut: bool,
     known: HashSet<u32>,
-    /// Of each note, which of its relations were followed.
-    followed: HashMap<u32, HashSet<usize>>,
+    /// Which relations of which notes were followed.
+    followed: HashSet<(u32, usize)>,
 }
 
 impl<'a> Walk<'a> {
@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
             steps: Vec::new(),
             cut: false,
             known: roots.iter().map(|file| file.id).collect(),
-            followed: HashMap::new(),
+            followed: HashSet::new(),
         }
     }
 
@@ -240,7 +240,7 @@ impl<'a> Walk<'a> {
     }
 
     fn is_new(&self, step: &GraphStep<'a>) -> bool {
-        step.leads() && !self.followed.get(&step.from.id).is_some_and(|taken| taken.contains(&step.at))
+        step.leads() && !self.followed.contains(&(step.from.id, step.at))
     }
 
     fn take(&mut self, step: GraphStep<'a>, limit: usize) {
@@ -248,7 +248,7 @@ impl<'a> Walk<'a> {
             self.cut = true;
             return;
         }
-        self.followed.entry(step.from.id).or_default().insert(step.at);
+        self.followed.insert((step.from.id, step.at));
         for end in [Some(step.from), step.said().to].into_iter().flatten() {
             if self.known.insert(end.id) {
                 self.notes.push((end, step.distance));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Budget, Request, RequestError, Workspace, rfc3339, with_sources};
-use crate::access::rules::{Caller, Policy, Principal, Scope, Turn, may_read};
-use crate::base::config::{AgentsConfig, ScopeConfig};
+use crate::access::rules::{Policy, Principal, Scope, Turn, may_read};
+use crate::base::config::AgentsConfig;
 use crate::base::path::VaultPath;
 use crate::index::engine::{ChunkText, EngineError, FileEntry, FileSet, Reader};
 use crate::index::search::Visible;
@@ -255,15 +255,6 @@ pub(crate) fn read_seen<'a>(scope: &'a ReadScope, path: &str) -> Result<(&'a Arc
     Ok((file, source))
 }
 
-/// Whether `[scope]` lets an agent read in the session in which it asks.
-pub(super) fn session_allows(config: &ScopeConfig, caller: &Caller) -> bool {
-    if !caller.policy.session_headers {
-        return may_read(config, &caller.session);
-    }
-    // Who says itself where it talks has to say it.
-    caller.claimed.chat_type.is_some() && may_read(config, &caller.claimed)
-}
-
 impl Request {
     /// What rights show of a state of the index.
     pub(super) fn scope_of(&self, reader: Arc<dyn Reader>, rights: &Scope) -> ReadScope {
@@ -287,9 +278,12 @@ impl Request {
 
     /// Whether `[scope]` lets it read in the session in which it is made.
     pub(super) fn is_of_open_session(&self) -> bool {
-        match &self.principal {
-            Principal::Agent(caller) => session_allows(&self.workspace.config().scope, caller),
-            Principal::Owner | Principal::Capture(_) => true,
+        let Principal::Agent(caller) = &self.principal else { return true };
+        let scope = &self.workspace.config().scope;
+        match caller.policy.session_headers {
+            false => may_read(scope, &caller.session),
+            // Who says itself where it talks has to say it.
+            true => caller.claimed.chat_type.is_some() && may_read(scope, &caller.claimed),
         }
     }
 

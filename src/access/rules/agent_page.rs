@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::globs::Globs;
-use super::grant::{Grant, GrantedCollections};
+use super::grant::Grant;
 use crate::base::config::{AgentsConfig, ChannelScope, MemoryScope};
 use crate::base::path::folded;
 
@@ -18,6 +18,8 @@ pub struct Policy {
     pub grant: Option<Grant>,
     /// The rules as they are written, whether or not it may read.
     pub rules: WrittenRules,
+    /// What its page gives, to tell when it gives more; null of a page that cannot be read.
+    pub given: Value,
     /// How it may write its own memory.
     pub write_mode: MemoryMode,
     /// How memory reaches it, by the same words as it is written.
@@ -64,15 +66,10 @@ impl Policy {
     pub fn parse(frontmatter: &Map<String, Value>) -> Self {
         let mut reader = RulesReader { frontmatter, problems: Vec::new() };
         let may_read = reader.switch("can_read_user_memory");
-        let is_there = reader.is_there("collections");
-        let collections = match reader.value("collections") {
-            None if !is_there => GrantedCollections::All,
-            Some(Value::String(text)) if text.trim() == "*" => GrantedCollections::All,
-            _ => match reader.names("collections") {
-                names if names.iter().any(|name| name == "*") => GrantedCollections::All,
-                names => GrantedCollections::These(names),
-            },
-        };
+        let mut collections = reader.names("collections");
+        if !reader.is_there("collections") || collections.iter().any(|name| name == "*") {
+            collections = vec!["*".into()];
+        }
         let exclude_tags = reader.tags("exclude_tags");
         let paths = reader.paths();
         let (denied, allowed): (Vec<&String>, Vec<&String>) = paths.iter().partition(|glob| glob.starts_with('!'));
@@ -96,16 +93,16 @@ impl Policy {
         let session_headers = reader.switch("session_headers");
         let shares_memory_with = reader.names("shares_memory_with");
         let librarian = reader.switch("librarian");
-        let librarian_off = reader.librarian_off();
+        let task = |name: &str| {
+            let wrong = || format!("`{LIBRARIAN_OFF}` names `{name}`; tasks are {}", LIBRARIAN_TASKS.join(", "));
+            LIBRARIAN_TASKS.contains(&name).then(|| name.to_owned()).ok_or_else(wrong)
+        };
+        let librarian_off = reader.listed(LIBRARIAN_OFF, task).unwrap_or_default();
         let limits = reader.limits();
         let problems = reader.problems;
-        let written = match &collections {
-            GrantedCollections::All => vec!["*".into()],
-            GrantedCollections::These(names) => names.clone(),
-        };
         let rules = WrittenRules {
             can_read_user_memory: may_read,
-            collections: written,
+            collections: collections.clone(),
             exclude_tags: exclude_tags.clone(),
             paths: paths.clone(),
             scopes: scopes.iter().flatten().map(ToString::to_string).collect(),
@@ -119,6 +116,7 @@ impl Policy {
         Self {
             grant: (may_read && problems.is_empty()).then_some(grant),
             rules,
+            given: Value::Null,
             write_mode: if problems.is_empty() { write_mode } else { MemoryMode::Off },
             style: if problems.is_empty() { style } else { MemoryMode::Off },
             prompt_memory_mode,
@@ -271,14 +269,6 @@ impl RulesReader<'_> {
                 false
             }
         }
-    }
-
-    fn librarian_off(&mut self) -> Vec<String> {
-        let off = self.names(LIBRARIAN_OFF);
-        if let Some(other) = off.iter().find(|task| !LIBRARIAN_TASKS.contains(&task.as_str())) {
-            self.problems.push(format!("`{LIBRARIAN_OFF}` names `{other}`; tasks are {}", LIBRARIAN_TASKS.join(", ")));
-        }
-        off
     }
 
     /// A list of texts. One that is there and empty (`exclude_tags: #health` is a comment to YAML) was meant to say something.

@@ -14,8 +14,8 @@ pub(crate) const AGENTS: &str = "agents";
 /// Rules over notes. A note is given when all of them let it through.
 #[derive(Debug, Clone)]
 pub struct Grant {
-    /// The collections that were given.
-    pub collections: GrantedCollections,
+    /// The collections that were given; `*` stands for all, those to come as well.
+    pub collections: Vec<String>,
     /// [`folded`]; a tag stands for those below it.
     pub exclude_tags: Vec<String>,
     /// Where the note has to be, if that is said.
@@ -30,15 +30,6 @@ pub struct Grant {
     pub(crate) sessions: Vec<ChannelScope>,
     /// Its own name, [`folded`]: sessions of its own it reads in any case.
     pub(crate) own: String,
-}
-
-/// Which collections.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GrantedCollections {
-    /// All, those to come as well.
-    All,
-    /// These.
-    These(Vec<String>),
 }
 
 /// What the rules look at in a note.
@@ -128,10 +119,7 @@ impl Grant {
 
     /// Whether a collection was given.
     pub fn has_collection(&self, name: &str) -> bool {
-        match &self.collections {
-            GrantedCollections::All => true,
-            GrantedCollections::These(names) => names.iter().any(|given| composed(given) == composed(name)),
-        }
+        self.collections.iter().any(|given| given == "*" || composed(given) == composed(name))
     }
 
     /// The same for the agent of this name.

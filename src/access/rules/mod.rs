@@ -10,8 +10,6 @@ mod principal;
 pub use agent_page::Policy;
 pub(crate) use agent_page::{LIBRARIAN_OFF, LIBRARIAN_TASKS, MemoryMode, PromptMemoryMode};
 pub(crate) use globs::{GlobError, Globs};
-#[cfg(test)]
-pub(crate) use grant::GrantedCollections;
 pub use grant::Scope;
 pub(crate) use grant::{AGENTS, Grant, Refusal, Subject, is_agents, is_agents_elsewhere, own_file};
 pub(crate) use principal::{Authenticator, SESSION_AGENT, SESSION_SCOPE, may_read, session_marks};

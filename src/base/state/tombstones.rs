@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::key::{Digest, DigestKey};
 use super::later::LaterTable;
@@ -381,18 +383,20 @@ impl OpenPurgeTable {
 /// Maximum of rows; beyond it the oldest go.
 const MAX_LEFT_OUT: i64 = 1000;
 
-/// Something that was left out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A text that was left out because it was purged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = LeftOutView)]
 pub struct LeftOut {
-    /// When.
+    /// When, as RFC 3339.
+    #[schema(value_type = String)]
     pub at: Timestamp,
-    /// Who brought it: `program NAME`, `agent NAME`, `import` for an archive.
+    /// Where it came from: `program NAME`, `agent NAME`, `import` for an archive.
     pub by: String,
-    /// What it was to become: a collection, or the file of an agent's memory.
+    /// The collection or file that it was for.
     pub into: String,
-    /// Whether all of it was left out, or a part.
+    /// Whether the whole text was left out, or a part.
     pub whole: bool,
-    /// Which tombstone it is of.
+    /// The id of the purged text.
     pub tombstone: i64,
 }
 

@@ -23,8 +23,8 @@ use crate::memory::generated_files::{
     known_summary,
 };
 use crate::serve::wire::{
-    DigestSection, EditedFile, SummariesMade, SummariesParams, SummariesState, SummariesView, SummaryLineView,
-    SummaryMakeParams, SummaryView,
+    DigestSection, EditedFile, SummariesMade, SummariesParams, SummariesState, SummariesView, SummaryMakeParams,
+    SummaryView,
 };
 use crate::text::derive::CONVERSATIONS;
 use crate::text::derive::generated::GeneratedNote;
@@ -80,10 +80,9 @@ fn summary(scope: &ReadScope, file: &FileEntry, of: Option<&str>) -> Result<Opti
     let body = note.visible(&source, note.body.clone());
     let mut sections: Vec<DigestSection> = Vec::new();
     for item in summary_items(&body, &generated.sources()) {
-        let line = SummaryLineView { text: item.said.text, citations: item.said.citations };
         match sections.last_mut().filter(|section| section.heading == item.section) {
-            Some(section) => section.lines.push(line),
-            None => sections.push(DigestSection { heading: item.section, lines: vec![line] }),
+            Some(section) => section.lines.push(item.said),
+            None => sections.push(DigestSection { heading: item.section, lines: vec![item.said] }),
         }
     }
     let is_old = scope.file(&conversation).is_none_or(|file| {

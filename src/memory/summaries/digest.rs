@@ -15,7 +15,7 @@ use crate::index::engine::{FileEntry, Reader};
 use crate::memory::generated_files::{
     FileMade, GeneratedFile, MADE_BY, RULES, SummaryFiles, day_of_file, is_forgotten,
 };
-use crate::serve::wire::{DigestParams, DigestSection, DigestView, DigestWritten, SummaryLineView};
+use crate::serve::wire::{DigestParams, DigestSection, DigestView, DigestWritten};
 use crate::text::derive::CONVERSATIONS;
 use crate::text::derive::calendar::monday_of;
 use crate::text::derive::generated::{GeneratedNote, TRUST, doubt_of, greater_doubt, is_generated, listed_bytes};
@@ -149,7 +149,7 @@ fn short_text(scope: &ReadScope, file: &FileEntry) -> Result<Vec<CitedLine>, Req
     Ok(items.into_iter().filter(|item| item.section == IN_SHORT).map(|item| item.said).collect())
 }
 
-fn fitting(lines: &[CitedLine], room: &mut Budget, cut: &mut bool) -> Vec<SummaryLineView> {
+fn fitting(lines: &[CitedLine], room: &mut Budget, cut: &mut bool) -> Vec<CitedLine> {
     let mut given = Vec::new();
     for line in lines {
         let chars = line.text.chars().count() + line.citations.iter().map(|cited| cited.chars().count()).sum::<usize>();
@@ -157,7 +157,7 @@ fn fitting(lines: &[CitedLine], room: &mut Budget, cut: &mut bool) -> Vec<Summar
             *cut = true;
             break;
         }
-        given.push(SummaryLineView { text: line.text.clone(), citations: line.citations.clone() });
+        given.push(line.clone());
     }
     given
 }

@@ -14,40 +14,44 @@ use utoipa::ToSchema;
 
 use super::auth::{Asking, is_open, is_trace};
 use super::serve::is_late;
-use crate::access::request::{RequestError, Role};
+use crate::access::request::{Request as VaultRequest, RequestError, Role};
 use crate::serve::app::App;
 
 pub(super) type AppState = Arc<App>;
 
-pub(super) type Answer<T> = Result<Json<T>, ApiError>;
-
-/// Answers a request with JSON, as [`answer`] does.
-pub(super) async fn ask<R: Role, T: Send + 'static>(
-    app: AppState,
-    asking: Asking,
-    with: impl FnOnce(&R) -> Result<T, RequestError> + Send + 'static,
-) -> Answer<T> {
-    answer(app, asking, with).await.map(Json)
-}
-
-/// Answers a request on a thread that may block: it is made there, once. What it asks of who sent it is the type that `with` takes.
+/// Answers a request as [`on_request`] does. What it asks of who sent it is the type that `with` takes.
 pub(super) async fn answer<R: Role, T: Send + 'static>(
     app: AppState,
     asking: Asking,
     with: impl FnOnce(&R) -> Result<T, RequestError> + Send + 'static,
 ) -> Result<T, ApiError> {
+    let answering = |_: &App, request: VaultRequest| {
+        let told = request.principal().clone();
+        R::of(request).and_then(|role| with(&role)).map_err(|error| error.told_to(&told))
+    };
+    Ok(on_request(app, asking, answering).await??)
+}
+
+/// Makes a request on a thread that may block, once, and answers it there.
+///
+/// # Errors
+/// When that panics.
+pub(crate) async fn on_request<T: Send + 'static>(
+    app: AppState,
+    asking: Asking,
+    answering: impl FnOnce(&App, VaultRequest) -> T + Send + 'static,
+) -> Result<T, ApiError> {
     let Asking { principal, turn, place, sees_saves, .. } = asking;
-    let answering = move || {
-        let told = principal.clone();
+    blocking(move || {
         let request = app.request(principal, turn);
         if sees_saves {
             request.make_fresh();
         }
-        let answer = R::of(request).and_then(|role| with(&role));
+        let answer = answering(&app, request);
         drop(place);
-        answer.map_err(|error| error.told_to(&told))
-    };
-    Ok(blocking(answering).await??)
+        answer
+    })
+    .await
 }
 
 /// Does what may wait for a disk on a thread that may block.

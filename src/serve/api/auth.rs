@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
+use axum::http::{Extensions, HeaderMap, HeaderName, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::ask::{ApiError, MAX_OPEN_BODY_BYTES, blocking};
 use crate::access::policy::RequestPermit;
-use crate::access::request::Role;
+use crate::access::request::{Role, agent_limits};
 use crate::access::rules::{Authenticator, Caller, Principal, Session, Token, Turn};
 use crate::serve::app::App;
 
@@ -194,8 +194,8 @@ const CAPTURE_TIMEOUT: Duration = Duration::from_secs(60);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Who asks, as the guard or the Unix socket found out, and until when it is waited for. Where nobody did, nobody is answered.
-pub(super) struct Asking {
-    pub(super) principal: Principal,
+pub(crate) struct Asking {
+    pub(crate) principal: Principal,
     pub(super) turn: Turn,
     /// Held until nothing works on the request any more.
     pub(super) place: Option<Arc<RequestPermit>>,
@@ -206,6 +206,17 @@ pub(super) struct Asking {
 }
 
 impl Asking {
+    /// What the guard has left with a request.
+    pub(crate) fn of(extensions: &Extensions) -> Option<Self> {
+        Some(Self {
+            principal: extensions.get::<Principal>().cloned()?,
+            turn: extensions.get::<Turn>().cloned().unwrap_or_default(),
+            is_local: extensions.get::<OverSocket>().is_some(),
+            place: extensions.get::<Arc<RequestPermit>>().cloned(),
+            sees_saves: false,
+        })
+    }
+
     /// The same, that waits for what was saved just before, if it came over the Unix socket.
     pub(super) fn seeing_saves(self) -> Self {
         Self { sees_saves: self.is_local, ..self }
@@ -221,11 +232,7 @@ impl<S: Sync> FromRequestParts<S> for Asking {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let none = || ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is required");
-        let principal = parts.extensions.get::<Principal>().cloned().ok_or_else(none)?;
-        let turn = parts.extensions.get::<Turn>().cloned().unwrap_or_default();
-        let is_local = parts.extensions.get::<OverSocket>().is_some();
-        let place = parts.extensions.get::<Arc<RequestPermit>>().cloned();
-        Ok(Self { principal, turn, place, is_local, sees_saves: false })
+        Self::of(&parts.extensions).ok_or_else(none)
     }
 }
 
@@ -272,11 +279,14 @@ pub(super) async fn only<R: Role>(Asking { principal, .. }: Asking, request: Req
 /// hung up on too.
 pub(super) async fn within_limits(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let (principal, slug) = match request.extensions().get::<Principal>() {
-        Some(Principal::Capture(_)) => return within(CAPTURE_TIMEOUT, next.run(request)).await,
+        Some(Principal::Capture(_)) => {
+            let answer = tokio::time::timeout(CAPTURE_TIMEOUT, next.run(request)).await;
+            return answer.unwrap_or_else(|_| too_long("the answer took too long"));
+        }
         None | Some(Principal::Owner) => return next.run(request).await,
         Some(agent @ Principal::Agent(caller)) => (agent, caller.slug.clone()),
     };
-    let Some(limits) = app.limits_of(principal) else { return next.run(request).await };
+    let Some(limits) = agent_limits(&app.config().agents, principal) else { return next.run(request).await };
     let rates = app.agents().rates();
     // What it tells of its work comes by the hundred, and takes nothing from what it asks. No agent has a name with a slash.
     let (slug, per_minute) = match is_trace(request.uri().path()) {
@@ -342,10 +352,6 @@ impl Drop for Answering {
 fn too_many(message: &str, seconds: u64) -> Response {
     let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", message);
     ([(RETRY_AFTER, seconds.to_string())], error.hint(format!("wait {seconds} s"))).into_response()
-}
-
-async fn within(timeout: Duration, answer: impl Future<Output = Response>) -> Response {
-    tokio::time::timeout(timeout, answer).await.unwrap_or_else(|_| too_long("the answer took too long"))
 }
 
 fn too_long(message: &str) -> Response {

@@ -144,7 +144,7 @@ impl<In, Out> Endpoint<In, Out> {
     /// When there are no such parameters in JSON or in an address.
     pub(crate) fn call(&self, name: &str, params: &In::Params) -> anyhow::Result<EndpointCall>
     where
-        In: Sent,
+        In: Input,
     {
         let mut uri = match self.path.split_once('{') {
             Some((before, after)) => {
@@ -174,11 +174,8 @@ pub(crate) trait Input: Send + 'static {
     /// Adds it to the description.
     #[doc(hidden)]
     fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder;
-}
 
-/// The same, as it is sent.
-pub(crate) trait Sent: Input {
-    /// Adds it to the address, or gives the body.
+    /// As the command line sends it: adds it to the address, or gives the body.
     #[doc(hidden)]
     fn send(params: &Self::Params, uri: &mut String) -> anyhow::Result<Bytes>;
 }
@@ -196,16 +193,14 @@ impl Input for () {
     fn describe(operation: OperationBuilder, _: &mut Schemas) -> OperationBuilder {
         operation
     }
-}
 
-impl Sent for () {
     fn send((): &(), _: &mut String) -> anyhow::Result<Bytes> {
         // Those that take a body take none, too.
         Ok(Bytes::from_static(b"null"))
     }
 }
 
-impl<T: DeserializeOwned + IntoParams + Send + 'static> Input for Query<T> {
+impl<T: Serialize + DeserializeOwned + IntoParams + Send + 'static> Input for Query<T> {
     type Params = T;
 
     async fn take(request: Request) -> Result<T, ApiError> {
@@ -216,16 +211,14 @@ impl<T: DeserializeOwned + IntoParams + Send + 'static> Input for Query<T> {
         let parameters = T::into_params(|| Some(ParameterIn::Query));
         parameters.into_iter().fold(operation, OperationBuilder::parameter)
     }
-}
 
-impl<T: Serialize + DeserializeOwned + IntoParams + Send + 'static> Sent for Query<T> {
     fn send(params: &T, uri: &mut String) -> anyhow::Result<Bytes> {
         *uri = format!("{uri}?{}", serde_urlencoded::to_string(params)?);
         Ok(Bytes::new())
     }
 }
 
-impl<T: DeserializeOwned + ToSchema + Send + 'static> Input for JsonBody<T> {
+impl<T: Serialize + DeserializeOwned + ToSchema + Send + 'static> Input for JsonBody<T> {
     type Params = T;
 
     async fn take(request: Request) -> Result<T, ApiError> {
@@ -236,9 +229,7 @@ impl<T: DeserializeOwned + ToSchema + Send + 'static> Input for JsonBody<T> {
         let body = RequestBodyBuilder::new().content("application/json", Content::new(Some(schema_of::<T>(schemas))));
         operation.request_body(Some(body.required(Some(Required::True)).build()))
     }
-}
 
-impl<T: Serialize + DeserializeOwned + ToSchema + Send + 'static> Sent for JsonBody<T> {
     fn send(params: &T, _: &mut String) -> anyhow::Result<Bytes> {
         Ok(serde_json::to_vec(params)?.into())
     }
@@ -263,15 +254,9 @@ pub(super) struct Endpoints {
 
 /// What an endpoint is called in the description, and what is said of it there.
 pub(super) struct EndpointText {
-    group: &'static str,
-    name: &'static str,
-    lines: &'static [&'static str],
-}
-
-impl EndpointText {
-    pub(super) const fn new(group: &'static str, name: &'static str, lines: &'static [&'static str]) -> Self {
-        Self { group, name, lines }
-    }
+    pub(super) group: &'static str,
+    pub(super) name: &'static str,
+    pub(super) lines: &'static [&'static str],
 }
 
 impl Endpoints {
@@ -408,7 +393,7 @@ macro_rules! endpoints {
             pub(crate) const $NAME: Endpoint<$In, $Out> = Endpoint::new(EndpointMethod::$method, $path)$($(.$how())+)?;)+
 
             pub(super) fn add_to(all: Endpoints) -> Endpoints {
-                all$(.add::<$In, $Out, $R>(&$NAME, EndpointText::new(stringify!($group), stringify!($NAME), &[$($line),+]),
+                all$(.add::<$In, $Out, $R>(&$NAME, EndpointText { group: stringify!($group), name: stringify!($NAME), lines: &[$($line),+] },
                     $(|a| $answer(a.role, &a.params))? $(|$a| $run)?))+
             }
         })+

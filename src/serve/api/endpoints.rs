@@ -156,11 +156,11 @@ endpoints! {
     /// The chat model of the memory.
     processing {
         /// Returns the activity and cost of the chat model of the memory: calls, their outcomes and durations, tokens, failed sessions.
-        PROCESSING = GET "/api/processing", () => ProcessingView, Owner: |a| a.app.extraction(a.role)?.processing(a.role);
+        PROCESSING = GET "/api/processing", () => ProcessingView, Owner: |a| a.app.extraction().processing(a.role);
 
         /// Retries failed sessions with a reloaded model: one, or all.
         RETRY_PROCESSING = POST "/api/processing/retry", JsonBody<RetryParams> => Retried, Owner:
-            |a| a.app.extraction(a.role)?.retry(a.role, &a.params);
+            |a| a.app.extraction().retry(a.role, &a.params);
 
         /// Starts to process the waiting conversations now, even if they have been quiet only briefly.
         SYNC_MEMORY = POST "/api/processing/sync", () => ProcessingView, Owner: |a| a.app.sync_memory(a.role);
@@ -263,7 +263,7 @@ endpoints! {
             |a| crate::access::agents::change(a.role, a.name, &a.params);
 
         /// Returns the state of the librarian of an agent: whether it reads the traces of the agent, and its progress.
-        LIBRARIAN = GET "/api/agents/{slug}/librarian", () => LibrarianView, Owner: |a| a.app.extraction(a.role)?.librarian_view(a.role, a.name);
+        LIBRARIAN = GET "/api/agents/{slug}/librarian", () => LibrarianView, Owner: |a| a.app.extraction().librarian_view(a.role, a.name);
 
         /// Switches the librarian of an agent on or off, sets its tasks, or processes waiting traces now. Absent fields stay unchanged.
         CHANGE_LIBRARIAN = PATCH "/api/agents/{slug}/librarian", JsonBody<LibrarianParams> => LibrarianView, Owner:

@@ -13,13 +13,14 @@ use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
 use serde_json::Value;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use utoipa::ToSchema;
 
-use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer, ask};
+use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer};
 use super::auth::Asking;
 use crate::access::request::{EventSender, Owner, Viewer};
 use crate::memory::capture::Event as CapturedEvent;
+use crate::memory::context::context as context_for;
 use crate::serve::app::App;
 use crate::serve::jobs::{self, Following};
 use crate::serve::wire::{ContextParams, ContextView, EventsAccepted};
@@ -32,19 +33,6 @@ const PACE: Duration = Duration::from_millis(100);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// Interval at which it is checked whether the stream is over.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
-
-/// The streams that are open, and when all must end.
-#[derive(Debug, Clone)]
-pub(super) struct Streams {
-    room: Arc<Semaphore>,
-    stop: watch::Receiver<bool>,
-}
-
-impl Streams {
-    pub(super) fn new(stop: watch::Receiver<bool>) -> Self {
-        Self { room: Arc::new(Semaphore::new(MAX_STREAMS)), stop }
-    }
-}
 
 /// An event of the stream.
 #[derive(utoipa::ToSchema)]
@@ -61,8 +49,11 @@ pub(super) struct ProgressEvent {
 #[utoipa::path(get, path = "/events",
     responses((status = 200, content_type = "text/event-stream", body = ProgressEvent),
         (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn events(State((app, streams)): State<(Arc<App>, Streams)>, asking: Asking) -> Response {
-    let Ok(room) = Arc::clone(&streams.room).try_acquire_owned() else {
+pub(super) async fn events(
+    State((app, mut stop)): State<(Arc<App>, watch::Receiver<bool>)>,
+    asking: Asking,
+) -> Response {
+    let Some(permit) = app.agents().rates().permit("/events", MAX_STREAMS) else {
         let message = format!("{MAX_STREAMS} event streams are already open");
         let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
         return error.hint("close some, or poll /status").into_response();
@@ -74,9 +65,8 @@ pub(super) async fn events(State((app, streams)): State<(Arc<App>, Streams)>, as
     };
     tokio::task::spawn_blocking(move || {
         pump(following, &sender);
-        drop(room);
+        drop(permit);
     });
-    let mut stop = streams.stop;
     let stopped = async move {
         let _ = stop.wait_for(|stop| *stop).await;
     };
@@ -126,8 +116,8 @@ pub(super) async fn capture(
 ) -> Result<(StatusCode, Json<EventsAccepted>), ApiError> {
     let Json(body) = body?;
     let vault = Arc::clone(&app);
-    let accepted = ask(app, asking, move |sender: &EventSender| vault.accept(sender, body)).await?;
-    Ok((StatusCode::ACCEPTED, accepted))
+    let accepted = answer(app, asking, move |sender: &EventSender| vault.accept(sender, body)).await?;
+    Ok((StatusCode::ACCEPTED, Json(accepted)))
 }
 
 /// Returns what a model should know for a question, or in general: a block of lines with their sources, fenced as data, and a receipt. If
@@ -142,8 +132,7 @@ pub(super) async fn context(
     headers: HeaderMap,
     JsonBody(params): JsonBody<ContextParams>,
 ) -> Result<Response, ApiError> {
-    let vault = AppState::clone(&app);
-    let view = answer(app, asking.seeing_saves(), move |viewer: &Viewer| vault.context(viewer, &params)).await?;
+    let view = answer(app, asking.seeing_saves(), move |viewer: &Viewer| context_for(viewer, &params)).await?;
     let etag = format!("\"{}\"", view.receipt.id);
     let known = headers.get(header::IF_NONE_MATCH).and_then(|known| known.to_str().ok()).unwrap_or_default();
     let is_known = known.split(',').any(|known| known.trim().trim_start_matches("W/") == etag || known.trim() == "*");

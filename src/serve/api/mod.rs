@@ -12,10 +12,11 @@ mod qmd;
 mod router;
 mod serve;
 
-pub(crate) use auth::AS_AGENT;
+pub(crate) use ask::on_request;
 pub use auth::Guard;
-pub(crate) use endpoint::{Endpoint, EndpointCall, Sent};
+pub(crate) use auth::{AS_AGENT, Asking};
+pub(crate) use endpoint::{Endpoint, EndpointCall, Input};
 pub use openapi::document as openapi;
 pub use router::{Live, alone, guarded, local};
 pub(crate) use router::{OpenService, without_token};
-pub(crate) use serve::{ConnectionLimits, serve};
+pub(crate) use serve::{ConnectionLimits, is_late, serve};

@@ -1,5 +1,6 @@
 //! The page at `/`: its files, which need no token, and how it comes to one: the command line asks for a code over the Unix socket, and the page trades it.
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -123,61 +124,42 @@ const MAX_SESSIONS: usize = 64;
 
 /// The codes that wait and the sessions that are open.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<IssuedSecrets>);
-
-#[derive(Debug, Default)]
-struct IssuedSecrets {
-    codes: Vec<Secret>,
-    sessions: Vec<Secret>,
+pub(super) struct Sessions {
+    codes: Mutex<Secrets>,
+    open: Mutex<Secrets>,
 }
 
-/// What is recognised by its hash, and when it was made or last used.
-#[derive(Debug)]
-struct Secret {
-    hash: Hash,
-    at: Instant,
-}
+/// Secrets by their hashes, with when each was made or last used.
+type Secrets = HashMap<Hash, Instant>;
 
 impl Sessions {
     /// Makes a code that can be traded once, within a minute.
     pub(super) fn code(&self, now: Instant) -> io::Result<Token> {
-        add(&mut self.lock().codes, MAX_CODES, now)
+        add(&mut lock(&self.codes), MAX_CODES, now)
     }
 
     /// Trades a code for the token of a new session; `None` when there is no such code any more.
     pub(super) fn trade(&self, code: &str, now: Instant) -> io::Result<Option<Token>> {
-        let hash = Token::from_text(code).hash();
-        let mut kept = self.lock();
-        kept.codes.retain(|code| now.saturating_duration_since(code.at) < CODE_LIFE);
-        let before = kept.codes.len();
-        kept.codes.retain(|code| code.hash != hash);
-        if kept.codes.len() == before {
-            return Ok(None);
-        }
-        add(&mut kept.sessions, MAX_SESSIONS, now).map(Some)
+        let made = lock(&self.codes).remove(&Token::from_text(code).hash());
+        let in_time = made.is_some_and(|made| now.saturating_duration_since(made) < CODE_LIFE);
+        in_time.then(|| add(&mut lock(&self.open), MAX_SESSIONS, now)).transpose()
     }
 
     /// Ends the session of a token.
     pub(super) fn end(&self, hash: &Hash) {
-        self.lock().sessions.retain(|session| session.hash != *hash);
+        lock(&self.open).remove(hash);
     }
 
     /// Whether a token is that of an open session, which counts as its use.
     fn knows(&self, hash: &Hash, now: Instant) -> bool {
-        let mut kept = self.lock();
-        kept.sessions.retain(|session| now.saturating_duration_since(session.at) < IDLE);
-        let mut known = false;
-        for session in &mut kept.sessions {
-            if session.hash == *hash {
-                (known, session.at) = (true, now);
-            }
-        }
-        known
+        let mut open = lock(&self.open);
+        open.retain(|_, used| now.saturating_duration_since(*used) < IDLE);
+        open.get_mut(hash).map(|used| *used = now).is_some()
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, IssuedSecrets> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock(secrets: &Mutex<Secrets>) -> MutexGuard<'_, Secrets> {
+    secrets.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Authenticator for Sessions {
@@ -186,14 +168,14 @@ impl Authenticator for Sessions {
     }
 }
 
-fn add(secrets: &mut Vec<Secret>, at_most: usize, now: Instant) -> io::Result<Token> {
+fn add(secrets: &mut Secrets, at_most: usize, now: Instant) -> io::Result<Token> {
     let token = Token::random()?;
     if secrets.len() >= at_most
-        && let Some(oldest) = secrets.iter().enumerate().min_by_key(|(_, secret)| secret.at).map(|(at, _)| at)
+        && let Some(oldest) = secrets.iter().min_by_key(|(_, at)| **at).map(|(hash, _)| *hash)
     {
-        secrets.swap_remove(oldest);
+        secrets.remove(&oldest);
     }
-    secrets.push(Secret { hash: token.hash(), at: now });
+    secrets.insert(token.hash(), now);
     Ok(token)
 }
 

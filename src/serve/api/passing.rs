@@ -1,8 +1,7 @@
 //! The routes by which any OpenAI-compatible client has memory: requests to a chat model are passed on to the upstream that the person
 //! named, with what is worth knowing for the last message in that message. Whatever becomes of memory, the request goes on.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -11,13 +10,14 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use futures_util::stream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 
 use super::ask::{ApiError, AppState, ErrorBody, answer};
 use super::auth::Asking;
+use crate::access::policy::RequestPermit;
 use crate::access::request::Viewer;
 use crate::access::rules::Principal;
-use crate::memory::context::ChatBody;
+use crate::memory::context::{ChatBody, context};
 use crate::models::{UpstreamAnswer, UpstreamError};
 use crate::serve::app::App;
 use crate::serve::wire::ContextParams;
@@ -35,16 +35,6 @@ const MAX_PASSED_OF_ONE: usize = 8;
 /// Bytes that are read at a time, and how many of such reads may wait for a slow listener.
 const PART_BYTES: usize = 16 << 10;
 const WAITING_PARTS: usize = 8;
-
-static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(MAX_PASSED)));
-/// That of each agent, by its folder.
-static ROOMS: LazyLock<Mutex<HashMap<String, Arc<Semaphore>>>> = LazyLock::new(Mutex::default);
-
-/// What a request takes of the room of its agent, and of that of all, until nothing of its answer is left.
-struct ProxyPermit {
-    _own: OwnedSemaphorePermit,
-    _of_all: OwnedSemaphorePermit,
-}
 
 /// The routes, for agents alone.
 pub(super) fn routes(app: &App) -> Router<AppState> {
@@ -101,8 +91,8 @@ pub(super) async fn models(State(app): State<AppState>, asking: Asking) -> Resul
     passed(room, move || upstream.map_err(unset)?.models().map_err(failed)).await
 }
 
-/// Refuses who is no agent, and everybody where there is no upstream or no room.
-fn may_pass(app: &App, asking: &Asking) -> Result<ProxyPermit, ApiError> {
+/// Refuses who is no agent, and everybody where there is no upstream or no room. What it gives is held until nothing of the answer is left.
+fn may_pass(app: &App, asking: &Asking) -> Result<[RequestPermit; 2], ApiError> {
     let Principal::Agent(caller) = &asking.principal else {
         let error = ApiError::new(
             StatusCode::FORBIDDEN,
@@ -115,18 +105,12 @@ fn may_pass(app: &App, asking: &Asking) -> Result<ProxyPermit, ApiError> {
         let error = ApiError::new(StatusCode::NOT_FOUND, "not_found", "no upstream is configured");
         return Err(error.hint("the owner sets it in memory.toml: `[upstream] endpoint`"));
     }
-    let full = |most: usize| {
+    let permit = |of: &str, most: usize| {
         let message = format!("{most} requests are already in progress");
-        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
+        let full = || ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
+        app.agents().rates().permit(of, most).ok_or_else(full)
     };
-    let own = {
-        let mut rooms = ROOMS.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Arc::new(Semaphore::new(MAX_PASSED_OF_ONE));
-        Arc::clone(rooms.entry(caller.slug.clone()).or_insert_with(new))
-    };
-    let own = own.try_acquire_owned().map_err(|_| full(MAX_PASSED_OF_ONE))?;
-    let of_all = Arc::clone(&ROOM).try_acquire_owned().map_err(|_| full(MAX_PASSED))?;
-    Ok(ProxyPermit { _own: own, _of_all: of_all })
+    Ok([permit(&format!("{}/passed", caller.slug), MAX_PASSED_OF_ONE)?, permit("/passed", MAX_PASSED)?])
 }
 
 /// The body with memory in it, and what is told of that; the very same body where there is none.
@@ -155,12 +139,12 @@ async fn with_memory(
             Some(opening) => {
                 let session =
                     session.as_ref().map_or_else(|| format!("began {opening}"), |name| format!("named {name}"));
-                vault.frozen_context(viewer, &session, &params)?
+                vault.frozen().of(viewer, &session, &params)?
             }
             None => None,
         };
         let is_frozen = frozen.is_some();
-        let view = frozen.map_or_else(|| vault.context(viewer, &params), Ok)?;
+        let view = frozen.map_or_else(|| context(viewer, &params), Ok)?;
         let receipt = &view.receipt;
         let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
         let body = if view.text.is_empty() { body } else { chat.with(&body, &view.text, is_frozen).into() };
@@ -194,7 +178,7 @@ fn failed(error: UpstreamError) -> ApiError {
 
 /// Asks on a thread of its own, which ends with the answer or when nobody listens any more, and passes back what comes as it comes.
 async fn passed(
-    room: ProxyPermit,
+    room: [RequestPermit; 2],
     ask: impl FnOnce() -> Result<UpstreamAnswer, ApiError> + Send + 'static,
 ) -> Result<Response, ApiError> {
     let (head, answered) = oneshot::channel();

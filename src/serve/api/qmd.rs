@@ -2,14 +2,14 @@
 //!
 //! They are lenient where such programs differ: fields that are not known are passed over.
 
-use axum::Router;
 use axum::extract::State;
 use axum::routing::{get, post};
+use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use super::ask::{Answer, AppState, ErrorBody, JsonBody, ask};
+use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer};
 use super::auth::Asking;
 use super::endpoint::{Asked, wants_fresh};
 use crate::access::request::{RequestError, Viewer};
@@ -36,12 +36,12 @@ pub(super) fn find<P: Into<SearchBody>>(a: Asked<'_, Viewer, P>, mode: Mode) -> 
 /// The collections, by name.
 #[utoipa::path(get, path = "/collections",
     responses((status = 200, body = Vec<NamedCollection>), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn collections(State(app): State<AppState>, asking: Asking) -> Answer<Vec<NamedCollection>> {
-    ask(app, asking, |viewer: &Viewer| {
-        let all = notes::stats(viewer)?.details.into_iter();
-        Ok(all.map(|(name, collection)| NamedCollection { name, collection }).collect())
-    })
-    .await
+pub(super) async fn collections(
+    State(app): State<AppState>,
+    asking: Asking,
+) -> Result<Json<Vec<NamedCollection>>, ApiError> {
+    let stats = answer(app, asking, notes::stats).await?;
+    Ok(Json(stats.details.into_iter().map(|(name, collection)| NamedCollection { name, collection }).collect()))
 }
 
 /// Embeds `text`, or keeps `content` as `/ingest` does.
@@ -51,17 +51,17 @@ pub(super) async fn embed(
     State(app): State<AppState>,
     asking: Asking,
     JsonBody(asked): JsonBody<EmbedBody>,
-) -> Answer<EmbedAnswer> {
+) -> Result<Json<EmbedAnswer>, ApiError> {
     let asked = asked.read()?;
-    ask(app, asking, move |viewer: &Viewer| match asked {
+    let answered = answer(app, asking, move |viewer: &Viewer| match asked {
         Embed::Text(EmbedText { text, options }) => {
             let is_query = options.and_then(|options| options.is_query).unwrap_or_default();
             let kind = if is_query { EmbeddedAs::Query } else { EmbeddedAs::Document };
             jobs::embed(viewer, &text, kind).map(EmbedAnswer::Embedded)
         }
         Embed::Keep(asked) => keep(viewer, &asked.params()?).map(EmbedAnswer::Kept),
-    })
-    .await
+    });
+    answered.await.map(Json)
 }
 
 /// Keeps a text.
@@ -106,7 +106,7 @@ pub(super) fn drop_chunk(viewer: &Viewer, Named { hash, db_path }: Named) -> Res
 const MAX_TITLE_CHARS: usize = 200;
 
 /// A search, in the address. Parameters that are not known are passed over.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Searching {
     /// Words, `"phrases"` and `-exclusions`, or a question; also as `query`.
@@ -130,7 +130,7 @@ pub(crate) struct Searching {
 }
 
 /// A search. Fields that are not known are passed over.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct SearchBody {
     /// Words, `"phrases"` and `-exclusions`, or a question; also as `q`.
     #[serde(alias = "q")]
@@ -195,7 +195,7 @@ impl QmdFound {
 }
 
 /// Which passages. Parameters that are not known are passed over.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Browsing {
     /// Only this collection.
@@ -250,7 +250,7 @@ pub(crate) struct EmbedOptions {
 }
 
 /// A text to keep. Fields that are not known are passed over.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Ingest {
     /// Markdown, up to 50 KB; also as `body` or `text`.
     #[serde(alias = "body", alias = "text")]
@@ -337,7 +337,7 @@ pub(crate) enum EmbedAnswer {
 }
 
 /// A passage, or a note, by its hash.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Named {
     /// 16 hexadecimal digits.
     hash: String,

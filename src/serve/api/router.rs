@@ -14,7 +14,6 @@ use tokio::sync::{Semaphore, watch};
 
 use super::ask::{ApiError, JsonBody, MAX_BODY_BYTES};
 use super::auth::{Guard, guard, local as local_caller, only, only_from_here, within_limits};
-use super::events::Streams;
 use super::openapi::document;
 use super::page::Sessions;
 use super::{endpoints, events, page, passing, qmd};
@@ -22,17 +21,17 @@ use crate::access::request::{Owner, Viewer};
 use crate::access::rules::{Authenticator, Principal};
 use crate::serve::app::App;
 
-/// What all listeners share while the daemon runs: the sessions of the page and the streams of events.
+/// What all listeners share while the daemon runs: the sessions of the page, and when streams of events end.
 #[derive(Debug, Clone)]
 pub struct Live {
     sessions: Arc<Sessions>,
-    streams: Streams,
+    stop: watch::Receiver<bool>,
 }
 
 impl Live {
     /// Streams of events end when `stop` holds true or its sender is gone.
     pub fn new(stop: watch::Receiver<bool>) -> Self {
-        Self { sessions: Arc::default(), streams: Streams::new(stop) }
+        Self { sessions: Arc::default(), stop }
     }
 }
 
@@ -63,8 +62,7 @@ pub fn alone(app: Arc<App>) -> Router {
 }
 
 fn routes(app: Arc<App>, live: &Live) -> Router {
-    let events =
-        Router::new().route("/events", get(events::events)).with_state((Arc::clone(&app), live.streams.clone()));
+    let events = Router::new().route("/events", get(events::events)).with_state((Arc::clone(&app), live.stop.clone()));
     let events = events.route_layer(middleware::from_fn(only::<Owner>));
     let readers = Router::new()
         .route("/openapi.json", get(openapi))

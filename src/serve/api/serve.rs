@@ -120,7 +120,7 @@ impl Body for TimedBody {
 }
 
 /// Whether a body could not be read because it did not come in time.
-pub(super) fn is_late(error: &(dyn std::error::Error + 'static)) -> bool {
+pub(crate) fn is_late(error: &(dyn std::error::Error + 'static)) -> bool {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|cause| cause.kind() == io::ErrorKind::TimedOut)
 }

@@ -6,6 +6,7 @@ mod status;
 mod tests;
 
 use std::net::SocketAddr;
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
@@ -13,25 +14,20 @@ use serde_json::Value;
 pub(crate) use open::StartError;
 
 use crate::access::agents;
-use crate::access::policy::{AgentRegistry, agent_file};
-use crate::access::request::{EventSender, Owner, Request, RequestError, Role, Viewer, Workspace, agent_limits};
+use crate::access::policy::agent_file;
+use crate::access::request::{EventSender, Owner, Request, RequestError, Role, Viewer, Workspace};
 use crate::access::rules::{Principal, Turn};
-use crate::base::config::{AgentsConfig, Config};
-use crate::base::state::State;
 use crate::base::tasks::Task;
-use crate::index::sync::Shared;
 use crate::memory::capture::{self, Capture};
-use crate::memory::context::{self, FrozenContexts};
+use crate::memory::context::FrozenContexts;
 use crate::memory::extraction::Extraction;
 use crate::memory::items::FactsSeen;
 use crate::models::{LoadEmbedder, UpstreamClient};
 use crate::serve::wire::{
-    ContextParams, ContextView, EventsAccepted, ImportParams, ImportTaken, LibrarianParams, LibrarianView,
-    ProcessingView, SessionsState, SummariesState, TurnsIngested, TurnsParams,
+    Backup, EventsAccepted, ImportParams, ImportTaken, LibrarianParams, LibrarianView, ProcessingView, SessionsState,
+    SummariesState, TurnsIngested, TurnsParams,
 };
 use crate::text::note::Note;
-use crate::vault::backup::BackupState;
-use crate::vault::disk::{Home, Lock};
 
 /// One vault, opened, until it is dropped.
 pub struct App {
@@ -49,7 +45,7 @@ pub struct App {
     /// Opened when it is asked first.
     upstream: OnceLock<Result<Arc<UpstreamClient>, String>>,
     /// Ends last: it may wait for git.
-    backup: Option<Task<BackupState>>,
+    backup: Option<Task<Backup>>,
     /// Where a daemon that has this vault listens over TCP.
     address: OnceLock<SocketAddr>,
 }
@@ -68,17 +64,11 @@ impl App {
         Owner::of(self.request(Principal::Owner, Turn::default())).expect("the person is the owner")
     }
 
-    /// How much somebody gets; the person gets all.
-    pub fn limits_of(&self, principal: &Principal) -> Option<AgentsConfig> {
-        agent_limits(&self.config().agents, principal)
-    }
-
     /// Takes one event or an array of them. When it returns those accepted are safe on disk; none is when one is not right.
     ///
     /// # Errors
     /// When an event is not right, or none can be kept now.
     pub fn accept(&self, sender: &EventSender, events: Value) -> Result<EventsAccepted, RequestError> {
-        self.is_of_this(sender.workspace())?;
         let elsewhere = || RequestError::unavailable("no daemon serves this vault", "start `vault serve`");
         capture::accept(self.capture.as_ref().ok_or_else(elsewhere)?, sender, events)
     }
@@ -88,7 +78,6 @@ impl App {
     /// # Errors
     /// When something of it is not right, or none can be kept now.
     pub fn import(&self, owner: &Owner, params: ImportParams) -> Result<ImportTaken, RequestError> {
-        self.is_of_this(owner.workspace())?;
         let elsewhere = || RequestError::unavailable("another process is writing this vault", "try again in a moment");
         capture::import(self.capture.as_ref().ok_or_else(elsewhere)?, owner, params)
     }
@@ -111,27 +100,9 @@ impl App {
         Ok(TurnsIngested { status: "ok".to_owned(), turns_ingested: params.turns.len() })
     }
 
-    /// What a model should know for a question, or in any case.
-    ///
-    /// # Errors
-    /// When a parameter makes no sense, who asks is not the agent that it names, or the index is not open yet.
-    pub fn context(&self, viewer: &Viewer, params: &ContextParams) -> Result<ContextView, RequestError> {
-        self.is_of_this(viewer.workspace())?;
-        context::context(viewer, params)
-    }
-
-    /// What a session was given with its first request, where the agent's page wants that; `None` where it wants memory as it is now.
-    ///
-    /// # Errors
-    /// As [`App::context`].
-    pub(crate) fn frozen_context(
-        &self,
-        viewer: &Viewer,
-        session: &str,
-        params: &ContextParams,
-    ) -> Result<Option<ContextView>, RequestError> {
-        self.is_of_this(viewer.workspace())?;
-        self.frozen.of(viewer, session, params)
+    /// What sessions were given with their first requests.
+    pub(crate) fn frozen(&self) -> &FrozenContexts {
+        &self.frozen
     }
 
     /// Where requests to chat models are passed on.
@@ -158,19 +129,9 @@ impl App {
         name == slug || title().is_some_and(|title| title == name)
     }
 
-    /// Refuses a role in another vault.
-    fn is_of_this(&self, workspace: &Arc<Workspace>) -> Result<(), RequestError> {
-        let refused = || RequestError::internal("the request was made for another vault");
-        Arc::ptr_eq(&self.workspace, workspace).then_some(()).ok_or_else(refused)
-    }
-
     /// The model of the memory: what it does and costs.
-    ///
-    /// # Errors
-    /// When the role is in another vault.
-    pub(crate) fn extraction(&self, owner: &Owner) -> Result<&Arc<Extraction>, RequestError> {
-        self.is_of_this(owner.workspace())?;
-        Ok(&self.extraction)
+    pub(crate) fn extraction(&self) -> &Arc<Extraction> {
+        &self.extraction
     }
 
     /// Has conversations read that wait, at once: by the thread that does so, or where there is none before this returns.
@@ -178,7 +139,7 @@ impl App {
     /// # Errors
     /// When the state cannot be read.
     pub fn sync_memory(&self, owner: &Owner) -> Result<ProcessingView, RequestError> {
-        self.extraction(owner)?.sync(owner, self.worker.is_none())
+        self.extraction.sync(owner, self.worker.is_none())
     }
 
     /// Switches the librarian of an agent on or off, or has it read what waits.
@@ -191,17 +152,16 @@ impl App {
         slug: &str,
         params: &LibrarianParams,
     ) -> Result<LibrarianView, RequestError> {
-        let extraction = self.extraction(owner)?;
-        let view = extraction.librarian_view(owner, slug)?;
+        let view = self.extraction.librarian_view(owner, slug)?;
         if params.model.as_ref().is_some_and(|model| Some(model) != view.model.as_ref()) {
             let message = "all agents use the `model` of `[memory]` in memory.toml: set it there";
             return Err(RequestError::invalid(message));
         }
         agents::set_librarian(owner, slug, params)?;
         if params.run == Some(true) {
-            extraction.run_librarian(owner)?;
+            self.extraction.run_librarian(owner)?;
         }
-        extraction.librarian_view(owner, slug)
+        self.extraction.librarian_view(owner, slug)
     }
 
     /// Turns to another model while the vault is served. The one there was serves until its vectors are there, and stays where it cannot
@@ -210,44 +170,18 @@ impl App {
         self.workspace.replace_model(load.into());
     }
 
-    /// Whether another process writes the index, and this one only reads it.
-    pub fn is_read_only(&self) -> bool {
-        self.workspace.is_read_only()
-    }
-
     /// Says where the daemon listens, for the status to tell.
     pub fn listens_at(&self, address: SocketAddr) {
         // A daemon listens at one address all its life.
         let _ = self.address.set(address);
     }
+}
 
-    /// The vault's place.
-    pub fn home(&self) -> &Home {
-        self.workspace.home()
-    }
+/// What its requests work with.
+impl Deref for App {
+    type Target = Workspace;
 
-    /// The right to write the index, when this process has it.
-    pub fn lock(&self) -> Option<&Lock> {
-        self.workspace.lock()
-    }
-
-    /// The vault's configuration.
-    pub fn config(&self) -> &Config {
-        self.workspace.config()
-    }
-
-    /// What is not derived.
-    pub fn state(&self) -> &Arc<State> {
-        self.workspace.state()
-    }
-
-    /// The agents' pages and tokens.
-    pub fn agents(&self) -> &Arc<AgentRegistry> {
-        self.workspace.agents()
-    }
-
-    /// The progress, the index and the model.
-    pub fn shared(&self) -> &Arc<Shared> {
-        self.workspace.shared()
+    fn deref(&self) -> &Workspace {
+        &self.workspace
     }
 }

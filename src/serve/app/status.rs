@@ -13,9 +13,8 @@ use crate::index::sync::{ModelStatus, WatchState};
 use crate::memory::items::FactsSeen;
 use crate::models::{ChatModel, ChatUsage, ModelTrouble};
 use crate::serve::jobs::{phase, to_embed};
-use crate::serve::wire::{Backup, ChatState, FactProblem, FactsState, Model, Skipped, Status, Watching};
+use crate::serve::wire::{ChatState, FactProblem, FactsState, Model, Skipped, Status, Watching};
 use crate::text::note::CONFLICT_MARKS;
-use crate::vault::backup::BackupState;
 use crate::{memory::capture::Capture, memory::entries, vault::disk as vault, vault::notes};
 
 /// Time limit of the scan of the notes for what was forgotten and is back; the next status continues it.
@@ -27,7 +26,6 @@ impl App {
     /// # Errors
     /// When the catalog cannot be read.
     pub fn status(&self, owner: &Owner) -> Result<Status, RequestError> {
-        self.is_of_this(owner.workspace())?;
         let workspace = owner.workspace();
         let progress = workspace.shared().progress_as_met();
         let snapshot = workspace.shared().snapshot();
@@ -96,7 +94,7 @@ impl App {
             facts: self.fact_store.as_ref().map(|task| facts(task.state())),
             summaries: self.summaries.as_ref().map(Task::state),
             sessions: self.sessions.as_ref().map(Task::state),
-            backup: self.backup.as_ref().map(|task| backup(task.state())),
+            backup: self.backup.as_ref().map(Task::state),
         })
     }
 }
@@ -151,9 +149,4 @@ fn watching(state: WatchState, reconcile_seconds: u64) -> Watching {
         reconcile_seconds,
         compared_at: time(state.compared_at),
     }
-}
-
-fn backup(state: BackupState) -> Backup {
-    let time = |time| Timestamp::try_from(time).ok().map(|time| rfc3339(time.as_millisecond()));
-    Backup { last_at: state.last_at.and_then(time), last_commit: state.last_commit, failure: state.failure }
 }

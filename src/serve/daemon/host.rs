@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::future::Future;
-use std::io::{BufRead as _, BufReader, ErrorKind, Read, Write};
+use std::io::{BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream as BlockingStream;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -372,17 +372,13 @@ pub(crate) fn ask_host(
     }
 }
 
-/// Reads a line; `None` at the end.
+/// Reads what was written; `None` at the end.
 ///
 /// # Errors
 /// When it is too long, is no such thing, or does not come in the stream's time.
 pub(super) fn read_line<T: DeserializeOwned>(stream: &BlockingStream) -> std::io::Result<Option<T>> {
-    let mut line = Vec::new();
-    BufReader::new(stream.take(MAX_LINE_BYTES)).read_until(b'\n', &mut line)?;
-    if line.is_empty() {
-        return Ok(None);
-    }
-    serde_json::from_slice(&line).map(Some).map_err(std::io::Error::from)
+    let line = serde_json::Deserializer::from_reader(BufReader::new(stream.take(MAX_LINE_BYTES)));
+    Ok(line.into_iter().next().transpose()?)
 }
 
 /// Writes a line.

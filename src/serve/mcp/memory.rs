@@ -17,7 +17,7 @@ use crate::serve::wire::{
     MemoryFiles, MemoryForgotten, MemorySearchParams, MemoryText,
 };
 use crate::text::derive::facts::{full_name, split_name};
-use crate::{memory::agent as memory, memory::entries, memory::facts, memory::graph, vault::notes};
+use crate::{memory::agent as memory, memory::context, memory::entries, memory::facts, memory::graph, vault::notes};
 
 impl Render for MemoryText {
     fn text(&self) -> String {
@@ -436,8 +436,8 @@ impl Render for ContextView {
 pub(super) fn context_tool() -> ToolEntry {
     let description = "Returns the few lines of memory that matter for a question or task, each with its source, or nothing. \
             Use it first, at the start of a task; `search` looks further.";
-    let run = |app: &App, viewer: &Viewer, ContextArgs { query, mode, budget }: ContextArgs| {
-        app.context(viewer, &ContextParams { query, mode, budget, ..ContextParams::default() })
+    let run = |_: &App, viewer: &Viewer, ContextArgs { query, mode, budget }: ContextArgs| {
+        context::context(viewer, &ContextParams { query, mode, budget, ..ContextParams::default() })
     };
     ToolEntry::reader("context", "Relevant memory", description, run)
 }

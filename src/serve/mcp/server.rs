@@ -1,7 +1,5 @@
 //! `/mcp`: one request, one answer in JSON, and which request is answered by what.
 
-use std::error::Error;
-use std::io;
 use std::sync::Arc;
 
 use axum::Router;
@@ -9,7 +7,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use rmcp::handler::server::ServerHandler;
@@ -27,9 +25,9 @@ use serde_json::{Value, json};
 
 use super::resources;
 use super::tool::{tool_named, tools_of};
-use crate::access::policy::RequestPermit;
 use crate::access::request::{Request, Role, Viewer};
-use crate::access::rules::{Principal, Token, Turn};
+use crate::access::rules::{Principal, Token};
+use crate::serve::api::{Asking, is_late, on_request};
 use crate::serve::app::App;
 
 /// Maximum length of a message, in bytes.
@@ -51,18 +49,6 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .disable_allowed_hosts();
     let mcp: McpService = StreamableHttpService::new(move || Ok(Server::new(Arc::clone(&app))), Arc::default(), config);
     Router::new().route("/mcp", post(answer)).with_state(mcp)
-}
-
-/// Whether a message could not be read because its listener had waited long enough for it.
-fn is_late(error: &axum::Error) -> bool {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::TimedOut) {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
 }
 
 async fn answer(State(mcp): State<McpService>, request: HttpRequest) -> Result<Response, Response> {
@@ -219,22 +205,8 @@ impl Server {
         context: &CallContext,
         with: impl FnOnce(&App, Request) -> Answer<T> + Send + 'static,
     ) -> Answer<T> {
-        let (principal, turn) = (asking(context)?, extension::<Turn>(context).unwrap_or_default());
-        // Held until nothing works on the request any more.
-        let place = extension::<Arc<RequestPermit>>(context);
-        let app = Arc::clone(&self.app);
-        let answering = move || {
-            let answer = with(&app, app.request(principal, turn));
-            drop(place);
-            answer
-        };
-        match tokio::task::spawn_blocking(answering).await {
-            Ok(answer) => answer,
-            Err(error) => {
-                tracing::error!("a request panicked: {error}");
-                Err(ErrorData::internal_error("the server failed; please report this", None))
-            }
-        }
+        let failed = || ErrorData::internal_error("the server failed; please report this", None);
+        on_request(Arc::clone(&self.app), asking(context)?, with).await.unwrap_or_else(|_| Err(failed()))
     }
 
     /// The same for who reads.
@@ -252,13 +224,14 @@ impl Server {
 }
 
 /// What the listener has found out of a request.
-fn extension<T: Clone + Send + Sync + 'static>(context: &CallContext) -> Option<T> {
-    context.extensions.get::<Parts>()?.extensions.get::<T>().cloned()
+fn found_out(context: &CallContext) -> Option<&Extensions> {
+    Some(&context.extensions.get::<Parts>()?.extensions)
 }
 
 /// Who asks.
-fn asking(context: &CallContext) -> Answer<Principal> {
-    extension(context).ok_or_else(|| ErrorData::invalid_request("nobody is known to ask", None))
+fn asking(context: &CallContext) -> Answer<Asking> {
+    let nobody = || ErrorData::invalid_request("nobody is known to ask", None);
+    found_out(context).and_then(Asking::of).ok_or_else(nobody)
 }
 
 impl ServerHandler for Server {
@@ -276,7 +249,7 @@ impl ServerHandler for Server {
     }
 
     async fn list_tools(&self, _: Paging, context: CallContext) -> Answer<ListToolsResult> {
-        let tools = tools_of(&asking(&context)?).map(|entry| entry.tool.clone()).collect();
+        let tools = tools_of(&asking(&context)?.principal).map(|entry| entry.tool.clone()).collect();
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -288,7 +261,7 @@ impl ServerHandler for Server {
         let unknown = || ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None);
         let entry = tool_named(&request.name).ok_or_else(unknown)?;
         let arguments = request.arguments.unwrap_or_default();
-        let answers = extension(&context).unwrap_or(Answers::Text);
+        let answers = found_out(&context).and_then(|found| found.get().copied()).unwrap_or(Answers::Text);
         let call = move |app: &App, request: Request| Ok(entry.call(app, request, arguments, answers));
         self.answer(&context, call).await.map(CallToolResponse::from)
     }
@@ -311,7 +284,7 @@ impl ServerHandler for Server {
     }
 
     async fn list_prompts(&self, _: Paging, context: CallContext) -> Answer<ListPromptsResult> {
-        Ok(ListPromptsResult::with_all_items(resources::prompts_of(&asking(&context)?)))
+        Ok(ListPromptsResult::with_all_items(resources::prompts_of(&asking(&context)?.principal)))
     }
 
     async fn get_prompt(&self, request: GetPromptRequestParams, _: CallContext) -> Answer<GetPromptResponse> {

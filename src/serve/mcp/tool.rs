@@ -151,12 +151,6 @@ impl ToolEntry {
         Self { tool: tool.with_title(title).with_annotations(hints), actions }
     }
 
-    /// Whether a call may be made again when nobody knows what became of the first.
-    pub(super) fn changes_nothing(&self, arguments: &Value) -> bool {
-        let named = arguments["action"].as_str().unwrap_or_default();
-        self.actions.iter().any(|action| action.name == named && action.effect == Effect::Reads)
-    }
-
     /// Calls the tool. What a use case refuses is an answer too, so that the model sees why.
     pub(super) fn call(&self, app: &App, request: Request, arguments: JsonObject, answers: Answers) -> CallToolResult {
         let principal = request.principal().clone();
@@ -351,7 +345,9 @@ pub(super) fn tool_named(name: &str) -> Option<&'static ToolEntry> {
 
 /// Whether a call of a tool may be made again when nobody knows what became of the first.
 pub(crate) fn changes_nothing(tool: &str, arguments: &Value) -> bool {
-    tool_named(tool).is_some_and(|entry| entry.changes_nothing(arguments))
+    let named = arguments["action"].as_str().unwrap_or_default();
+    let reads = |action: &ToolAction| action.name == named && action.effect == Effect::Reads;
+    tool_named(tool).is_some_and(|entry| entry.actions.iter().any(reads))
 }
 
 #[cfg(test)]

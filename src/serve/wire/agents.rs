@@ -308,7 +308,7 @@ pub struct LibrarianParams {
 pub(crate) const TRACE_VERSION: u32 = 1;
 
 /// An event. Unknown fields are not stored. A whole number may be written with a fraction of zero: `3.0` is 3.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub(crate) struct TraceParams {
     /// The version of the envelope: 1, or absent.
     #[schema(value_type = Option<u32>, minimum = 1, maximum = 1)]

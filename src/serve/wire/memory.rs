@@ -7,6 +7,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::search::whole;
 use crate::base::state::ModelCall;
+use crate::text::derive::UserPage;
+use crate::text::derive::summary::CitedLine;
 
 /// A search of an agent's own memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -192,33 +194,13 @@ pub struct ProfileView {
     /// The content of `profile/overrides.md`: only the owner writes it; it is always included.
     pub overrides: Option<String>,
     /// The content of `USER.md`.
-    pub user: Option<UserView>,
+    pub user: Option<UserPage>,
     /// The content of `profile/profile.md`, each sentence with its sources.
     pub profile: Option<String>,
     /// How the profile was made.
     pub state: ProfileState,
     /// Number of new contributions after which it is made again.
     pub regenerate_after: usize,
-}
-
-/// The content of `USER.md`.
-#[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct UserView {
-    /// The name of the owner.
-    pub name: Option<String>,
-    /// Time zone, as an IANA name.
-    pub timezone: Option<String>,
-    /// Degrees north.
-    pub latitude: Option<f64>,
-    /// Degrees east.
-    pub longitude: Option<f64>,
-    /// The place in words.
-    pub location_place: Option<String>,
-    /// When the place was written.
-    pub location_updated_at: Option<String>,
-    /// The text below the frontmatter.
-    pub text: String,
 }
 
 /// How the profile was made, and whether it is out of date.
@@ -350,16 +332,7 @@ pub struct DigestSection {
     /// Its heading.
     pub heading: String,
     /// Its lines.
-    pub lines: Vec<SummaryLineView>,
-}
-
-/// A line of a summary or a digest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct SummaryLineView {
-    /// Its text.
-    pub text: String,
-    /// Its sources: `conversations/x.md#L3-L4`.
-    pub citations: Vec<String>,
+    pub lines: Vec<CitedLine>,
 }
 
 /// Which summaries to make now.

@@ -1,14 +1,10 @@
 //! A search and its answer, a block of memory for a question, and how texts and JSON name what they mean.
 
-use std::fmt;
-use std::marker::PhantomData;
-
 use clap::{Args, ValueEnum};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
@@ -276,21 +272,10 @@ pub(crate) fn percent_encode_path(path: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct Object<T>(pub T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ObjectVisitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
-            type Value = Object<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
-            }
-        }
-        deserializer.deserialize_map(ObjectVisitor(PhantomData))
+        let fields = Map::deserialize(deserializer)?;
+        serde_json::from_value(Value::Object(fields)).map(Self).map_err(Error::custom)
     }
 }
 
@@ -298,7 +283,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 ///
 /// # Errors
 /// When it is none, or its fields are not right.
-pub(crate) fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+pub(crate) fn object<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     Object::deserialize(deserializer).map(|Object(value)| value)
 }
 
@@ -307,8 +292,7 @@ pub(crate) fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserialize
 /// # Errors
 /// When it is no number, not whole, or too large.
 pub(crate) fn whole<'de, N: TryFrom<u64>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<N>, D::Error> {
-    let expected =
-        |said: &dyn std::fmt::Display| serde::de::Error::custom(format!("`{said}` is not a valid whole number"));
+    let expected = |said: &dyn std::fmt::Display| Error::custom(format!("`{said}` is not a valid whole number"));
     let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
     let whole = number.as_u64().or_else(|| {
         // Up to here every whole number is a float of its own.

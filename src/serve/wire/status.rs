@@ -113,7 +113,7 @@ pub struct FactsState {
 
 /// The automatic backups of the daemon.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Backup {
     /// Time of the last one since the start, as RFC 3339; there may have been nothing to commit.
     pub last_at: Option<String>,
@@ -163,7 +163,7 @@ pub struct Model {
     /// The model that replaces it once it has embedded the vault.
     pub next: Option<ModelToCome>,
     /// Passages sent to the service in batches since the start, if any.
-    pub batch: Option<BatchState>,
+    pub batch: Option<BatchProgress>,
     /// Stored vectors of models that are not in use.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub kept_vectors: usize,
@@ -204,15 +204,14 @@ pub struct ChatState {
 impl Model {
     /// What is known of a model, as it is told.
     pub fn of(model: ModelStatus) -> Self {
-        let instructions = match model {
-            ModelStatus::Ready { instructions, .. } => instructions.map(str::to_owned),
-            _ => None,
-        };
-        let (state, detail, dimension, trouble) = match model {
-            ModelStatus::Off => ("off", None, None, None),
-            ModelStatus::Loading => ("loading", None, None, None),
-            ModelStatus::Ready { name, dimension, trouble, .. } => ("ready", Some(name), Some(dimension), trouble),
-            ModelStatus::Failed(reason) => ("failed", Some(reason), None, None),
+        let none = (None, None, None, None);
+        let (state, (detail, dimension, instructions, trouble)) = match model {
+            ModelStatus::Off => ("off", none),
+            ModelStatus::Loading => ("loading", none),
+            ModelStatus::Ready { name, dimension, instructions, trouble, .. } => {
+                ("ready", (Some(name), Some(dimension), instructions.map(str::to_owned), trouble))
+            }
+            ModelStatus::Failed(reason) => ("failed", (Some(reason), None, None, None)),
         };
         Self { state: state.into(), detail, dimension, instructions, trouble, next: None, batch: None, kept_vectors: 0 }
     }

@@ -7,6 +7,7 @@ use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use super::search::{ChunkView, whole};
+use crate::base::state::LeftOut;
 
 /// How to delete a passage or a note.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
@@ -417,7 +418,7 @@ pub struct ForgottenView {
     /// The purged texts, oldest first. Their content is not stored.
     pub forgotten: Vec<TombstoneView>,
     /// Texts that were left out because of it, newest first; the last 1,000.
-    pub left_out: Vec<LeftOutView>,
+    pub left_out: Vec<LeftOut>,
     /// Purged texts that somebody wrote again. They stay.
     pub back: Vec<BackAgain>,
     /// Whether all notes were checked for `back`.
@@ -439,21 +440,6 @@ pub struct TombstoneView {
     pub sentences: usize,
     /// Number of facts in it.
     pub facts: usize,
-}
-
-/// A text that was left out because it was purged.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct LeftOutView {
-    /// When, as RFC 3339.
-    pub at: String,
-    /// Where it came from: `program NAME`, `agent NAME`, `import` for an archive.
-    pub by: String,
-    /// The collection or file that it was for.
-    pub into: String,
-    /// Whether the whole text was left out, or a part.
-    pub whole: bool,
-    /// The id of the purged text.
-    pub tombstone: i64,
 }
 
 /// A purged line that exists again.

@@ -1,7 +1,10 @@
 //! Generated files: Markdown that the program makes of other notes. Its frontmatter says so, names the sources, and has a digest of the
 //! body as it was made, so that what a person has edited since is known, and is theirs.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use serde_with::skip_serializing_none;
+use utoipa::ToSchema;
 
 use crate::text::derive::words::fold;
 use crate::text::note::{Note, compose};
@@ -122,25 +125,29 @@ fn trimmed(body: &str) -> &str {
 /// Its name, in the vault's own folder.
 pub(crate) const USER_FILE: &str = "USER.md";
 
-/// What its frontmatter says.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct UserPage {
-    /// What they are called.
-    pub(crate) name: Option<String>,
-    /// As IANA names it.
-    pub(crate) timezone: Option<String>,
-    /// Degrees north, to the level of a town unless they wrote more.
-    pub(crate) latitude: Option<f64>,
+/// The content of `USER.md`.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = UserView)]
+pub struct UserPage {
+    /// The name of the owner.
+    pub name: Option<String>,
+    /// Time zone, as an IANA name.
+    pub timezone: Option<String>,
+    /// Degrees north.
+    pub latitude: Option<f64>,
     /// Degrees east.
-    pub(crate) longitude: Option<f64>,
+    pub longitude: Option<f64>,
     /// The place in words.
-    pub(crate) location_place: Option<String>,
+    pub location_place: Option<String>,
     /// When the place was written.
-    pub(crate) location_updated_at: Option<String>,
+    pub location_updated_at: Option<String>,
+    /// The text below the frontmatter.
+    pub text: String,
 }
 
 impl UserPage {
-    /// Reads the frontmatter.
+    /// Reads the frontmatter, without the text below it.
     pub(crate) fn read(frontmatter: &Map<String, Value>) -> Self {
         let text = |key: &str| {
             let text = frontmatter.get(key)?.as_str()?.trim();
@@ -158,6 +165,7 @@ impl UserPage {
             longitude: number("longitude"),
             location_place: text("location_place"),
             location_updated_at: text("location_updated_at"),
+            text: String::new(),
         }
     }
 

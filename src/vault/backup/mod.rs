@@ -13,4 +13,4 @@ pub(crate) use export::{Export, Made, export, export_to};
 pub(crate) use git::BackupError;
 pub(crate) use import::{Import, import};
 pub(crate) use repository::{Initialized, Repository, init_repository};
-pub(crate) use task::{BackupState, Trust, back_up};
+pub(crate) use task::{Trust, back_up};

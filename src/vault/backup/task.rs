@@ -8,31 +8,22 @@ use std::time::{Duration, SystemTime};
 
 use super::git::BackupError;
 use super::repository::{BackupReport, Repository};
+use crate::base::clock::{Clock, rfc3339};
 use crate::base::fs::{FsError, write_atomically};
 use crate::base::tasks::{Task, TaskSignal};
+use crate::serve::wire::Backup;
 use crate::vault::disk::Home;
 
 /// Interval at which the clock is checked: a machine that slept, or was set to another time, is not late by more.
 const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What became of the backups since the start.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct BackupState {
-    /// When the last one was done, whether or not there was something to commit.
-    pub last_at: Option<SystemTime>,
-    /// The newest commit of the vault.
-    pub last_commit: Option<String>,
-    /// Why the last one was not done, or not in full.
-    pub failure: Option<String>,
-}
-
 /// Starts to back up the vault at `root`: at once where the last commit is older than `every`.
 ///
 /// # Errors
 /// When no thread can be started.
-pub(crate) fn back_up(root: PathBuf, trust: Trust, every: Duration) -> Result<Task<BackupState>, FsError> {
+pub(crate) fn back_up(root: PathBuf, trust: Trust, every: Duration) -> Result<Task<Backup>, FsError> {
     let (mut logged, mut before) = (HashSet::new(), None);
-    Task::start("backup", TaskSignal::default(), move |signal, state: &Mutex<BackupState>| {
+    Task::start("backup", TaskSignal::default(), move |signal, state: &Mutex<Backup>| {
         let repository = || Repository::open(&root, Some(&trust), signal);
         let before = before.get_or_insert_with(|| {
             let last = repository().and_then(|repository| repository.last_commit()).ok().flatten();
@@ -46,7 +37,7 @@ pub(crate) fn back_up(root: PathBuf, trust: Trust, every: Duration) -> Result<Ta
         }
         let result = repository().and_then(|repository| repository.commit(None));
         *before = Some(SystemTime::now());
-        if let Some(failure) = lock(state).tell(result)
+        if let Some(failure) = tell(&mut lock(state), result)
             && logged.insert(failure.clone())
         {
             tracing::warn!("backup: {failure}");
@@ -55,25 +46,23 @@ pub(crate) fn back_up(root: PathBuf, trust: Trust, every: Duration) -> Result<Ta
     })
 }
 
-impl BackupState {
-    /// Keeps what a backup came to; gives what is wrong.
-    fn tell(&mut self, result: Result<BackupReport, BackupError>) -> Option<String> {
-        self.failure = match result {
-            Ok(report) => {
-                self.last_at = Some(SystemTime::now());
-                if let Some(commit) = report.commit {
-                    tracing::info!("backup: {}", commit.subject);
-                    self.last_commit = Some(commit.id);
-                }
-                let held: Vec<String> =
-                    report.held_back.iter().map(|held| format!("{}: {}", held.path, held.reason)).collect();
-                (!held.is_empty()).then(|| format!("left out: {}", held.join("; ")))
+/// Keeps what a backup came to; gives what is wrong.
+fn tell(state: &mut Backup, result: Result<BackupReport, BackupError>) -> Option<String> {
+    state.failure = match result {
+        Ok(report) => {
+            state.last_at = Some(rfc3339(Clock::default().now().as_millisecond()));
+            if let Some(commit) = report.commit {
+                tracing::info!("backup: {}", commit.subject);
+                state.last_commit = Some(commit.id);
             }
-            Err(BackupError::Cancelled) => return None,
-            Err(error) => Some(error.to_string()),
-        };
-        self.failure.clone()
-    }
+            let held: Vec<String> =
+                report.held_back.iter().map(|held| format!("{}: {}", held.path, held.reason)).collect();
+            (!held.is_empty()).then(|| format!("left out: {}", held.join("; ")))
+        }
+        Err(BackupError::Cancelled) => return None,
+        Err(error) => Some(error.to_string()),
+    };
+    state.failure.clone()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -435,7 +435,7 @@ mod tests_of_place {
     use std::sync::Arc;
 
     use super::*;
-    use crate::access::rules::{Grant, GrantedCollections};
+    use crate::access::rules::Grant;
     use crate::base::state::State;
 
     fn place(path: &str, tags: &[&str], gone: bool) -> ForgottenNote {
@@ -449,8 +449,8 @@ mod tests_of_place {
         let folder = tempfile::tempdir().unwrap();
         let key = State::in_folder(folder.path()).key_or_new().unwrap();
         let globs = |glob: &str| crate::access::rules::Globs::new(&[glob]).unwrap();
-        let grant = |collections: GrantedCollections, tag: &str, allowed: Option<&str>| Grant {
-            collections,
+        let grant = |collections: &str, tag: &str, allowed: Option<&str>| Grant {
+            collections: vec![collections.to_owned()],
             exclude_tags: vec![tag.to_owned()],
             allowed: allowed.map(globs),
             denied: crate::access::rules::Globs::default(),
@@ -463,7 +463,7 @@ mod tests_of_place {
             let reach = Scope::Own { slugs: vec![slug.into()], given: grant.map(Arc::new) };
             place.kept(&key).is_in(&reach, &key)
         };
-        let all = |tag: &str| Some(grant(GrantedCollections::All, tag, None));
+        let all = |tag: &str| Some(grant("*", tag, None));
         let session = |agent: &str| place("conversations/s.md", &[&format!("@session/direct/{agent}")], false);
         assert!(reads(&session("ada"), "ada", all("x")) && !reads(&session("bob"), "ada", all("x")));
         let diary = place("notes/diary.md", &["Health/Teeth"], false);
@@ -474,11 +474,11 @@ mod tests_of_place {
                 && !reads(&diary, "ada", all("health"))
                 && !reads(&diary, "ada", all("health/teeth"))
         );
-        assert!(!reads(&diary, "ada", Some(grant(GrantedCollections::These(vec!["files".into()]), "x", None))));
-        assert!(!reads(&diary, "ada", Some(grant(GrantedCollections::All, "x", Some("notes/work/**")))));
-        assert!(reads(&diary, "ada", Some(grant(GrantedCollections::All, "x", Some("notes/d*")))));
+        assert!(!reads(&diary, "ada", Some(grant("files", "x", None))));
+        assert!(!reads(&diary, "ada", Some(grant("*", "x", Some("notes/work/**")))));
+        assert!(reads(&diary, "ada", Some(grant("*", "x", Some("notes/d*")))));
         let gone = place("notes/diary.md", &[], true);
-        let ruled = || Some(grant(GrantedCollections::All, "x", Some("notes/d*")));
+        let ruled = || Some(grant("*", "x", Some("notes/d*")));
         assert!(reads(&gone, "ada", ruled()) && !reads(&gone, "new", ruled()), "its name is not known any more");
         assert!(!reads(&ForgottenNote { private: true, ..diary.clone() }, "ada", all("x")));
         assert!(!reads(&ForgottenNote { derived: true, ..diary.clone() }, "new", all("x")));

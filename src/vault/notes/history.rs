@@ -8,12 +8,10 @@ use jiff::Timestamp;
 use crate::access::request::{Edge, Owner, RequestError, parse, rfc3339, within};
 use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
-use crate::base::state::{
-    ChangeFilter, ChangeLine, Digest, ForgottenKind, ImportTable, LeftOut, StateError, Tombstone,
-};
+use crate::base::state::{ChangeFilter, ChangeLine, Digest, ForgottenKind, ImportTable, StateError, Tombstone};
 use crate::serve::wire::{
     BackAgain, ChangeView, ChangesParams, ChangesView, CheckpointView, CheckpointsParams, CheckpointsView,
-    ForgottenView, LeftOutView, LiftedView, RestoreParams, Restored, TombstoneView,
+    ForgottenView, LiftedView, RestoreParams, Restored, TombstoneView,
 };
 use crate::text::derive::facts::FactsFile;
 use crate::text::derive::generated::GeneratedNote;
@@ -38,7 +36,7 @@ pub(crate) fn forgotten(owner: &Owner) -> Result<ForgottenView, RequestError> {
     let (back, complete) = forgotten_back(owner, SCAN_LIMIT)?;
     Ok(ForgottenView {
         forgotten: forgotten.all()?.all.iter().map(tombstone).collect(),
-        left_out: forgotten.left_out(MAX_LEFT_OUT)?.into_iter().map(left_out).collect(),
+        left_out: forgotten.left_out(MAX_LEFT_OUT)?,
         back,
         complete,
     })
@@ -112,11 +110,6 @@ fn tombstone(tombstone: &Tombstone) -> TombstoneView {
         sentences: count(ForgottenKind::Sentence),
         facts: count(ForgottenKind::Fact),
     }
-}
-
-fn left_out(row: LeftOut) -> LeftOutView {
-    let LeftOut { at, by, into, whole, tombstone } = row;
-    LeftOutView { at: rfc3339(at.as_millisecond()), by, into, whole, tombstone }
 }
 
 /// What the program changed, newest first.

@@ -1,5 +1,8 @@
 //! A summary as Markdown, and read again: lists under headings, each item with what it was made of in brackets at its end.
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use crate::text::derive::citations::CitedPaths;
 use crate::text::derive::conversation::{Turn, turns};
 use crate::text::derive::sentences::sentence_bounds;
@@ -16,13 +19,14 @@ pub(super) const ACTIONS: &str = "Action items";
 /// Maximum number of places that one line cites.
 pub(crate) const MAX_CITED: usize = 5;
 
-/// A line of a summary, with what it was made of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CitedLine {
-    /// What it says, on one line.
-    pub(crate) text: String,
-    /// What it was made of: `conversations/x.md#L3-L4`.
-    pub(crate) citations: Vec<String>,
+/// A line of a summary or a digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = SummaryLineView)]
+pub struct CitedLine {
+    /// Its text.
+    pub text: String,
+    /// Its sources: `conversations/x.md#L3-L4`.
+    pub citations: Vec<String>,
 }
 
 /// One item of a summary or a digest, read again.
