@@ -24,7 +24,7 @@ use super::terminal::{follow_embeddings, follow_files, remark};
 use crate::access::request::{ErrorKind, RequestError};
 use crate::base::config::{Config, FILE_NAME};
 use crate::serve::api::endpoints::routes;
-use crate::serve::api::{AS_AGENT, Endpoint, EndpointCall, Sent, alone};
+use crate::serve::api::{AS_AGENT, Endpoint, EndpointCall, Input, alone};
 use crate::serve::app::App;
 use crate::serve::wire::{ContextParams, ContextView, EventsAccepted, SearchQuery, SearchResponse, Status};
 use crate::vault::disk::{Home, HomeError};

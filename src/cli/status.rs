@@ -11,7 +11,7 @@ use super::terminal::{
     BAD, Bar, DIM, EMBEDDING, Out, Outcome, PLAIN, READING, answer, bytes, count, is_in_json, remark, say, stdout,
 };
 use crate::base::clock::local;
-use crate::index::sync::BatchProgress;
+use crate::index::sync::BatchState;
 use crate::serve::api::endpoints;
 use crate::serve::wire;
 use crate::serve::wire::{ChatState, Model, ReindexParams};
@@ -64,7 +64,7 @@ fn watching(watching: &wire::Watching) -> Vec<(&'static str, String)> {
 }
 
 /// What a person should know of texts that were handed over in batches.
-fn batch(batch: &BatchProgress) -> Vec<String> {
+fn batch(batch: &BatchState) -> Vec<String> {
     let texts = count(batch.texts, "text");
     let under_way = match (batch.state.as_str(), &batch.since) {
         ("handing_over", _) => Some(format!("a batch of {texts} is being sent")),
@@ -362,7 +362,7 @@ mod tests {
     fn batches_are_told_in_words() {
         let told = |state: &str, since: Option<&str>, problem: Option<&str>| {
             let (since, problem) = (since.map(str::to_owned), problem.map(str::to_owned));
-            batch(&BatchProgress { texts: 7, since, state: state.into(), trouble: None, problem })
+            batch(&BatchState { texts: 7, since, state: state.into(), trouble: None, problem })
         };
         let since = Some("2026-05-04T10:00:00Z");
         assert_eq!(told("handing_over", since, None), ["a batch of 7 texts is being sent"]);
@@ -373,7 +373,7 @@ mod tests {
         let failed = told("ended", None, Some("it ended as failed"));
         assert!(failed.len() == 1 && failed[0].ends_with("it ended as failed"), "{failed:?}");
         let trouble = Some("is busy".to_owned());
-        let waits = BatchProgress { texts: 7, since: None, state: "ended".into(), trouble, problem: None };
+        let waits = BatchState { texts: 7, since: None, state: "ended".into(), trouble, problem: None };
         assert!(batch(&waits)[0].ends_with("keeps trying: is busy"));
     }
 

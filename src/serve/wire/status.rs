@@ -163,7 +163,7 @@ pub struct Model {
     /// The model that replaces it once it has embedded the vault.
     pub next: Option<ModelToCome>,
     /// Passages sent to the service in batches since the start, if any.
-    pub batch: Option<BatchProgress>,
+    pub batch: Option<BatchState>,
     /// Stored vectors of models that are not in use.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub kept_vectors: usize,
