@@ -92,12 +92,6 @@ impl VectorSet {
         Self { segments, graph: Some(graph), ..self.clone() }
     }
 
-    /// Returns this version without its graph.
-    pub fn without_graph(&self) -> Self {
-        let segments = self.segments.iter().map(|segment| segment.with_graphed(|_, _| false)).collect();
-        Self { segments, graph: None, ..self.clone() }
-    }
-
     /// Tells whether it is time to build a graph: there are more rows than the threshold, and there is no graph, or too many
     /// of its rows are deleted, or so many rows were added since that scanning them costs what the graph saves.
     pub fn wants_graph(&self) -> bool {

@@ -300,7 +300,7 @@ fn graphed(seed: u64, rows: usize) -> (VectorSet, Vec<Vec<f32>>, Vec<Vec<f32>>, 
 #[test]
 fn the_graph_finds_what_the_scan_finds() {
     let (set, vectors, centres, mut random) = graphed(6, 7000);
-    let exact = set.without_graph();
+    let exact = VectorSet { graph: None, ..set.clone() };
     let mut total = 0.0;
     for _ in 0..100 {
         let query = random.near(&centres);
@@ -392,7 +392,7 @@ fn the_graph_reaches_every_row_among_copies_and_near_copies() {
     let set = set.with_graph(graph);
     let found = set.search(&vectors[0], 10, None).unwrap();
     assert_eq!(chunks(&found), (0..1000).collect::<Vec<_>>());
-    let exact = set.without_graph();
+    let exact = VectorSet { graph: None, ..set.clone() };
     let nearest = |set: &VectorSet, query| set.search(query, 1, None).unwrap();
     let lost = vectors.iter().filter(|vector| nearest(&set, vector) != nearest(&exact, vector));
     assert_eq!(lost.count(), 0);

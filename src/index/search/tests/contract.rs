@@ -113,14 +113,6 @@ fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
     said
 }
 
-/// Changes that were made for another state are not brought in, nor any that come with them.
-fn refused(writer: &mut dyn Writer, mut updates: Vec<FileUpdate>, why: &str) {
-    let (before, count) = (writer.generation(), writer.files().len());
-    updates.insert(0, FileUpdate::of_text("refused.md", "# Refused\n", LANGUAGE));
-    assert!(writer.apply(writer.batch(updates, Vec::new())).unwrap_err().is_stale(), "{why}");
-    assert_eq!((writer.generation(), writer.files().len()), (before, count), "{why}");
-}
-
 /// Removes a note and has its texts forgotten, those that the model has at that moment too.
 fn forget(writer: &mut dyn Writer, embedder: &HashEmbedder, path: &str, in_flight: bool) {
     let path = VaultPath::new(path).unwrap();
