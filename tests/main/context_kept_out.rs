@@ -161,7 +161,7 @@ fn a_summary_is_as_old_as_its_conversation() {
     let names = ["marmalade", "wombat", "numbat"];
     for (query, has) in [
         (json!({ "query": "what did we sell yesterday" }), [false, false, true]),
-        (json!({ "query": format!("what did we sell on {}", yesterday.strftime("%d/%m/%Y")) }), [false, false, true]),
+        (json!({ "query": format!("what did we sell on {}", yesterday.strftime("%-d %B %Y")) }), [false, false, true]),
         (json!({ "query": format!("what did we decide to sell on {before}") }), [false, true, false]),
         (json!({ "query": "What did we decide about the marmalade cannon?" }), [false; 3]),
         (json!({ "query": "What did we decide to sell?" }), [false, true, true]),

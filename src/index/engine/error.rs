@@ -86,8 +86,8 @@ pub enum Damage {
     Catalog(String),
     /// The words, for the reason given.
     Words(String),
-    /// So many embeddings.
-    Embeddings(usize),
+    /// Embeddings, by the store's own ids.
+    Embeddings(Vec<i64>),
 }
 
 impl Damage {
@@ -102,7 +102,7 @@ impl fmt::Display for Damage {
         match self {
             Self::Catalog(reason) => write!(f, "{reason}. It is rebuilt from the notes"),
             Self::Words(reason) => write!(f, "{reason}. It is rebuilt from the catalog"),
-            Self::Embeddings(count) => write!(f, "{count} stored embeddings are damaged, and are made again"),
+            Self::Embeddings(ids) => write!(f, "{} stored embeddings are damaged, and are made again", ids.len()),
         }
     }
 }

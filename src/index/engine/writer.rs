@@ -290,8 +290,7 @@ pub trait Upkeep {
         Ok(())
     }
 
-    /// Drops embeddings that no chunk has, of whatever model: `all` of them, or where there are very many the oldest beyond what is kept
-    /// for an undo.
+    /// Drops embeddings that no chunk has, of whatever model: `all` of them, or the oldest beyond what is kept for an undo.
     ///
     /// # Errors
     /// When a store refuses.

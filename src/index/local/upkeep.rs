@@ -19,8 +19,6 @@ const MAX_IDLE_LOG_BYTES: u64 = 500_000;
 /// a thousand in any case. Beyond that the oldest go.
 const UNUSED_SHARE: usize = 5;
 const UNUSED_ALWAYS: usize = 1000;
-/// Minimum number of embeddings that no chunk has, and minimum share, of the chunks, at which any are dropped.
-const MANY_UNUSED: usize = 10_000;
 
 impl Upkeep for Store {
     fn forget(&mut self, contents: &[ContentHash]) -> Result<usize, EngineError> {
@@ -89,14 +87,16 @@ impl Upkeep for Store {
             }
             let checked = catalog::check(&folder.join("catalog.db"), &store, &mut findings, go_on);
             let Some(damaged) = keep_damage(checked, &mut findings)? else { return Ok(None) };
-            findings.damage.extend((damaged > 0).then_some(Damage::Embeddings(damaged)));
+            findings.damage.extend((!damaged.is_empty()).then_some(Damage::Embeddings(damaged)));
             Ok(Some(findings))
         })
     }
 
     fn mend(&mut self, damage: &Damage) -> Result<(), EngineError> {
-        if let Damage::Embeddings(_) = damage {
-            // Reading them drops those that are damaged, and has their texts wait.
+        if let Damage::Embeddings(ids) = damage {
+            self.mark()?;
+            self.catalog.drop_vectors(ids)?;
+            // Once the rest is read anew, their texts wait.
             let spaces: Vec<EmbeddingSpace> = self.sets.open().map(|set| set.space.clone()).collect();
             spaces.iter().try_for_each(|space| self.load_vectors(space).map(drop))?;
         }
@@ -104,11 +104,11 @@ impl Upkeep for Store {
     }
 
     fn prune_vectors(&mut self, all: bool) -> Result<(), EngineError> {
-        if !all && !self.sets.open().any(|set| set.kept > 2 * set.vectors.len() + MANY_UNUSED) {
+        let kept = if all { 0 } else { (self.live_contents().len() / UNUSED_SHARE).max(UNUSED_ALWAYS) };
+        if !all && !self.sets.open().any(|set| set.kept > set.vectors.len() + kept) {
             return Ok(());
         }
         self.mark()?;
-        let kept = if all { 0 } else { (self.live_contents().len() / UNUSED_SHARE).max(UNUSED_ALWAYS) };
         self.catalog.prune_vectors(kept)?;
         crash::point("embeddings-pruned");
         self.count_kept()

@@ -109,6 +109,7 @@ impl Worker<'_> {
         for damage in damage {
             self.mend(damage)?;
         }
+        self.store.prune_vectors(false)?;
         self.report();
         for done in self.verifying.waiting.drain(..) {
             let _ = done.send(verified.clone());

@@ -1,6 +1,6 @@
 //! Looking facts up: which scopes and moments a request asks for, what it may see, and a fact as it is answered.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -77,14 +77,24 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
         let there = books.iter().filter(|(_, book)| book.is_some());
         view.scopes = there.map(|(scope, _)| scope.to_string()).collect();
     }
-    let is_filtered = params.tag.is_some() || params.changed_since.is_some();
-    let unfiltered = FactsParams { tag: None, changed_since: None, ..params.clone() };
-    'scopes: for (scope, book) in &books {
+    // Of each name the first scope that has an answer, whatever its tags, and whenever it has changed: it hides those of the others.
+    let mut winners = HashMap::new();
+    if first_wins && (params.tag.is_some() || params.changed_since.is_some()) {
+        let all = FactsParams { tag: None, changed_since: None, ..params.clone() };
+        let moments = Moments { changed_since: None, ..moments };
+        for (place, (scope, book)) in books.iter().enumerate() {
+            for fact in of_scope(&all, &moments, &visibility, (scope, book.as_deref(), usize::MAX), &mut Vec::new())? {
+                winners.entry((fact.namespace, fact.key)).or_insert(place);
+            }
+        }
+    }
+    'scopes: for (place, (scope, book)) in books.iter().enumerate() {
         let book = book.as_deref();
         let most = limit + taken.len();
         for mut fact in of_scope(params, &moments, &visibility, (scope, book, most), &mut view.problems)? {
             let name = (fact.namespace.clone(), fact.key.clone());
-            if first_wins && taken.contains(&name) {
+            let has_lost = winners.get(&name).is_some_and(|won| *won != place);
+            if has_lost || first_wins && taken.contains(&name) {
                 continue;
             }
             hide_sources(&mut fact, &visibility);
@@ -94,12 +104,6 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
             }
             taken.insert(name);
             view.facts.push(fact);
-        }
-        // The first scope that has an answer hides those of the others, whatever its tags, and whenever it has changed.
-        if first_wins && is_filtered {
-            let moments = Moments { changed_since: None, ..moments };
-            let all = of_scope(&unfiltered, &moments, &visibility, (scope, book, usize::MAX), &mut Vec::new())?;
-            taken.extend(all.into_iter().map(|fact| (fact.namespace, fact.key)));
         }
     }
     if let (true, Some(key)) = (view.facts.is_empty() && !view.cut, &params.key) {

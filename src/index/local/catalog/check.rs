@@ -13,7 +13,7 @@ use crate::index::engine::{EngineError, Findings};
 const FILES: u32 = 32;
 const VECTORS: u32 = 2000;
 
-/// Checks a catalog, and counts what was gone over; `store` is what tells it from every other. Says how many embeddings fail their
+/// Checks a catalog, and counts what was gone over; `store` is what tells it from every other. Gives the ids of embeddings that fail their
 /// checksum, and nothing when `go_on`, which is called after each step, says no.
 ///
 /// It reads through a connection of its own, so that it sees the disk and nobody's cache, and holds on to no state of the catalog between
@@ -26,7 +26,7 @@ pub(in crate::index::local) fn check(
     store: &str,
     findings: &mut Findings,
     go_on: &mut dyn FnMut() -> bool,
-) -> Result<Option<usize>, EngineError> {
+) -> Result<Option<Vec<i64>>, EngineError> {
     if !path.is_file() {
         return Err(damaged(format!("{} is missing", path.display())));
     }
@@ -52,7 +52,7 @@ pub(in crate::index::local) fn check(
     if next.is_some() {
         return Ok(None);
     }
-    let (mut damaged, mut next) = (0, Some(0));
+    let (mut damaged, mut next) = (Vec::new(), Some(0));
     while let Some(after) = next.filter(|_| go_on()) {
         next = check_vectors(&reader, after, findings, &mut damaged)?;
     }
@@ -99,7 +99,7 @@ fn check_vectors(
     reader: &CatalogReader,
     after: i64,
     findings: &mut Findings,
-    damaged: &mut usize,
+    damaged: &mut Vec<i64>,
 ) -> Result<Option<i64>, EngineError> {
     let mut select = reader.connection.prepare_cached(
         "SELECT id, model, content, checksum, vector FROM vectors WHERE id > ?1 ORDER BY id LIMIT ?2",
@@ -110,7 +110,9 @@ fn check_vectors(
         let (id, model): (i64, i64) = (row.get(0)?, row.get(1)?);
         let (content, bytes): ([u8; 16], _) = (row.get(2)?, row.get_ref(4)?.as_blob());
         let bytes = bytes.map_err(rusqlite::Error::from)?;
-        *damaged += usize::from(vector_checksum(model, &content, bytes) != row.get::<_, i64>(3)?);
+        if vector_checksum(model, &content, bytes) != row.get::<_, i64>(3)? {
+            damaged.push(id);
+        }
         findings.embeddings += 1;
         last = Some(id);
     }

@@ -150,6 +150,18 @@ impl Catalog {
         Ok(dropped)
     }
 
+    /// Drops embeddings by their ids.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn drop_vectors(&mut self, ids: &[i64]) -> Result<(), EngineError> {
+        let transaction = self.connection.transaction()?;
+        for id in ids {
+            transaction.prepare_cached("DELETE FROM vectors WHERE id = ?1")?.execute([id])?;
+        }
+        Ok(transaction.commit()?)
+    }
+
     /// How many embeddings of a model there are.
     ///
     /// # Errors
