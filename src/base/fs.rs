@@ -153,9 +153,11 @@ fn whole_file(
 pub(crate) fn remove_unfinished(folder: &Path, age: std::time::Duration) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let changed = entry.metadata().ok().filter(fs::Metadata::is_file).and_then(|meta| meta.modified().ok());
-        let old = changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|elapsed| elapsed >= age);
+        // A time that is yet to come says nothing.
+        let old = changed.is_some_and(|changed| changed.elapsed().unwrap_or_default() >= age);
         if old && entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
-            let _ = fs::remove_file(entry.path());
+            let removed = fs::remove_file(entry.path());
+            let _ = removed.inspect_err(|error| tracing::warn!("{} stays: {error}", entry.path().display()));
         }
     }
 }

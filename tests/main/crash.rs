@@ -41,7 +41,7 @@ const CASES: [Case; 35] = [
     ("touched", Edits, &[1, 2]),
     ("log-released", Edits, &[1]),
     ("log-trimmed", Edits, &[1, 2]),
-    ("erasing", Reindex, &[1, 2, 3, 4, 5, 6]),
+    ("erasing", Reindex, &[1, 2, 3, 4, 5]),
     ("closing", Stop, &[1]),
     ("closing-checkpointed", Stop, &[1]),
     ("closing-dropped", Stop, &[1]),

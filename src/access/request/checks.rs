@@ -200,13 +200,15 @@ pub(crate) fn validity(from: Option<&str>, until: Option<&str>) -> Result<Validi
     if window.is_empty_span() { Err(RequestError::invalid("`until` is not after `from`")) } else { Ok(window) }
 }
 
-/// A place in the vault from which something was learned: `notes/api.md#L12`.
+/// A place in the vault from which something was learned: `notes/api.md#L12`; with `takes_blanks` also `notes/api.md#My heading`.
 ///
 /// # Errors
 /// When it is none.
-pub(crate) fn source_place(name: &str, text: &str) -> Result<String, RequestError> {
+pub(crate) fn source_place(name: &str, text: &str, takes_blanks: bool) -> Result<String, RequestError> {
     let (path, place) = text.split_once('#').map_or((text, None), |(path, place)| (path, Some(place)));
-    let is_place = |place: &str| !place.is_empty() && !place.contains(|c: char| c.is_control() || c.is_whitespace());
+    let is_place = |place: &str| {
+        !place.is_empty() && !place.contains(|c: char| c.is_control() || !takes_blanks && c.is_whitespace())
+    };
     let is_well = text.len() <= MAX_SOURCE_BYTES
         && note_path(path).is_ok()
         && !path.chars().any(char::is_control)

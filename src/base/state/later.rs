@@ -1,7 +1,7 @@
 //! What is written in a moment: no answer waits for it. A thread writes what has come, in one transaction that no sync of the disk
 //! belongs to.
 
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -70,11 +70,20 @@ impl<T: Send + 'static> LaterTable<T> {
     pub(super) fn flush(&self) {
         let (written, waits) = channel();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        let sent = thread.as_ref().map(|(sender, _)| sender.try_send(Message::Flush(written)));
+        let Some(sender) = thread.as_ref().map(|(sender, _)| sender.clone()) else { return };
         drop(thread);
-        if matches!(sent, Some(Ok(()))) {
-            let _ = waits.recv_timeout(PATIENCE);
+        let until = Instant::now() + PATIENCE;
+        let mut flush = Message::Flush(written);
+        // Where too much waits already there is room in a moment: what is read next, or taken out of the table, has to be whole.
+        while let Err(TrySendError::Full(back)) = sender.try_send(flush) {
+            if Instant::now() >= until {
+                return;
+            }
+            flush = back;
+            std::thread::sleep(Duration::from_millis(5));
         }
+        drop(sender);
+        let _ = waits.recv_timeout(until.saturating_duration_since(Instant::now()));
     }
 
     /// The file, once all that was added is in it.

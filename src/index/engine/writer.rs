@@ -299,6 +299,11 @@ pub trait Upkeep {
         Ok(())
     }
 
+    /// Whether far more embeddings are kept than chunks have.
+    fn has_many_unused(&self) -> bool {
+        false
+    }
+
     /// How many embeddings are kept of models whose sets are not open.
     ///
     /// # Errors

@@ -19,6 +19,8 @@ const MAX_IDLE_LOG_BYTES: u64 = 500_000;
 /// a thousand in any case. Beyond that the oldest go.
 const UNUSED_SHARE: usize = 5;
 const UNUSED_ALWAYS: usize = 1000;
+/// How many more than twice the chunks are many.
+const MANY_UNUSED: usize = 10_000;
 
 impl Upkeep for Store {
     fn forget(&mut self, contents: &[ContentHash]) -> Result<usize, EngineError> {
@@ -101,6 +103,10 @@ impl Upkeep for Store {
             spaces.iter().try_for_each(|space| self.load_vectors(space).map(drop))?;
         }
         Ok(())
+    }
+
+    fn has_many_unused(&self) -> bool {
+        self.sets.open().any(|set| set.kept > 2 * set.vectors.len() + MANY_UNUSED)
     }
 
     fn prune_vectors(&mut self, all: bool) -> Result<(), EngineError> {

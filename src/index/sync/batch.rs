@@ -224,6 +224,12 @@ impl Batches {
         self.under_way.iter().any(|batch| batch.contents.contains(content))
     }
 
+    /// Whether many texts are to go into the next one, once this is handed over.
+    pub(super) fn keeps_bulk(&self, store: &dyn Writer, model: &Fingerprint) -> bool {
+        let left = store.pending(model).saturating_sub(self.waiting(store, model));
+        self.hands_over() && !self.is_over && self.client.from.is_some_and(|from| left > from)
+    }
+
     /// How many of the texts that wait are in one.
     pub(super) fn waiting(&self, store: &dyn Writer, model: &Fingerprint) -> usize {
         self.under_way.iter().map(|batch| store.pending_among(model, &batch.contents)).sum()

@@ -95,6 +95,9 @@ impl ModelLane {
         if let Some(batches) = self.batches.as_mut().filter(|_| self.retry.may_send(Instant::now())) {
             batches.feed(store, model)?;
         }
+        if self.batches.as_ref().is_some_and(|batches| batches.keeps_bulk(store, model)) {
+            return Ok(());
+        }
         while self.dispatcher.in_flight < self.retry.in_flight(IN_FLIGHT) && self.retry.may_send(Instant::now()) {
             let mut pending = store.take_pending(model, self.dispatcher.batch)?;
             if pending.is_empty() && self.dispatcher.in_flight == 0 {

@@ -109,10 +109,13 @@ impl Worker<'_> {
         for damage in damage {
             self.mend(damage)?;
         }
-        self.store.prune_vectors(false)?;
         self.report();
         for done in self.verifying.waiting.drain(..) {
             let _ = done.send(verified.clone());
+        }
+        // What is made anew next is not written to.
+        if self.next.is_none() {
+            self.store.prune_vectors(false)?;
         }
         Ok(())
     }

@@ -259,7 +259,10 @@ impl Worker<'_> {
             if self.scanned {
                 // The watcher has just been started, the first time.
                 self.rescans.renew = true;
-                self.store.prune_vectors(false)?;
+                // Of a folder that is away for a moment the embeddings stay.
+                if self.pending_files() == 0 && self.store.has_many_unused() {
+                    self.store.prune_vectors(false)?;
+                }
             }
             for lane in self.serving.iter_mut().chain(&mut self.filling) {
                 lane.try_failed(self.store.as_mut());

@@ -322,7 +322,7 @@ fn sources(given: &[String]) -> Result<Vec<String>, RequestError> {
     if given.len() > MAX_SOURCES {
         return Err(RequestError::invalid(format!("`sources` has {} places; it takes {MAX_SOURCES}", given.len())));
     }
-    given.iter().map(|text| source_place("sources", text)).collect()
+    given.iter().map(|text| source_place("sources", text, false)).collect()
 }
 
 /// Maximum length of what is quoted of a source, in characters.

@@ -34,7 +34,7 @@ pub(crate) fn set(viewer: &Viewer, params: &FactSetParams) -> Result<FactWritten
     }
     let window = validity(params.from.as_deref(), params.until.as_deref())?;
     let tags = params.tags.as_deref().map(tags).transpose()?;
-    let source = params.source.as_deref().map(|text| source_place("source", text)).transpose()?;
+    let source = params.source.as_deref().map(|text| source_place("source", text, true)).transpose()?;
     let is_correction = params.correct == Some(true);
     let expected = params.if_value.as_deref().map(|value| Some(value).filter(|value| !value.is_empty()));
     let new = NewFact { value: &value, window: &window, tags: tags.as_deref(), is_correction };

@@ -50,6 +50,8 @@ struct KnownFile {
     refused: Option<(u64, i64, String)>,
     /// Whether it is shorter than it was.
     is_cut_short: bool,
+    /// Size, time and number of the files that were gone when it was none of them.
+    unmoved: Option<(u64, i64, usize)>,
 }
 
 /// What a look came to.
@@ -195,7 +197,10 @@ impl EntryLook<'_> {
 
     /// What is known of the files of the entry: of those of another as well, which named them before. A file that is new and was elsewhere
     /// before is known as that one.
-    fn sources(&self, files: &BTreeMap<Digest, ElsewhereFile>) -> Result<HashMap<Digest, SessionSource>, StateError> {
+    fn sources(
+        &mut self,
+        files: &BTreeMap<Digest, ElsewhereFile>,
+    ) -> Result<HashMap<Digest, SessionSource>, StateError> {
         let mut known: HashMap<Digest, SessionSource> = self.table.of_entry(&self.entry.key)?.into_iter().collect();
         let mut new = Vec::new();
         for (key, file) in files {
@@ -217,7 +222,9 @@ impl EntryLook<'_> {
             known.iter().filter(is_gone).map(|(key, source)| (*key, source.clone())).collect();
         for (key, file) in new {
             let stamp = (file.stamp.size, file.stamp.mtime_ns);
-            if gone.is_empty() || stamp.0 > MAX_SOURCE_BYTES {
+            let as_is = Some((stamp.0, stamp.1, gone.len()));
+            let is_unmoved = self.known.get(key).is_some_and(|known| known.unmoved == as_is);
+            if gone.is_empty() || stamp.0 > MAX_SOURCE_BYTES || is_unmoved {
                 continue;
             }
             let lengths = gone.iter().map(|(_, source)| source.length).filter(|length| *length <= stamp.0).collect();
@@ -230,7 +237,10 @@ impl EntryLook<'_> {
                 false => digests.contains(&(source.length, source.content)),
             };
             let most = gone.iter().enumerate().filter(|(_, source)| is_it(source)).max_by_key(|(_, (_, it))| it.length);
-            let Some(at) = most.map(|(at, _)| at) else { continue };
+            let Some(at) = most.map(|(at, _)| at) else {
+                self.known.entry(*key).or_default().unmoved = as_is;
+                continue;
+            };
             let (from, source) = gone.swap_remove(at);
             self.table.move_file(&from, key)?;
             crash::point("session-moved");
@@ -380,8 +390,10 @@ impl EntryLook<'_> {
 
     /// Whether the notes of a file that has not changed say of it what they would say now. OpenClaw calls a file as its session is called.
     fn is_as_set(&mut self, before: &SessionSource, file: &ElsewhereFile) -> bool {
-        let id = file.path.file_stem().unwrap_or_default().to_string_lossy();
-        let SessionChannel { scope, name } = self.stores.channel(SourceKind::OpenClaw, &id, &file.path);
+        let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
+        // OpenClaw names the file of a topic after its session and the topic.
+        let id = stem.split_once("-topic-").map_or(&*stem, |(id, _)| id);
+        let SessionChannel { scope, name } = self.stores.channel(SourceKind::OpenClaw, id, &file.path);
         before.settings == self.settings()
             && scope.is_none_or(|scope| scope.name() == before.told_scope)
             && name.is_none_or(|name| name == before.told_name)

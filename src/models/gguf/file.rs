@@ -48,13 +48,13 @@ impl Header {
         }
         // It writes to the terminal until it is told otherwise.
         let _ = backend();
-        let cut =
-            || bad(format!("it is incomplete ({size} bytes), or its header is damaged; copy or download it again"));
+        let cut = || bad(format!("it is incomplete ({size} bytes); copy or download it again"));
         let c_path = CString::new(path.as_os_str().as_bytes()).map_err(|error| bad(error.to_string()))?;
         let params = llama::gguf_init_params { no_alloc: true, ctx: null_mut() };
         // SAFETY: the path outlives the call; what it gives is null or a header that nobody else has.
         let header = NonNull::new(unsafe { llama::gguf_init_from_file(c_path.as_ptr(), params) });
-        let header = header.map(Self).ok_or_else(cut)?;
+        let unread = "llama.cpp cannot read its header: it is incomplete, damaged, or of a kind that this version does not know; VAULT_LOG=debug shows why";
+        let header = header.map(Self).ok_or_else(|| bad(format!("{unread} ({size} bytes)")))?;
         if header.architecture().is_empty() {
             return Err(bad("it does not name its architecture".to_owned()));
         }

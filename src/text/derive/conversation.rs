@@ -223,7 +223,9 @@ fn tags_at_begin(turns: &[TurnText<'_>]) -> Vec<Option<&'static str>> {
             let Some(later) = open else { continue };
             later.push(at);
             if tags.contains(&ThoughtTag { number, is_close: true }) {
-                open.take().into_iter().flatten().for_each(|later| begins[later] = Some(number));
+                open.take().into_iter().flatten().for_each(|later| {
+                    begins[later].get_or_insert(number);
+                });
             }
         }
         begins[at] = begins[at].or_else(|| tags.first().filter(|tag| tag.is_close).map(|tag| tag.number));
