@@ -68,8 +68,8 @@ const MAX_FACTS: usize = 10;
 /// them; a file that has not changed is found as any note is.
 pub(super) fn facts_of(notes: &NoteLines, query: &str, at: i64) -> Vec<MemoryLine> {
     let workspace = notes.given().workspace();
-    let mut words = QuestionWords::of(query, workspace.config().search.stemmer);
-    let fact_store = workspace.fact_store();
+    let mut words = QuestionWords::of(query, workspace.config.search.stemmer);
+    let fact_store = &workspace.fact_store;
     let mut found = Vec::new();
     let own = notes.visibility.viewer().agent().map(|slug| MemoryScope::Agent(slug.to_owned()));
     for scope in std::iter::once(MemoryScope::User).chain(own) {
