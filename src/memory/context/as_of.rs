@@ -12,7 +12,7 @@ use crate::base::path::VaultPath;
 use crate::memory::items::EntriesSnapshot;
 use crate::serve::wire::citation;
 use crate::text::derive::entries::{EntriesFile, EntryFileKind, EntryStatus, MemoryEntry};
-use crate::text::derive::facts::{FactPhase, full_name, windows};
+use crate::text::derive::facts::{FactState, full_name, windows};
 
 /// The text of a file that has changed since a moment, as it was then: the first change that the program made after it kept that, where the file
 /// was not touched in between.
@@ -52,7 +52,7 @@ impl EntriesAsOf {
             }
             status => status.clone(),
         };
-        let has_begun = entry.window.from.is_some() && entry.window.phase(self.at) == FactPhase::Current;
+        let has_begun = entry.window.from.is_some() && entry.window.phase(self.at) == FactState::Current;
         has_begun && status == EntryStatus::Active
     }
 

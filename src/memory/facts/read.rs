@@ -17,8 +17,7 @@ use crate::serve::wire::{
     FactChangeView, FactNear, FactProblem, FactState, FactView, FactWindowView, FactsParams, FactsView, citation,
 };
 use crate::text::derive::facts::{
-    Fact, FactChange, FactChangeKind, FactPhase, FactWindow, full_name, has_tag, inline_fields, read_value, split_name,
-    windows,
+    Fact, FactChange, FactChangeKind, FactWindow, full_name, has_tag, inline_fields, read_value, split_name, windows,
 };
 use crate::text::derive::{Label, property_as_written, property_line};
 use crate::text::note::Note;
@@ -231,7 +230,7 @@ impl<'a> FactQuestion<'a> {
             Some(fact) => match book.history.standing(fact, moments.as_of) {
                 // The file says what begins later, is over or was never true; until further notice, or until that begins, this is true.
                 Some(window) => {
-                    let is_to_come = fact.phase(moments.as_of) == Some(FactPhase::Future);
+                    let is_to_come = fact.phase(moments.as_of) == Some(FactState::Future);
                     let next = is_to_come.then(|| FactWindowView {
                         value: fact.value.clone(),
                         valid_from: fact.window.begin().map(rfc3339),
@@ -284,12 +283,7 @@ impl<'a> FactQuestion<'a> {
         let known = self.book.history.of(&fact.namespace, &fact.key);
         let is_it = |change: &&FactChange| change.kind.is_said() && change.new.as_deref() == Some(&fact.text);
         let change = known.clone().rev().find(is_it);
-        let state = match fact.phase(self.moments.as_of) {
-            None => FactState::Retracted,
-            Some(FactPhase::Current) => FactState::Current,
-            Some(FactPhase::Expired) => FactState::Expired,
-            Some(FactPhase::Future) => FactState::Future,
-        };
+        let state = fact.phase(self.moments.as_of).unwrap_or(FactState::Retracted);
         let known = windows(known);
         let window = known.iter().rev().find(|window| change.is_some_and(|change| window.change.id == change.id));
         let from = match fact.window.from {
