@@ -53,7 +53,7 @@ impl Vault {
         let lock = home.lock().expect("nobody else has it");
         let model = Box::new(|| Ok(Arc::new(HashEmbedder::default()) as Arc<dyn Embedder>));
         let app = App::with_model(home, Config::default(), lock, false, Some(model)).expect("it starts");
-        let shared = app.shared();
+        let shared = &app.shared;
         let ready = shared.wait(Duration::from_secs(60), |progress| progress.is_complete());
         assert!(ready.is_complete() && shared.embedder().is_some(), "{ready:?}");
         let app = Arc::new(app);

@@ -56,7 +56,7 @@ pub fn add(owner: &Owner, params: &AgentParams) -> Result<AgentWithToken, Reques
 
 /// The folders in which an earlier agent of a name left something: its memory, its traces.
 fn left_behind(owner: &Owner, slug: &str) -> Vec<String> {
-    let root = owner.workspace().home().root();
+    let root = owner.workspace().home.root();
     let folders = [format!("agents/{slug}/"), format!("traces/{slug}/")].into_iter();
     let has_any = |folder: &String| {
         let mut entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
@@ -85,7 +85,7 @@ pub fn listed(
     let workspace = viewer.workspace();
     let slugs = match viewer.agent() {
         Some(own) => vec![own.to_owned()],
-        None => workspace.agents().policies().slugs(),
+        None => workspace.agents.policies().slugs(),
     };
     let one = |slug: String| -> Result<ListedAgent, RequestError> {
         let path = agent_file(&slug).ok_or_else(|| no_agent(&slug))?;
@@ -296,7 +296,7 @@ pub fn log(owner: &Owner, slug: &str, params: &LogParams) -> Result<LogView, Req
 }
 
 fn agents(owner: &Owner) -> &AgentRegistry {
-    owner.workspace().agents()
+    &owner.workspace().agents
 }
 
 /// An agent that asks in a session, and says that it is a direct chat where it is to say so.

@@ -241,7 +241,7 @@ impl Backend {
     /// Lets the index catch up with the files, when this process works alone; the daemon does so all the time.
     pub(super) fn catch_up(&self, embed: bool) -> anyhow::Result<()> {
         let Some(app) = &self.app else { return Ok(()) };
-        let shared = app.shared();
+        let shared = &app.shared;
         if app.is_read_only() {
             return Ok(());
         }

@@ -46,7 +46,7 @@ impl ProfilePage {
     /// Reads it, and all that it is made of.
     fn read(workspace: &Workspace) -> Result<Self, RequestError> {
         let path = VaultPath::new(PROFILE).map_err(|error| RequestError::internal(error.to_string()))?;
-        let there = match std::fs::read(path.on_disk(workspace.home().root())) {
+        let there = match std::fs::read(path.on_disk(workspace.home.root())) {
             Ok(bytes) => {
                 let hash = blake3::hash(&bytes);
                 Some((bytes, hash))
@@ -79,11 +79,11 @@ impl ProfilePage {
 
 /// What says who the person is: entries are trusted no more than what they were learned from.
 fn of_person(workspace: &Workspace) -> Result<Vec<Contribution>, RequestError> {
-    let known = workspace.entry_store().entries(&MemoryScope::User)?;
-    let facts = workspace.fact_store().book(&MemoryScope::User)?;
+    let known = workspace.entry_store.entries(&MemoryScope::User)?;
+    let facts = workspace.fact_store.book(&MemoryScope::User)?;
     let now = jiff::Timestamp::now().as_millisecond();
     let mut entries = known.entries.clone();
-    if let Some(snapshot) = workspace.shared().snapshot() {
+    if let Some(snapshot) = workspace.shared.snapshot() {
         for entry in &mut entries {
             let of_sources = entry.sources.iter().map(|place| trust_of_place(snapshot.files(), place));
             entry.trust = of_sources.fold(entry.trust, Ord::min);
@@ -115,11 +115,11 @@ pub(crate) fn regenerate(owner: &Owner) -> Result<ProfileMade, RequestError> {
 /// # Errors
 /// As [`regenerate`].
 fn refresh(workspace: &Workspace) -> Result<Option<CheckpointId>, RequestError> {
-    if workspace.shared().snapshot().is_none() {
+    if workspace.shared.snapshot().is_none() {
         // How far the sources of entries are trusted is not known yet.
         return Ok(None);
     }
-    let after = workspace.config().memory.regenerate_after;
+    let after = workspace.config.memory.regenerate_after;
     make(workspace, |page| page.is_due(after))
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn profile(owner: &Owner) -> Result<ProfileView, RequestError> {
         user,
         profile: body(PROFILE)?,
         state,
-        regenerate_after: owner.workspace().config().memory.regenerate_after,
+        regenerate_after: owner.workspace().config.memory.regenerate_after,
     })
 }
 
@@ -187,7 +187,7 @@ fn text(owner: &Owner, path: &str) -> Result<Option<String>, RequestError> {
 /// When no thread can be started.
 pub(crate) fn keep_profile(workspace: &Arc<Workspace>) -> Result<Task, FsError> {
     let (vault, signal) = (Arc::clone(workspace), TaskSignal::default());
-    vault.shared().wakes(&signal);
+    vault.shared.wakes(&signal);
     Task::start("profile", signal, move |_, _| {
         if let Err(error) = fill_in(&vault).and_then(|()| refresh(&vault)) {
             tracing::warn!("the profile is not made anew: {error}");
@@ -341,7 +341,7 @@ const TOWN: f64 = 10.0;
 /// When the settings keep the program from writing it, a value makes no sense, or the disk refuses.
 pub(crate) fn set_user(owner: &Owner, params: &UserSetParams) -> Result<UserSet, RequestError> {
     let workspace = owner.workspace();
-    if workspace.config().memory.user_profile_write_mode == ProfileWriteMode::Off {
+    if workspace.config.memory.user_profile_write_mode == ProfileWriteMode::Off {
         let hint = format!("edit {USER_FILE} yourself, or change `[memory] user_profile_write_mode`");
         let message = format!("only you may edit {USER_FILE}: `user_profile_write_mode` is \"off\"");
         return Err(RequestError { hint: Some(hint), ..RequestError::forbidden(message) });
@@ -391,10 +391,10 @@ fn checked(params: &UserSetParams) -> Result<Map<String, Value>, RequestError> {
 /// # Errors
 /// When a file cannot be read, or the disk refuses.
 fn fill_in(workspace: &Workspace) -> Result<(), RequestError> {
-    if workspace.config().memory.user_profile_write_mode != ProfileWriteMode::ExplicitAndAuto {
+    if workspace.config.memory.user_profile_write_mode != ProfileWriteMode::ExplicitAndAuto {
         return Ok(());
     }
-    let book = workspace.fact_store().book(&MemoryScope::User)?;
+    let book = workspace.fact_store.book(&MemoryScope::User)?;
     let now = jiff::Timestamp::now().as_millisecond();
     let said = |key: &str| {
         let fact = book.facts.get("profile", key)?;

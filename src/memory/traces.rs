@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(300);
 /// When it is not right, the agent may send none, or none can be kept now.
 pub(crate) fn keep(viewer: &Viewer, params: &TraceParams) -> Result<TraceStored, RequestError> {
     let workspace = viewer.workspace();
-    let config = &workspace.config().traces;
+    let config = &workspace.config.traces;
     let writer = viewer.agent().map(|_| viewer.memory_writer()).transpose()?;
     let agent = match &writer {
         Some(writer) => own_name(writer.slug(), params.agent_name.as_deref())?,
@@ -44,7 +44,7 @@ pub(crate) fn keep(viewer: &Viewer, params: &TraceParams) -> Result<TraceStored,
     let mut event = check(params, agent, viewer.at(), config.max_payload_bytes)?;
     change_texts(&mut event, &mut without_secrets);
     let reach = writer.as_ref().map_or(&Scope::Everything, |writer| writer.rights());
-    let forgotten = workspace.forgotten();
+    let forgotten = &workspace.forgotten;
     let asked = forgotten.ask()?;
     let mut tombstone = None;
     change_texts(&mut event, &mut |_, text| {
@@ -55,7 +55,7 @@ pub(crate) fn keep(viewer: &Viewer, params: &TraceParams) -> Result<TraceStored,
     if viewer.turn().left().is_some_and(|left| left.is_zero()) || !viewer.turn().begin() {
         return Err(RequestError::unavailable("the request took too long", "nothing was stored; send it again"));
     }
-    let kept = workspace.traces().append(agent, &event, viewer.at());
+    let kept = workspace.traces.append(agent, &event, viewer.at());
     let is_new = kept.inspect_err(|_| viewer.turn().rest())?;
     drop(asked);
     if let Some(tombstone) = tombstone.filter(|_| is_new) {
@@ -77,7 +77,7 @@ fn own_name<'n>(own: &'n str, named: Option<&str>) -> Result<&'n str, RequestErr
 fn agent_of_person<'n>(viewer: &Viewer, named: Option<&'n str>) -> Result<&'n str, RequestError> {
     let missing = || RequestError::invalid("`agent_name` is required");
     let named = named.filter(|named| !named.is_empty()).ok_or_else(missing)?;
-    viewer.workspace().agents().named(named).map(|_| named).ok_or_else(no_such_agent)
+    viewer.workspace().agents.named(named).map(|_| named).ok_or_else(no_such_agent)
 }
 
 /// A text without the secrets in it; what its field is called says that it is one, too.
@@ -102,7 +102,7 @@ pub(crate) fn list(viewer: &Viewer, name: &str, params: &TracesParams) -> Result
     let is_there = match viewer.agent() {
         Some(own) => own == name,
         // What an agent that was removed has told stays.
-        None => workspace.agents().named(name).is_some() || workspace.traces().has(name),
+        None => workspace.agents.named(name).is_some() || workspace.traces.has(name),
     };
     if !is_there {
         return Err(no_such_agent());
@@ -120,7 +120,7 @@ pub(crate) fn list(viewer: &Viewer, name: &str, params: &TracesParams) -> Result
                     Vec::new(),
                 );
             }
-            found = workspace.traces().newest(name, &question, || !viewer.turn().is_over())?;
+            found = workspace.traces.newest(name, &question, || !viewer.turn().is_over())?;
         }
     }
     if found.damaged > 0 {
@@ -166,8 +166,8 @@ fn seconds(text: &str, read: impl Fn(&str) -> Result<i64, RequestError>) -> Resu
 pub(crate) fn tidy_traces(workspace: &Arc<Workspace>) -> Result<Task, FsError> {
     let vault = Arc::clone(workspace);
     Task::start("traces", TaskSignal::default(), move |_, _| {
-        let days = vault.config().traces.retention_days;
-        vault.traces().tidy(Timestamp::now(), days);
+        let days = vault.config.traces.retention_days;
+        vault.traces.tidy(Timestamp::now(), days);
         Some(LOOK_EVERY)
     })
 }

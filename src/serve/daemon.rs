@@ -111,9 +111,9 @@ impl Daemon {
         let announced = Announced { daemon, token: token.clone() };
         let hosts: Vec<String> = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned().collect();
         let app = Arc::new(App::start(home, config, lock, true)?);
-        let captures = Arc::new(CaptureTokens::new(app.state()));
+        let captures = Arc::new(CaptureTokens::new(&app.state));
         tcp.iter().for_each(|(_, address)| app.listens_at(*address));
-        let agents = Arc::clone(app.agents());
+        let agents = Arc::clone(&app.agents);
         let guard = Guard::new(vec![Arc::new(OwnerToken::new(&token)), captures, agents], hosts);
         let tcp = tcp.map(|(listener, address)| (listener, address, guard));
         Ok(Self { app, tcp, socket, unix, announced })
@@ -137,7 +137,7 @@ impl Daemon {
         let live = Live::new(stopped.clone());
         let outside = serve_outside(Arc::clone(&app), &live, tcp, stopped.clone());
         let inside = serve_locally(Arc::clone(&app), &live, announced, unix, stopped.clone());
-        let outside_vault = Home::socket_outside(app.home().root()).filter(|path| *path != socket);
+        let outside_vault = Home::socket_outside(app.home.root()).filter(|path| *path != socket);
         let beside = serve_beside(Arc::clone(&app), &live, outside_vault.clone(), stopped);
         let stop = async {
             stop.await;
@@ -148,7 +148,7 @@ impl Daemon {
         // Closing the stores blocks; requests that outlived the drain no longer matter. What is being opened, checked or built
         // just now may take longer than anyone waits: then it ends like a killed process, which loses nothing.
         let closing = tokio::task::spawn_blocking(move || {
-            app.home().withdraw();
+            app.home.withdraw();
             for path in [Some(socket), outside_vault].into_iter().flatten() {
                 #[allow(clippy::disallowed_methods, reason = "on a thread that may block")]
                 let _ = std::fs::remove_file(path);
@@ -250,7 +250,7 @@ async fn serve_beside(app: Arc<App>, live: &Live, socket: Option<PathBuf>, stopp
 /// Says again what is no longer said, where the vault is and is ours. Tells whether the socket must be made anew too.
 #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
 fn announce_again(app: &App, announced: &Announced) -> bool {
-    let (home, daemon) = (app.home(), &announced.daemon);
+    let (home, daemon) = (&app.home, &announced.daemon);
     let Some(lock) = app.lock().filter(|lock| lock.is_held()) else { return false };
     if home.daemon().as_ref() != Some(daemon)
         && let Err(error) = home.announce(lock, daemon).and_then(|()| home.restore_owner_token(&announced.token))

@@ -36,16 +36,16 @@ pub fn verify(owner: &Owner) -> Result<Verification, RequestError> {
 pub fn reload_model(owner: &Owner) -> Result<ModelReloaded, RequestError> {
     let workspace = owner.workspace();
     workspace.syncer()?;
-    let config = Config::load(workspace.home().root()).map_err(|error| RequestError::invalid(error.to_string()))?;
-    let choice = ModelChoice::of(&config.embed, workspace.home().root(), workspace.index_dir());
+    let config = Config::load(workspace.home.root()).map_err(|error| RequestError::invalid(error.to_string()))?;
+    let choice = ModelChoice::of(&config.embed, workspace.home.root(), &workspace.index_dir);
     match choice {
         None => workspace.syncer()?.drop_model(),
-        Some(choice) if workspace.shared().embedder().is_some() => {
+        Some(choice) if workspace.shared.embedder().is_some() => {
             workspace.replace_model(ModelChoice { former: None, ..choice });
         }
         Some(choice) => workspace.replace_model(choice),
     }
-    workspace.switches().took_model(&config.embed);
+    workspace.switches.took_model(&config.embed);
     Ok(ModelReloaded { model: config.embed.model })
 }
 
@@ -69,7 +69,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Follows the progress from now on.
 pub fn follow(owner: &Owner) -> Following {
-    Following { shared: Arc::clone(owner.workspace().shared()), last: None, seen: None }
+    Following { shared: Arc::clone(&owner.workspace().shared), last: None, seen: None }
 }
 
 impl Following {
@@ -149,8 +149,8 @@ pub(crate) fn phase(phase: Phase) -> &'static str {
 /// When the text is empty or too long, or no model is ready.
 pub(crate) fn embed(viewer: &Viewer, content: &str, kind: EmbeddedAs) -> Result<Embedding, RequestError> {
     let content = text("text", content)?;
-    let model = viewer.workspace().shared().embedder().ok_or_else(|| {
-        let Model { state, detail, .. } = Model::of(viewer.workspace().shared().progress().model);
+    let model = viewer.workspace().shared.embedder().ok_or_else(|| {
+        let Model { state, detail, .. } = Model::of(viewer.workspace().shared.progress().model);
         let why = detail.filter(|_| state == "failed").unwrap_or_else(|| format!("the model is {state}"));
         RequestError::unavailable(format!("cannot embed: {why}"), "`vault status` shows the state of the model")
     })?;

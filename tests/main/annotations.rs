@@ -90,7 +90,7 @@ fn a_remark_on_a_private_note_is_private() {
     vault.write("secret/b.md", "The zebra key.\n").write("notes/c.md", "The open door.\n").sync();
     for (path, private) in [("notes/a.md", true), ("secret/b.md", true), ("notes/c.md", false)] {
         let annotated = annotate(&vault, json!({"path": path, "note": "Remember."})).unwrap();
-        let snapshot = vault.app().shared().snapshot().unwrap();
+        let snapshot = vault.app().shared.snapshot().unwrap();
         let file = snapshot.files().iter().find(|file| file.path.as_str() == annotated.path).unwrap();
         assert_eq!(file.private, private, "{path}");
     }

@@ -116,7 +116,7 @@ fn hostile_frontmatter_costs_nothing_but_its_note_and_its_body_is_found() {
         assert_eq!(vault.words(&format!("bodyof{name}")).paths()[0], path);
         let reason = vault.problem(&path).unwrap_or_else(|| panic!("{path} is not listed"));
         assert!(reason.len() < 500, "{reason}");
-        let snapshot = vault.app().shared().snapshot().unwrap();
+        let snapshot = vault.app().shared.snapshot().unwrap();
         assert!(
             snapshot.files().iter().find(|file| file.path.as_str() == path).unwrap().private,
             "{path} is the owner's"

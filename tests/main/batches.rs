@@ -78,7 +78,7 @@ fn a_first_run_goes_as_a_batch_and_what_is_saved_meanwhile_does_not_wait_for_it(
     assert!(batch.since.is_some());
     let uploads = endpoint.batches().uploads();
     assert_eq!((uploads.len(), uploads[0].len()), (1, NOTES - NEWEST));
-    assert!(app.shared().progress().is_complete(), "nobody is kept waiting for it");
+    assert!(app.shared.progress().is_complete(), "nobody is kept waiting for it");
     vault.write("notes/new.md", "# New\n\nA quokka in the garden.\n");
     under_way(&app, NEWEST + 1);
     assert_eq!(by_meaning(&app, "quokka in the garden"), "notes/new.md");

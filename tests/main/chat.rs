@@ -37,7 +37,7 @@ fn open(vault: &Daemon, text: &str) -> App {
     let home = Home::open(&vault.path("")).unwrap();
     let lock = eventually("the lock", || home.lock().ok());
     let app = App::start(home, config, lock, false).unwrap();
-    assert!(app.shared().wait(PATIENCE, |progress| progress.is_complete()).is_complete());
+    assert!(app.shared.wait(PATIENCE, |progress| progress.is_complete()).is_complete());
     app
 }
 
@@ -579,7 +579,7 @@ fn a_search_that_is_begun_anew_has_the_passages_judged_once() {
     vault.run(&["agent", "add", "ada", "--allow"]).ok();
     let app = open(&vault, &text);
     let ask = || {
-        let caller = app.agents().named("ada").unwrap();
+        let caller = app.agents.named("ada").unwrap();
         let viewer = Viewer::of(app.request(Principal::Agent(caller), Turn::default())).unwrap();
         notes::search(&viewer, &SearchQuery { q: "dough".into(), ..SearchQuery::default() }).unwrap()
     };

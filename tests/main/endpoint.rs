@@ -251,7 +251,7 @@ fn an_endpoint_that_fails_for_a_while_is_tried_again() {
     let told = eventually("the trouble", || status(&app).model.trouble);
     assert!(told.contains("has failed (503)"), "{told}");
     // Nobody is kept waiting for it, and nothing else suffers.
-    assert!(app.shared().wait(PATIENCE, |progress| progress.is_complete()).is_complete());
+    assert!(app.shared.wait(PATIENCE, |progress| progress.is_complete()).is_complete());
     assert_eq!(status(&app).failure, None);
     broken.store(false, Ordering::SeqCst);
     assert_eq!(embedded(&app, 2).model.trouble, None);
@@ -287,7 +287,7 @@ fn what_is_refused_is_not_asked_for_again() {
     let app = serve(&vault, config(&endpoint, "batch_size = 4\n"));
     let failed = eventually("the failure", || Some(status(&app).model).filter(|model| model.state == "failed"));
     assert!(failed.detail.unwrap().contains("needs a key"));
-    assert!(app.shared().wait(PATIENCE, |progress| progress.is_complete()).is_complete());
+    assert!(app.shared.wait(PATIENCE, |progress| progress.is_complete()).is_complete());
     assert!(endpoint.sent("boats") <= 12, "the requests that were under way: {}", endpoint.sent("boats"));
 }
 
@@ -378,7 +378,7 @@ fn a_search_that_says_how_long_it_waits_for_the_model_is_answered_by_the_words()
     // An agent lowers what the person has said, and does not raise it. So long nobody waits for a test.
     let app = serve(&vault, config.tap(|config| config.search.timeout_ms = 50));
     is_ready(&app);
-    let caller = app.agents().named("ada").unwrap();
+    let caller = app.agents.named("ada").unwrap();
     let viewer = Viewer::of(app.request(Principal::Agent(caller), Turn::default())).unwrap();
     let began = Instant::now();
     let found = notes::search(&viewer, &asked(Some(60_000))).unwrap();

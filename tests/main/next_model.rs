@@ -139,7 +139,7 @@ fn a_model_that_refuses_every_note_takes_no_other_s_place() {
         until("the next model to be asked", || next.sent("apple tree") > 0);
         next.asked().clear();
         until("it to be through", || {
-            let progress = app.shared().progress();
+            let progress = app.shared.progress();
             progress.failure.is_some() || progress.is_complete()
         });
         assert_eq!(nearest(&app, "river"), "notes/a.md", "{fault:?}");

@@ -23,7 +23,7 @@ fn a_long_file_keeps_the_others_out_of_the_results() {
 fn a_private_glob_does_not_reach_notes_that_are_indexed_already() {
     let mut vault = TestVault::new().with("journal/day.md", "dear diary").with("notes/a.md", "public").synced();
     let private = |vault: &TestVault| -> Vec<String> {
-        let snapshot = vault.app().shared().snapshot().unwrap();
+        let snapshot = vault.app().shared.snapshot().unwrap();
         snapshot.files().iter().filter(|file| file.private).map(|file| file.path.to_string()).collect()
     };
     assert!(private(&vault).is_empty());

@@ -30,7 +30,7 @@ impl ReadScope {
         if config.rerank == Rerank::Off && !config.expand {
             return None;
         }
-        let help = self.workspace.chat();
+        let help = &self.workspace.chat;
         // What is waited for wants time for the rest, too.
         let left = self.turn.left().map_or(help.timeout, |left| help.timeout.min(left * 3 / 4));
         // A cross-encoder is in this process.
@@ -59,11 +59,11 @@ impl ReadScope {
         config: &SearchConfig,
         may_send: &'a dyn Fn(&FileEntry) -> MaySend,
     ) -> Assistant<'a> {
-        let parts = || self.workspace.chat().parts();
+        let parts = || self.workspace.chat.parts();
         let reranker = match config.rerank {
             Rerank::Off => None,
             Rerank::Chat => Some(parts().map(|parts| &parts.reranker as &dyn Reranker)),
-            Rerank::Model => Some(self.workspace.reranker().get()),
+            Rerank::Model => Some(self.workspace.reranker.get()),
         };
         Assistant {
             reranker,

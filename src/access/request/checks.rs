@@ -135,8 +135,8 @@ pub(crate) struct MeaningAlike {
 impl MeaningAlike {
     /// By the model that a vault has now. What waits for the person is private: a model elsewhere is asked only where it may be given that.
     pub(crate) fn of(workspace: &Workspace) -> Self {
-        let serving = workspace.shared().embedder();
-        let missing = match workspace.shared().progress().model {
+        let serving = workspace.shared.embedder();
+        let missing = match workspace.shared.progress().model {
             ModelStatus::Loading if serving.is_none() => Some("the model is still loading"),
             ModelStatus::Failed(_) if serving.is_none() => Some("the model cannot be used"),
             _ => None,
@@ -170,7 +170,7 @@ impl MeaningAlike {
         reach: &'a Scope,
     ) -> ProposeRules<'a> {
         let likeness = |one: &str, other: &str| self.likeness(one, other);
-        ProposeRules { config: &workspace.config().memory, forgotten, reach, likeness: Box::new(likeness) }
+        ProposeRules { config: &workspace.config.memory, forgotten, reach, likeness: Box::new(likeness) }
     }
 
     fn vector(&self, model: &dyn Embedder, text: &str) -> Option<Vec<f32>> {

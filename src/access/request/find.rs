@@ -45,7 +45,7 @@ impl ReadScope {
         started: Instant,
     ) -> Result<SearchResponse, RequestError> {
         let workspace = Arc::clone(&self.workspace);
-        workspace.shared().note_search();
+        workspace.shared.note_search();
         let mut snippet_chars = config.max_snippet_chars;
         if let Some(limits) = self.limits {
             request.limit = request.limit.min(limits.max_results);
@@ -76,7 +76,7 @@ impl ReadScope {
         }
         let no_such_collection = match &found.degraded {
             // While the vault is read for the first time, nobody knows.
-            Some(Degraded::Unknown(_)) if !workspace.shared().progress().caught_up => {
+            Some(Degraded::Unknown(_)) if !workspace.shared.progress().caught_up => {
                 found.degraded = None;
                 None
             }
@@ -167,7 +167,7 @@ impl ReadScope {
         request: &SearchRequest,
         assisted: Option<&AssistedRequest>,
     ) -> Result<Results, RequestError> {
-        let embedder = self.workspace.shared().embedder_of(self.reader());
+        let embedder = self.workspace.shared.embedder_of(self.reader());
         let given = |chunks: &[ChunkId]| self.given(chunks);
         let given = (config.usage_weight > 0.0).then_some(&given as _);
         let (reader, embedder) = (self.reader.as_ref(), embedder.as_deref());
@@ -202,7 +202,7 @@ impl ReadScope {
     }
 
     fn explain_unread(&self, language: TextLanguage) -> String {
-        let (embedder, name) = (self.workspace.shared().embedder_of(self.reader()), language.name());
+        let (embedder, name) = (self.workspace.shared.embedder_of(self.reader()), language.name());
         let model = embedder.filter(|_| !self.is_agents()).map(|embedder| format!(" ({})", embedder.name()));
         let model = model.unwrap_or_default();
         format!("the model{model} knows only English: text in {name} is found by its words, and rarely by its meaning")
@@ -225,7 +225,7 @@ impl ReadScope {
             Degraded::NoModel if self.workspace.is_read_only() => {
                 format!("{by_words}another process is writing the index; this is its present state")
             }
-            Degraded::NoModel => match self.workspace.shared().progress().model {
+            Degraded::NoModel => match self.workspace.shared.progress().model {
                 ModelStatus::Off => format!("{by_words}`embed.model` is \"none\""),
                 ModelStatus::Failed(reason) => format!("{by_words}{reason}"),
                 ModelStatus::Loading | ModelStatus::Ready { .. } => format!("{by_words}the model is loading"),
@@ -235,13 +235,13 @@ impl ReadScope {
 
     /// Whether it is as the person has it: without a model the usual search is one by words.
     fn is_chosen(&self, lacks: &Degraded, asked: Mode) -> bool {
-        let is_off = || matches!(self.workspace.shared().progress().model, ModelStatus::Off);
+        let is_off = || matches!(self.workspace.shared.progress().model, ModelStatus::Off);
         *lacks == Degraded::NoModel && asked == Mode::Hybrid && !self.workspace.is_read_only() && is_off()
     }
 
     /// Why not everything may be found, while the index is built anew.
     fn mending(&self) -> Option<String> {
-        let progress = self.workspace.shared().progress();
+        let progress = self.workspace.shared.progress();
         progress.rebuilt.filter(|_| progress.mending).map(|why| match self.is_agents() {
             true => "not everything may be found yet".into(),
             false => format!("not everything may be found yet: {why}"),
@@ -305,7 +305,7 @@ impl ReadScope {
     /// # Errors
     /// When the index cannot be read.
     pub(crate) fn related(&self, request: &RelatedRequest<'_>) -> Result<Related, RequestError> {
-        let language = self.workspace.config().search.stemmer;
+        let language = self.workspace.config.search.stemmer;
         let found = self.searched(|| related(self.reader.as_ref(), &self.visible, language, request))?;
         if let Some(reason) = &found.damage {
             drop(self.workspace.suspect(reason));

@@ -20,7 +20,6 @@ use super::{LinkTargets, ReadScope, RequestError, Viewer, limit, parse_last, que
 use crate::base::path::VaultPath;
 use crate::index::engine::FileEntry;
 use crate::serve::wire::{EdgeView, EntityView, FactState, GraphParams, citation};
-use crate::text::derive::facts::FactPhase;
 use crate::text::derive::words::fold;
 use crate::text::derive::{Label, Relation, relations, values_of};
 use crate::text::note::{Note, aliases};
@@ -93,11 +92,11 @@ impl GraphQuestion {
             (Some(name), Some(wanted)) => fold(name.trim()) == *wanted,
             (Some(_), None) => true,
         };
-        is_called && (self.expired || self.phase(relation) == FactPhase::Current)
+        is_called && (self.expired || self.phase(relation) == FactState::Current)
     }
 
     /// Where a relation's time stands with the moment that is asked about.
-    pub(crate) fn phase(&self, relation: &Relation) -> FactPhase {
+    pub(crate) fn phase(&self, relation: &Relation) -> FactState {
         relation.window.phase(self.at)
     }
 
@@ -498,11 +497,7 @@ pub(crate) fn entity_chars(entity: &EntityView) -> usize {
 pub(crate) fn edge(question: &GraphQuestion, step: &GraphStep<'_>) -> EdgeView {
     let (said, from) = (step.said(), step.from);
     let (relation, line) = (&said.relation, said.relation.link.line as u32);
-    let state = match question.phase(relation) {
-        FactPhase::Current => FactState::Current,
-        FactPhase::Expired => FactState::Expired,
-        FactPhase::Future => FactState::Future,
-    };
+    let state = question.phase(relation);
     let written =
         |moment: &Option<crate::text::derive::facts::Moment>| moment.as_ref().map(|moment| moment.text.clone());
     EdgeView {

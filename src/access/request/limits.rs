@@ -52,7 +52,7 @@ impl Request {
         }
         let is_owner = matches!(self.principal, Principal::Owner);
         let most = if is_owner { FRESH_WITHIN.most } else { AGENTS_WAIT };
-        let is_fresh = self.workspace.shared().fresh().wait(FRESH_WITHIN.within(self.half_left(most)));
+        let is_fresh = self.workspace.shared.fresh().wait(FRESH_WITHIN.within(self.half_left(most)));
         is_fresh.filter(|_| is_owner)
     }
 
@@ -62,7 +62,7 @@ impl Request {
         let timeout = Some(Duration::from_millis(config.timeout_ms)).filter(|timeout| !timeout.is_zero());
         let most = timeout.map_or(MODEL_WAIT, |timeout| timeout.min(MODEL_WAIT));
         if mode != Mode::Keyword {
-            self.workspace.shared().wait(self.half_left(most), |progress| {
+            self.workspace.shared.wait(self.half_left(most), |progress| {
                 progress.model != ModelStatus::Loading || progress.phase == Phase::Stopped
             });
         }

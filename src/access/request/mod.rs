@@ -66,7 +66,7 @@ pub struct Request {
 impl Request {
     /// A request of somebody, who waits for it until `turn` is over.
     pub fn new(workspace: Arc<Workspace>, principal: Principal, turn: Turn) -> Self {
-        let limits = agent_limits(&workspace.config().agents, &principal);
+        let limits = agent_limits(&workspace.config.agents, &principal);
         let (reader, scope) = (OnceLock::new(), OnceLock::new());
         Self { workspace, principal, turn, limits, at: Timestamp::now(), reader, scope, is_tried: false }
     }
@@ -157,6 +157,6 @@ impl Request {
         let Principal::Agent(caller) = &self.principal else { return };
         let refused = entry.given.is_empty().then(|| self.refusal()).flatten();
         let entry = LogEntry { refused, ..entry };
-        self.workspace.agents().log().add(&caller.slug, &entry);
+        self.workspace.agents.log().add(&caller.slug, &entry);
     }
 }

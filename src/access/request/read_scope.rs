@@ -279,7 +279,7 @@ impl Request {
     /// Whether `[scope]` lets it read in the session in which it is made.
     pub(super) fn is_of_open_session(&self) -> bool {
         let Principal::Agent(caller) = &self.principal else { return true };
-        let scope = &self.workspace.config().scope;
+        let scope = &self.workspace.config.scope;
         match caller.policy.session_headers {
             false => may_read(scope, &caller.session),
             // Who says itself where it talks has to say it.
@@ -308,7 +308,7 @@ impl Request {
             return Scope::Nothing;
         }
         let shares = |other: &String| {
-            let theirs = self.workspace.agents().policy(other);
+            let theirs = self.workspace.agents.policy(other);
             *other != caller.slug && theirs.is_some_and(|theirs| theirs.shares_memory_with.contains(&caller.slug))
         };
         let others = policy.shares_memory_with.iter().filter(|other| shares(other)).cloned();

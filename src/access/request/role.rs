@@ -112,7 +112,7 @@ impl Viewer {
             (Principal::Owner, None) => {
                 return Err(RequestError::forbidden("`agent_name` is required"));
             }
-            (Principal::Owner, Some(name)) => self.workspace().agents().named(name),
+            (Principal::Owner, Some(name)) => self.workspace().agents.named(name),
             (Principal::Agent(caller), named) => {
                 Some(caller.clone()).filter(|own| named.is_none_or(|name| name == own.slug))
             }
@@ -158,7 +158,7 @@ impl Owner {
 
     /// What an agent may read now, to be held against what was forgotten; at least what it keeps itself. `None` where there is no such agent.
     pub(crate) fn reach_of(&self, slug: &str) -> Option<Scope> {
-        let agents = self.workspace().agents();
+        let agents = &self.workspace().agents;
         agents.policies().of(slug)?;
         let rights = agents.named(slug).map(|caller| self.by(Principal::Agent(caller)).own_rights());
         let is_open = |rights: &Scope| matches!(rights, Scope::Own { .. });
@@ -245,7 +245,7 @@ impl MemoryWriter {
 
     /// Logs what it did with its own memory, for the person to see.
     pub(crate) fn log_own(&self, what: &str, query: &str, given: Vec<String>) {
-        self.workspace().agents().log().add(&self.slug, &LogEntry::now(what, query, given));
+        self.workspace().agents.log().add(&self.slug, &LogEntry::now(what, query, given));
     }
 
     /// A change of its own that brings so many bytes, within what it may write in a day.

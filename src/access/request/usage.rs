@@ -30,7 +30,7 @@ impl Request {
             return;
         }
         let Some(reader) = self.counted() else { return };
-        self.workspace.usage().add(reader, given, self.at.as_millisecond());
+        self.workspace.usage.add(reader, given, self.at.as_millisecond());
     }
 
     /// For whom answers are counted.
@@ -47,7 +47,7 @@ impl ReadScope {
     /// How often who asks was given each of these chunks: by what it was given itself, an agent learns nothing of others.
     pub(super) fn given(&self, chunks: &[ChunkId]) -> Vec<u64> {
         let bits: Vec<u64> = chunks.iter().map(|chunk| chunk.to_bits()).collect();
-        match self.workspace.usage().of(&self.counted, &bits) {
+        match self.workspace.usage.of(&self.counted, &bits) {
             Ok(uses) => uses.iter().map(|given| given.count).collect(),
             Err(error) => {
                 tracing::warn!("how often passages were given cannot be read: {error}");
@@ -67,7 +67,7 @@ impl Workspace {
         };
         let left = after.map(given).unwrap_or_default();
         let gone: Vec<u64> = given(before).into_iter().filter(|given| !left.contains(given)).collect();
-        if let Err(error) = self.usage().remove(&gone) {
+        if let Err(error) = self.usage.remove(&gone) {
             tracing::warn!("how often what was forgotten of `{path}` was given cannot be taken back: {error}");
         }
     }
@@ -76,22 +76,22 @@ impl Workspace {
     pub(crate) fn forget_given_entry(&self, path: &VaultPath, id: &str) {
         let key = shelf_of(path).and_then(|(holder, _)| entries_path(&holder, EntryFileKind::Known).ok());
         let Some(key) = key.map(|known| entry_key(&known, id)) else { return };
-        if let Err(error) = self.usage().remove(&[key]) {
+        if let Err(error) = self.usage.remove(&[key]) {
             tracing::warn!("how often an entry of `{path}` was given that is gone cannot be taken back: {error}");
         }
     }
 
     /// Takes back what is counted of all chunks and entries that are not there any more; gives what keeps it from that, as a sentence.
     pub fn sweep_given(&self) -> Option<String> {
-        let snapshot = self.shared().snapshot()?;
+        let snapshot = self.shared.snapshot()?;
         let chunks = snapshot.files().iter().flat_map(|file| &file.chunks).map(|chunk| chunk.id.to_bits());
         let mut there: HashSet<u64> = chunks.collect();
-        for holder in self.entry_store().holders() {
+        for holder in self.entry_store.holders() {
             // Of what cannot be read nothing is known to be there.
-            let Ok(book) = self.entry_store().entries(&holder) else { continue };
+            let Ok(book) = self.entry_store.entries(&holder) else { continue };
             there.extend(book.entries.iter().map(|entry| entry_key(&book.path, &entry.id)));
         }
-        let kept = self.usage().keep(|given| there.contains(&given));
+        let kept = self.usage.keep(|given| there.contains(&given));
         kept.err().map(|error| {
             format!("the counts of how often passages of the text were returned are still stored: {error}")
         })

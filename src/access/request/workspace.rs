@@ -1,6 +1,7 @@
 //! One vault at work, as requests need it: its notes on disk, its index, and who may write.
 
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -72,12 +73,24 @@ pub struct Workspace {
     parts: WorkspaceParts,
     /// One save at a time, from the look for what is there already until it is found itself.
     saving: Mutex<()>,
-    chat: ChatHelp,
-    reranker: RerankHelp,
-    usage: UsageTable,
+    /// The chat model, and what it does for searches.
+    pub chat: ChatHelp,
+    /// The cross-encoder that puts the best of a search in order anew.
+    pub(super) reranker: RerankHelp,
+    /// How often chunks were given.
+    pub usage: UsageTable,
     /// How many purges have ended since the start.
     purges: AtomicU64,
-    conflict_files: ConflictFiles,
+    /// The conflict copies on disk.
+    pub(crate) conflict_files: ConflictFiles,
+}
+
+impl Deref for Workspace {
+    type Target = WorkspaceParts;
+
+    fn deref(&self) -> &WorkspaceParts {
+        &self.parts
+    }
 }
 
 /// Captured events on their way into their files: what is purged must not be left there.
@@ -100,39 +113,9 @@ impl Workspace {
         Self { parts, saving, chat, reranker, usage, purges, conflict_files }
     }
 
-    /// Its place.
-    pub fn home(&self) -> &Home {
-        &self.parts.home
-    }
-
-    /// Its configuration, as it was when it was opened.
-    pub fn config(&self) -> &Config {
-        &self.parts.config
-    }
-
-    /// The part of the configuration that counts at once.
-    pub fn switches(&self) -> &Switches {
-        &self.parts.switches
-    }
-
-    /// Where the derived stores are.
-    pub fn index_dir(&self) -> &Path {
-        &self.parts.index_dir
-    }
-
-    /// The progress, the index and the model.
-    pub fn shared(&self) -> &Arc<Shared> {
-        &self.parts.shared
-    }
-
     /// The right to write the index, when this process has it.
     pub fn lock(&self) -> Option<&Lock> {
         self.parts.lock.as_deref()
-    }
-
-    /// What is not derived.
-    pub fn state(&self) -> &Arc<State> {
-        &self.parts.state
     }
 
     /// How many times something was forgotten for good since the start: what was made of notes before the last of them may have it still.
@@ -145,58 +128,13 @@ impl Workspace {
         self.purges.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// How often chunks were given.
-    pub fn usage(&self) -> &UsageTable {
-        &self.usage
-    }
-
-    /// What stays forgotten.
-    pub fn forgotten(&self) -> &ForgottenTexts {
-        &self.parts.forgotten
-    }
-
-    /// What was changed.
-    pub fn changes(&self) -> &ChangeTable {
-        &self.parts.changes
-    }
-
-    /// What agents have told of their work.
-    pub(crate) fn traces(&self) -> &TraceFiles {
-        &self.parts.traces
-    }
-
-    /// The agents' pages and tokens.
-    pub fn agents(&self) -> &Arc<AgentRegistry> {
-        &self.parts.agents
-    }
-
-    /// The facts.
-    pub(crate) fn fact_store(&self) -> &FactStore {
-        &self.parts.fact_store
-    }
-
-    /// The entries.
-    pub(crate) fn entry_store(&self) -> &EntryStore {
-        &self.parts.entry_store
-    }
-
     /// Who writes summaries and digests.
     ///
     /// # Errors
     /// As [`Workspace::files`].
     pub(crate) fn summary_files(&self) -> Result<SummaryFiles<'_>, RequestError> {
-        let (root, config, forgotten) = (self.home().root(), self.config(), self.forgotten());
+        let (root, config, forgotten) = (self.home.root(), &self.config, &self.forgotten);
         Ok(SummaryFiles { root, files: self.files()?, config, forgotten })
-    }
-
-    /// The cross-encoder that puts the best of a search in order anew.
-    pub(super) fn reranker(&self) -> &RerankHelp {
-        &self.reranker
-    }
-
-    /// The chat model, and what it does for searches.
-    pub fn chat(&self) -> &ChatHelp {
-        &self.chat
     }
 
     /// Waits until no other save is under way, and holds up those that come while it is held.
@@ -206,17 +144,17 @@ impl Workspace {
 
     /// Where a note is on disk.
     pub fn on_disk(&self, path: &VaultPath) -> PathBuf {
-        self.parts.outside.on_disk(self.parts.home.root(), path)
+        self.outside.on_disk(self.home.root(), path)
     }
 
     /// Whether no folder on the way to a note has become a link.
     pub fn is_in_place(&self, path: &VaultPath) -> bool {
-        self.parts.files.as_ref().is_none_or(|files| files.check(path).is_ok())
+        self.files.as_ref().is_none_or(|files| files.check(path).is_ok())
     }
 
     /// Whether another process writes the index, and this one only reads it.
     pub fn is_read_only(&self) -> bool {
-        self.parts.syncer.is_none()
+        self.syncer.is_none()
     }
 
     /// The newest state of the index.
@@ -224,8 +162,8 @@ impl Workspace {
     /// # Errors
     /// When it is not open yet.
     pub fn reader(&self) -> Result<Arc<dyn Reader>, RequestError> {
-        self.parts.shared.snapshot().ok_or_else(|| {
-            let failure = self.parts.shared.progress().failure;
+        self.shared.snapshot().ok_or_else(|| {
+            let failure = self.shared.progress().failure;
             let message = failure.unwrap_or_else(|| "the index is being opened".into());
             RequestError::unavailable(message, "try again in a moment; `vault status` shows the progress")
         })
@@ -237,12 +175,12 @@ impl Workspace {
     /// When another process does.
     pub fn syncer(&self) -> Result<&Syncer, RequestError> {
         let elsewhere = || RequestError::unavailable("another process is writing the index", "try again in a moment");
-        self.parts.syncer.as_ref().ok_or_else(elsewhere)
+        self.syncer.as_ref().ok_or_else(elsewhere)
     }
 
     /// Has everything checked, and mended where it is damaged; what to say meanwhile.
     pub fn suspect(&self, reason: &dyn std::fmt::Display) -> RequestError {
-        if let Some(syncer) = &self.parts.syncer {
+        if let Some(syncer) = &self.syncer {
             syncer.suspect();
         }
         RequestError::unavailable(reason.to_string(), "the index is being checked and repaired; try again in a moment")
@@ -267,7 +205,7 @@ impl Workspace {
     /// # Errors
     /// When the index cannot be written.
     pub fn erase_from_index(&self, embeddings: Vec<ContentHash>) -> Result<(usize, bool), RequestError> {
-        match &self.parts.syncer {
+        match &self.syncer {
             Some(syncer) => Ok(syncer.erase(embeddings)?),
             None => Ok((0, true)),
         }
@@ -276,7 +214,7 @@ impl Workspace {
     /// Turns to another model while the vault is served. The one there was serves until its vectors are there, and stays where it cannot
     /// be loaded.
     pub(crate) fn replace_model(&self, model: ModelChoice) {
-        if let Some(syncer) = &self.parts.syncer {
+        if let Some(syncer) = &self.syncer {
             syncer.replace_model(model);
         }
     }
@@ -286,11 +224,11 @@ impl Workspace {
     /// # Errors
     /// When it is not there, or another process has it.
     pub fn files(&self) -> Result<&Files, RequestError> {
-        let Some((files, lock)) = self.parts.files.as_ref().zip(self.parts.lock.as_ref()) else {
+        let Some((files, lock)) = self.files.as_ref().zip(self.lock.as_ref()) else {
             return Err(RequestError::unavailable("another process is writing this vault", "try again in a moment"));
         };
         if !lock.is_held() {
-            let message = format!("{} does not exist, or another process uses it", self.parts.home.root().display());
+            let message = format!("{} does not exist, or another process uses it", self.home.root().display());
             return Err(RequestError::unavailable(message, "nothing was written; `vault status` says more"));
         }
         Ok(files)
@@ -301,11 +239,11 @@ impl Workspace {
     /// # Errors
     /// When it is not there, changes as it is read, or has no text.
     pub fn source(&self, path: &VaultPath) -> Result<Source, ReadError> {
-        let (folder, within) = self.parts.outside.place(self.parts.home.root(), path);
-        let (within, max_bytes) = (within.ok_or(ReadError::Gone)?, self.parts.config.index.max_file_bytes);
+        let (folder, within) = self.outside.place(self.home.root(), path);
+        let (within, max_bytes) = (within.ok_or(ReadError::Gone)?, self.config.index.max_file_bytes);
         if path.is_document() {
             let opened = open_file(folder, &within, max_bytes)?;
-            return Ok(self.parts.attachments.read(path, opened)?.source);
+            return Ok(self.attachments.read(path, opened)?.source);
         }
         read(folder, &within, max_bytes)
     }
@@ -316,13 +254,13 @@ impl Workspace {
             return String::from_utf8(bytes)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         }
-        let is_fit = bytes.len() as u64 <= self.parts.config.index.max_file_bytes;
-        if is_fit { self.parts.attachments.text_of(path, bytes) } else { String::new() }
+        let is_fit = bytes.len() as u64 <= self.config.index.max_file_bytes;
+        if is_fit { self.attachments.text_of(path, bytes) } else { String::new() }
     }
 
     /// Keeps nothing any more of what an attachment said; gives what keeps it from that.
     pub(crate) fn forget_attachment(&self, path: &VaultPath) -> Option<String> {
-        if path.is_document() { self.parts.attachments.forget(path) } else { None }
+        if path.is_document() { self.attachments.forget(path) } else { None }
     }
 
     /// Whether a file on disk is still as it was indexed.
@@ -343,25 +281,20 @@ impl Workspace {
 
     /// Whether `[access] private` hides a note from all agents. In doubt it does.
     pub(crate) fn is_private(&self, path: &VaultPath) -> bool {
-        let private = globs("access.private", &self.config().access.private);
+        let private = globs("access.private", &self.config.access.private);
         private.map_or(true, |private| private.is_match(path.as_str()))
     }
 
     /// What belongs to the vault; `None` where a glob of the configuration cannot be read.
     pub(crate) fn rules(&self) -> Option<NoteRules> {
-        let index = &self.parts.config.index;
-        let rules = NoteRules::new(self.parts.home.root(), &index.exclude).ok()?;
-        Some(rules.with_outside(self.parts.outside.clone()).with_attachments(index.attachments))
-    }
-
-    /// The conflict copies on disk.
-    pub(crate) fn conflict_files(&self) -> &ConflictFiles {
-        &self.conflict_files
+        let index = &self.config.index;
+        let rules = NoteRules::new(self.home.root(), &index.exclude).ok()?;
+        Some(rules.with_outside(self.outside.clone()).with_attachments(index.attachments))
     }
 
     /// Whether secrets are taken out of what is kept.
     pub fn redacts(&self) -> bool {
-        self.parts.switches.capture().redact
+        self.switches.capture().redact
     }
 
     /// Leaves nothing of what was captured but in its files; gives how many events wait still.
@@ -369,7 +302,7 @@ impl Workspace {
     /// # Errors
     /// Why it could not, as a sentence.
     pub fn sweep_pending(&self, patience: Duration) -> Result<u64, String> {
-        self.parts.pending.as_ref().map_or(Ok(0), |pending| pending.sweep(patience))
+        self.pending.as_ref().map_or(Ok(0), |pending| pending.sweep(patience))
     }
 }
 
@@ -403,7 +336,7 @@ impl Owner {
 
     /// The agents that can read a note.
     fn readers(&self, path: &VaultPath) -> Vec<String> {
-        let agents = self.workspace().agents();
+        let agents = &self.workspace().agents;
         // By a request of its own: this one is not to hold on to the text that goes.
         let Ok(apart) = Self::of(self.by(Principal::Owner)) else { return Vec::new() };
         let mut readers = agents.policies().slugs();
@@ -450,7 +383,7 @@ impl Workspace {
         noticed.map_err(|error| behind(format!(": {error}")))?;
         loop {
             let now = self.files()?.read(path)?.map(|(_, hash)| hash);
-            let snapshot = self.shared().snapshot();
+            let snapshot = self.shared.snapshot();
             let known = snapshot.as_ref().and_then(|snapshot| snapshot.files().at(path.as_str()));
             match (now, known) {
                 (Some(hash), Some(file)) if *hash.as_bytes() == file.hash => {
@@ -470,11 +403,11 @@ impl Workspace {
                 _ if Instant::now() > deadline => return Err(behind(" yet".into())),
                 _ => {
                     // On a full disk it fails until somebody has made room.
-                    let SyncProgress { phase, failure, .. } = self.shared().progress();
+                    let SyncProgress { phase, failure, .. } = self.shared.progress();
                     if let Some(failure) = failure.filter(|_| phase == Phase::Failing) {
                         return Err(behind(format!(": {failure}")));
                     }
-                    self.shared().wait_for_other(snapshot.as_ref(), CHECK_INTERVAL);
+                    self.shared.wait_for_other(snapshot.as_ref(), CHECK_INTERVAL);
                 }
             }
         }

@@ -159,7 +159,7 @@ fn edit_without(
 }
 
 fn shown(writer: &MemoryWriter, place: &ForgettableItem) -> MemoryCandidate {
-    let most = writer.workspace().config().search.max_snippet_chars;
+    let most = writer.workspace().config.search.max_snippet_chars;
     let most = writer.limits().map_or(most, |limits| most.min(limits.max_snippet_chars));
     let (line_start, line_end) = (place.lines.0 as u32, place.lines.1 as u32);
     let cut = place.text.char_indices().nth(most);
@@ -293,7 +293,7 @@ struct ForgetChoice {
 /// The place that a model says is meant; `None` where there is no model that may be given an agent's memory, where it fails or takes too long,
 /// and where it is not sure.
 fn chosen(writer: &MemoryWriter, query: &str, places: &[&ForgettableItem]) -> Option<usize> {
-    let model = writer.workspace().chat().model()?.ok()?;
+    let model = writer.workspace().chat.model()?.ok()?;
     let patience = writer.patience();
     if places.len() < 2 || patience.is_zero() || !model.takes_private() {
         return None;

@@ -32,7 +32,7 @@ pub(crate) fn search(writer: &MemoryWriter, params: &MemorySearchParams) -> Resu
 
 pub(super) fn find(writer: &MemoryWriter, query: &str, most: Option<usize>) -> Result<SearchResponse, RequestError> {
     let started = Instant::now();
-    let config = &writer.workspace().config().search;
+    let config = &writer.workspace().config.search;
     let request = SearchRequest {
         text: query_text("query", query)?.to_owned(),
         mode: config.mode,

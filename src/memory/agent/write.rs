@@ -46,7 +46,7 @@ fn saved(writer: &MemoryWriter, params: &MemorySaveParams) -> Result<(MemoryChan
     let mut made = Map::new();
     made.insert("created".into(), Value::from(now()));
     let redacted = content != given;
-    let forgotten = writer.workspace().forgotten();
+    let forgotten = &writer.workspace().forgotten;
     let asked = forgotten.ask()?;
     let left = asked.without(&content, writer.rights());
     let brought = left.as_ref().map_or(Some(&content), |left| left.text.as_ref());
@@ -125,7 +125,7 @@ pub(crate) fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Re
     };
     let act = writer.act(Action::Restore, 0);
     writer.begin()?;
-    let forgotten = writer.workspace().forgotten();
+    let forgotten = &writer.workspace().forgotten;
     let asked = forgotten.ask()?;
     let (mut left, mut would) = (None, None);
     let restored = files.restore(
@@ -161,7 +161,7 @@ fn without_forgotten(
         Some(fact) => there.get(&fact.namespace, &fact.key).is_some_and(|fact| fact.says(part)),
         None => now.contains(part.trim()),
     };
-    let of_facts = writer.workspace().fact_store().scope_of(path).is_some();
+    let of_facts = writer.workspace().fact_store.scope_of(path).is_some();
     asked.without_in_file(had, of_facts, writer.rights(), &keeps)
 }
 
@@ -185,7 +185,7 @@ pub(super) fn file_to_write(writer: &MemoryWriter, file: Option<&str>) -> Result
 
 /// The name as the disk has it, where case does not count there.
 fn as_spelled(workspace: &Workspace, path: VaultPath) -> VaultPath {
-    let on_disk = path.on_disk(workspace.home().root());
+    let on_disk = path.on_disk(workspace.home.root());
     let (Some(name), Some(folder)) = (on_disk.file_name().and_then(|name| name.to_str()), on_disk.parent()) else {
         return path;
     };
@@ -205,7 +205,7 @@ fn as_spelled(workspace: &Workspace, path: VaultPath) -> VaultPath {
 /// Refuses a file more than an agent may have.
 fn may_make(writer: &MemoryWriter) -> Result<(), RequestError> {
     let Some(limits) = writer.limits() else { return Ok(()) };
-    let folder = writer.workspace().home().root().join(folder(writer.slug()));
+    let folder = writer.workspace().home.root().join(folder(writer.slug()));
     let count = |folder: &Path| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "md")).count()
@@ -285,7 +285,7 @@ pub(super) fn changed(
         checkpoint_id_there: id.to_string(),
         chunks: would.map_or_else(of_index, of_text),
         searchable: settled.is_ok(),
-        file_deleted: would.is_none() && path.on_disk(writer.workspace().home().root()).symlink_metadata().is_err(),
+        file_deleted: would.is_none() && path.on_disk(writer.workspace().home.root()).symlink_metadata().is_err(),
         ..MemoryChange::default()
     }
 }
@@ -315,7 +315,7 @@ pub(super) fn refused(path: &VaultPath, error: EditError) -> RequestError {
 }
 
 fn may_be_long(writer: &MemoryWriter, path: &VaultPath, text: &str) -> Result<(), RequestError> {
-    if text.len() as u64 <= writer.workspace().config().index.max_file_bytes {
+    if text.len() as u64 <= writer.workspace().config.index.max_file_bytes {
         return Ok(());
     }
     let hint = Some("nothing was written; use another file, or delete what you no longer need".into());

@@ -110,7 +110,7 @@ impl<'i> NoteImporter<'i> {
         kind: &'i str,
         import: Option<i64>,
     ) -> Result<Self, RequestError> {
-        check_taken(&workspace.switches().capture(), EventKind::Notes)?;
+        check_taken(&workspace.switches.capture(), EventKind::Notes)?;
         Ok(Self { workspace, files: workspace.files()?, imports, kind, import, taken: RefCell::default() })
     }
 
@@ -129,11 +129,11 @@ impl<'i> NoteImporter<'i> {
         let key = self.key(&note.id);
         let source = blake3::hash(text.as_bytes()).to_hex().to_string();
         // Held until it is written: what is purged meanwhile would come back.
-        let asked = self.workspace.forgotten().ask().map_err(|error| kept_from(&error))?;
+        let asked = self.workspace.forgotten.ask().map_err(|error| kept_from(&error))?;
         if let Some(left) = asked.without_in_file(&text, false, &Scope::Everything, &|_, _| false) {
             if let Some(import) = self.import {
                 let (by, into, whole) = (format!("import {import}"), EventKind::Notes.folder(), left.text.is_none());
-                self.workspace.forgotten().note(&by, into, whole, left.tombstone);
+                self.workspace.forgotten.note(&by, into, whole, left.tombstone);
             }
             let Some(kept) = left.text else { return Ok(NoteOutcome::Forgotten) };
             text = kept;

@@ -217,7 +217,7 @@ pub(crate) fn accept(capture: &Capture, sender: &EventSender, body: Value) -> Re
 
 /// What is captured.
 pub(crate) fn settings(owner: &Owner) -> CaptureSettings {
-    shown(&owner.workspace().switches().capture())
+    shown(&owner.workspace().switches.capture())
 }
 
 /// Changes what is captured, in `memory.toml` and from now on.
@@ -237,7 +237,7 @@ pub(crate) fn set_settings(owner: &Owner, params: &CaptureSettingsParams) -> Res
     .into_iter()
     .filter_map(|(key, on)| Some((key, on?)))
     .collect();
-    let now = owner.workspace().switches().set(&switches).map_err(|error| match error {
+    let now = owner.workspace().switches.set(&switches).map_err(|error| match error {
         ConfigError::Fs(error) => RequestError::unavailable(error.to_string(), "nothing was changed"),
         error => RequestError::invalid(format!("{error}. Correct this first; nothing was changed")),
     })?;

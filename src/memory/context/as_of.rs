@@ -12,7 +12,7 @@ use crate::base::path::VaultPath;
 use crate::memory::items::EntriesSnapshot;
 use crate::serve::wire::citation;
 use crate::text::derive::entries::{EntriesFile, EntryFileKind, EntryStatus, MemoryEntry};
-use crate::text::derive::facts::{FactPhase, full_name, windows};
+use crate::text::derive::facts::{FactState, full_name, windows};
 
 /// The text of a file that has changed since a moment, as it was then: the first change that the program made after it kept that, where the file
 /// was not touched in between.
@@ -52,7 +52,7 @@ impl EntriesAsOf {
             }
             status => status.clone(),
         };
-        let has_begun = entry.window.from.is_some() && entry.window.phase(self.at) == FactPhase::Current;
+        let has_begun = entry.window.from.is_some() && entry.window.phase(self.at) == FactState::Current;
         has_begun && status == EntryStatus::Active
     }
 
@@ -68,8 +68,8 @@ const MAX_FACTS: usize = 10;
 /// them; a file that has not changed is found as any note is.
 pub(super) fn facts_of(notes: &NoteLines, query: &str, at: i64) -> Vec<MemoryLine> {
     let workspace = notes.given().workspace();
-    let mut words = QuestionWords::of(query, workspace.config().search.stemmer);
-    let fact_store = workspace.fact_store();
+    let mut words = QuestionWords::of(query, workspace.config.search.stemmer);
+    let fact_store = &workspace.fact_store;
     let mut found = Vec::new();
     let own = notes.visibility.viewer().agent().map(|slug| MemoryScope::Agent(slug.to_owned()));
     for scope in std::iter::once(MemoryScope::User).chain(own) {

@@ -185,7 +185,7 @@ impl NoteLines {
     pub(super) fn entries(&self, holder: &MemoryScope, at: i64) -> Vec<(MemoryEntry, String)> {
         let Ok(path) = entries_path(holder, EntryFileKind::Known) else { return Vec::new() };
         self.look_at(&path);
-        let Ok(book) = self.given().workspace().entry_store().entries(holder) else { return Vec::new() };
+        let Ok(book) = self.given().workspace().entry_store.entries(holder) else { return Vec::new() };
         if self.visibility.is_agents() {
             // What was read has to be what was seen.
             let seen = self.file_by_itself(path.as_str());

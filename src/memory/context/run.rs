@@ -42,7 +42,7 @@ pub(super) fn context_of(
     let began = params.session_start.as_deref().filter(|_| is_frozen(viewer));
     let as_of = began.map(|text| parse("session_start", text, Edge::End, viewer.at())).transpose()?;
     let notes = NoteLines::of(viewer, as_of)?;
-    let config = &viewer.workspace().config().memory;
+    let config = &viewer.workspace().config.memory;
     let query = params.query.as_deref().map(str::trim).unwrap_or_default();
     // What a program puts before a question is none of it.
     let typed = said_text(query);
@@ -85,7 +85,7 @@ pub(super) fn context_of(
     let usual = (gated.gate != Gate::Full || params.mode.is_none()).then_some(config.context_tokens);
     let chars = viewer.limits().map(|limits| limits.max_injected_chars);
     let size = BudgetLeft { tokens: params.budget.or(usual), chars, ..BudgetLeft::default() };
-    let embedder = viewer.workspace().shared().embedder();
+    let embedder = viewer.workspace().shared.embedder();
     let counts = embedder.as_ref().filter(|embedder| embedder.count_tokens("a").is_some());
     let count = |text: &str| counts.and_then(|model| model.count_tokens(text)).unwrap_or_else(|| token_estimate(text));
     let counted_by = match counts {

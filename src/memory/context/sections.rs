@@ -86,7 +86,7 @@ pub(super) struct Sections<'a> {
 
 impl<'a> Sections<'a> {
     pub(super) fn new(viewer: &'a Viewer, notes: &'a NoteLines) -> Self {
-        let config = viewer.workspace().config();
+        let config = &viewer.workspace().config;
         let candidates = CANDIDATES * FETCHED_FOR_EACH;
         let config = SearchConfig {
             // Nobody waits for a model that writes.
@@ -102,7 +102,7 @@ impl<'a> Sections<'a> {
     }
 
     fn memory(&self) -> &'a MemoryConfig {
-        &self.viewer.workspace().config().memory
+        &self.viewer.workspace().config.memory
     }
 
     /// What the person says in any case.

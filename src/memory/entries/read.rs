@@ -60,7 +60,7 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
             found.problems.extend(over.map(|over| format!("{path}: {over}")));
         }
         let waiting = match shelf {
-            EntryFileKind::Pending => viewer.workspace().entry_store().waiting(holder)?,
+            EntryFileKind::Pending => viewer.workspace().entry_store.waiting(holder)?,
             EntryFileKind::Known | EntryFileKind::Archive => Vec::new(),
         };
         let all = if shelf == EntryFileKind::Pending { waiting.as_slice() } else { &book.entries };
@@ -93,7 +93,7 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
         }
     }
     if !visibility.is_agents() {
-        let holders = viewer.workspace().entry_store().holders().into_iter();
+        let holders = viewer.workspace().entry_store.holders().into_iter();
         found.agents = holders
             .filter_map(|holder| match holder {
                 MemoryScope::Agent(slug) => Some(slug),
@@ -162,7 +162,7 @@ fn book(
     holder: &MemoryScope,
     shelf: EntryFileKind,
 ) -> Result<Option<Arc<EntriesSnapshot>>, RequestError> {
-    let entry_store = visibility.viewer().workspace().entry_store();
+    let entry_store = &visibility.viewer().workspace().entry_store;
     if !visibility.is_agents() {
         return Ok(Some(entry_store.book(holder, shelf)?));
     }
@@ -175,10 +175,10 @@ fn book(
 /// What of all files of entries cannot be read as it was meant, and which have more than count.
 pub(crate) fn problems(owner: &Owner) -> Vec<Skipped> {
     let (workspace, mut found) = (owner.workspace(), Vec::new());
-    for holder in workspace.entry_store().holders() {
+    for holder in workspace.entry_store.holders() {
         for shelf in EntryFileKind::ALL {
             // One that cannot be read at all is told by the index.
-            let Ok(book) = workspace.entry_store().book(&holder, shelf) else { continue };
+            let Ok(book) = workspace.entry_store.book(&holder, shelf) else { continue };
             let unclear = book.problems.iter().map(|problem| {
                 let line = problem.line.map(|line| format!("line {line}: ")).unwrap_or_default();
                 format!("{line}{}", problem.message)
@@ -192,7 +192,7 @@ pub(crate) fn problems(owner: &Owner) -> Vec<Skipped> {
 
 /// That a memory has more entries than may count, before some of them are moved.
 fn over_the_cap(workspace: &Workspace, book: &EntriesSnapshot) -> Option<String> {
-    let max = workspace.config().memory.max_entries;
+    let max = workspace.config.memory.max_entries;
     let active = book.active().count();
     let goes = active.checked_sub(max).filter(|over| *over > 0 && max > 0)?;
     Some(format!(

@@ -34,7 +34,7 @@ const AGENTS_CONFIDENCE: f64 = 0.8;
 /// # Errors
 /// When a parameter makes no sense, who asks may not write there, the vault keeps none of agents, or the disk refuses.
 pub(crate) fn add(viewer: &Viewer, params: &EntryAddParams) -> Result<EntryAdded, RequestError> {
-    if viewer.agent().is_some() && !viewer.workspace().config().memory.enabled {
+    if viewer.agent().is_some() && !viewer.workspace().config.memory.enabled {
         let hint = Some("`[memory] enabled` in memory.toml".into());
         return Err(RequestError { hint, ..RequestError::forbidden("this vault stores no entries") });
     }
@@ -75,15 +75,15 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     let workspace = viewer.workspace();
     let holder = holder_named(viewer, params.agent.as_deref())?;
     if let MemoryScope::Agent(slug) = &holder
-        && workspace.agents().policy(slug).is_none()
+        && workspace.agents.policy(slug).is_none()
     {
         return Err(RequestError::not_found(format!("there is no agent `{slug}`")));
     }
-    let forgotten = workspace.forgotten();
+    let forgotten = &workspace.forgotten;
     let asked = forgotten.look()?;
     let meaning = MeaningAlike::of(workspace);
     let rules = meaning.rules(workspace, &asked, &Scope::Everything);
-    let entry_store = workspace.entry_store();
+    let entry_store = &workspace.entry_store;
     let known = entry_store.entries(&holder)?;
     let active: Vec<&MemoryEntry> = known.active().collect();
     let mut added = EntryAdded { ok: true, status: "active".into(), ..EntryAdded::default() };
@@ -111,9 +111,9 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
     let (written, names) = entry_store.change(&writer, &holder, EntryFileKind::Known, &edits)?;
     added.id = names.into_iter().next().unwrap_or_default();
-    let max = workspace.config().memory.max_entries;
+    let max = workspace.config.memory.max_entries;
     let new = [added.id.clone()];
-    let (archived, undone) = entry_store.keep_to_cap(writer.files, &holder, &new, max, workspace.usage())?;
+    let (archived, undone) = entry_store.keep_to_cap(writer.files, &holder, &new, max, &workspace.usage)?;
     added.archived = archived;
     added.checkpoint_ids = undone.iter().chain(&written).map(ToString::to_string).collect();
     settle(workspace, &holder, EntryFileKind::Known);
@@ -128,7 +128,7 @@ fn propose_as_agent(
     let workspace = agent.workspace();
     agent.may_write_items("propose no entries")?;
     let path = entries_path(holder, EntryFileKind::Pending)?;
-    let forgotten = workspace.forgotten();
+    let forgotten = &workspace.forgotten;
     let asked = forgotten.ask()?;
     let meaning = MeaningAlike::of(workspace);
     let rules = meaning.rules(workspace, &asked, agent.rights());
@@ -138,7 +138,7 @@ fn propose_as_agent(
     // The name that it would have had is what it hears, whatever became of it.
     let id = made_id(&entry.text, |_| false);
     let proposals = vec![EntryProposal { entry, evidence: Evidence::Claimed }];
-    let all = workspace.entry_store().propose(&writer, holder, proposals, &rules);
+    let all = workspace.entry_store.propose(&writer, holder, proposals, &rules);
     agent.log_own("entry_propose", path.as_str(), Vec::new());
     let all = all.inspect_err(|_| agent.turn().rest())?;
     if let Some(tombstone) = all.forgotten.first() {
@@ -163,7 +163,7 @@ fn propose_as_agent(
 pub(crate) fn edit(owner: &Owner, params: &EntryEditParams) -> Result<EntryChanged, RequestError> {
     let workspace = owner.workspace();
     let holder = holder_named(owner, params.agent.as_deref())?;
-    let entry_store = workspace.entry_store();
+    let entry_store = &workspace.entry_store;
     let (known, pending) = (entry_store.entries(&holder)?, entry_store.pending(&holder)?);
     let (shelf, before) = match (known.get(&params.id), pending.get(&params.id)) {
         (Some(entry), _) => (EntryFileKind::Known, entry),
@@ -204,7 +204,7 @@ pub(crate) fn edit(owner: &Owner, params: &EntryEditParams) -> Result<EntryChang
 pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryChanged, RequestError> {
     let workspace = owner.workspace();
     let holder = holder_named(owner, params.agent.as_deref())?;
-    let entry_store = workspace.entry_store();
+    let entry_store = &workspace.entry_store;
     let mut shelf = None;
     for candidate in EntryFileKind::ALL {
         // A shelf behind it need not be readable.
@@ -246,15 +246,15 @@ pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryC
 pub(crate) fn rewrite(owner: &Owner, params: &EntriesRewriteParams) -> Result<EntriesRewritten, RequestError> {
     let workspace = owner.workspace();
     let holder = holder_named(owner, params.agent.as_deref())?;
-    let max = workspace.config().index.max_file_bytes;
+    let max = workspace.config.index.max_file_bytes;
     if params.content.len() as u64 > max {
         return Err(RequestError::invalid(format!("`content` has {} bytes; it takes {max}", params.content.len())));
     }
     let is_program = params.allow_loss != Some(true);
     let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program };
-    let written = workspace.entry_store().rewrite(&writer, &holder, EntryFileKind::Known, &params.content)?;
+    let written = workspace.entry_store.rewrite(&writer, &holder, EntryFileKind::Known, &params.content)?;
     settle(workspace, &holder, EntryFileKind::Known);
-    let entries = workspace.entry_store().entries(&holder)?.entries.len();
+    let entries = workspace.entry_store.entries(&holder)?.entries.len();
     Ok(EntriesRewritten { ok: true, entries, checkpoint_id: written.map(|id| id.to_string()) })
 }
 
@@ -340,12 +340,12 @@ const USUAL_PROPOSALS: usize = 100;
 /// When a parameter makes no sense, or a file cannot be read.
 pub(crate) fn review(owner: &Owner, params: &ReviewParams) -> Result<ReviewView, RequestError> {
     let most = limit(params.limit, USUAL_PROPOSALS)?;
-    let entry_store = owner.workspace().entry_store();
+    let entry_store = &owner.workspace().entry_store;
     let holders = match params.agent.as_deref() {
         Some(agent) => vec![holder_named(owner, Some(agent))?],
         None => entry_store.holders(),
     };
-    let asked = owner.workspace().forgotten().look()?;
+    let asked = owner.workspace().forgotten.look()?;
     let meaning = MeaningAlike::of(owner.workspace());
     let rules = meaning.rules(owner.workspace(), &asked, &Scope::Everything);
     let mut found = ReviewView::default();
@@ -427,7 +427,7 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
         let message = format!("`decisions` has {}; it takes 1 to {MAX_DECISIONS}", params.decisions.len());
         return Err(RequestError::invalid(message));
     }
-    let (workspace, entry_store) = (owner.workspace(), owner.workspace().entry_store());
+    let (workspace, entry_store) = (owner.workspace(), &owner.workspace().entry_store);
     let mut done = Reviewed { ok: true, ..Reviewed::default() };
     let mut all: Vec<(MemoryScope, Decided)> = Vec::new();
     for decision in &params.decisions {
@@ -473,7 +473,7 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
             decided.rejects.push((reason.to_owned(), ids));
         }
     }
-    let asked = workspace.forgotten().look()?;
+    let asked = workspace.forgotten.look()?;
     let meaning = MeaningAlike::of(workspace);
     let rules = meaning.rules(workspace, &asked, &Scope::Everything);
     let writer = EntryWriter { files: workspace.files()?, act: Action::Edit.into(), is_program: false };
@@ -482,7 +482,7 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
         if !decided.accepts.is_empty() {
             undo = entry_store.accept(&writer, holder, &decided.accepts, &rules)?;
             let accepted: Vec<String> = decided.accepts.iter().map(|choice| choice.id.clone()).collect();
-            let (max, usage) = (workspace.config().memory.max_entries, workspace.usage());
+            let (max, usage) = (workspace.config.memory.max_entries, &workspace.usage);
             let (archived, more) = entry_store.keep_to_cap(writer.files, holder, &accepted, max, usage)?;
             done.accepted.extend(accepted);
             done.archived.extend(archived);

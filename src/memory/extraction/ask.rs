@@ -187,7 +187,7 @@ impl Extraction {
             SkipReason::Full(until) => {
                 let later = until.max(now + 1_000);
                 let [calls, tokens] = self.calls.totals(now)?.day;
-                let memory = &self.workspace.config().memory;
+                let memory = &self.workspace.config.memory;
                 if calls < memory.calls_per_day && tokens < memory.tokens_per_day {
                     // Others that are smaller may go before.
                     self.jobs.put_off(kind, job.key, later, false, DAY_USED_UP)?;

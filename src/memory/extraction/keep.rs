@@ -84,18 +84,18 @@ pub(super) fn propose(
     if !is_current() {
         return Ok(false);
     }
-    let forgotten = workspace.forgotten();
+    let forgotten = &workspace.forgotten;
     let asked = forgotten.ask()?;
     let meaning = MeaningAlike::of(workspace);
     let rules = meaning.rules(workspace, &asked, &reach);
     let writer = EntryWriter { files, act: Action::Edit.done_by(who), is_program: true };
-    let entry_store = workspace.entry_store();
+    let entry_store = &workspace.entry_store;
     let all = entry_store.propose(&writer, &holder, proposals, &rules)?;
     drop(rules);
     drop(asked);
     if !all.accepted.is_empty() {
-        let max = workspace.config().memory.max_entries;
-        entry_store.keep_to_cap(writer.files, &holder, &all.accepted, max, workspace.usage())?;
+        let max = workspace.config.memory.max_entries;
+        entry_store.keep_to_cap(writer.files, &holder, &all.accepted, max, &workspace.usage)?;
     }
     for tombstone in all.forgotten {
         forgotten.note(who, &into, true, tombstone);
@@ -197,7 +197,7 @@ impl Extraction {
 
     /// What a file of the vault says; a model reads none of a folder elsewhere.
     pub(super) fn source(&self, path: &VaultPath) -> Result<Source, ReadError> {
-        let is_elsewhere = !self.workspace.on_disk(path).starts_with(self.workspace.home().root());
+        let is_elsewhere = !self.workspace.on_disk(path).starts_with(self.workspace.home.root());
         if is_elsewhere { Err(ReadError::Gone) } else { self.workspace.source(path) }
     }
 }
@@ -243,7 +243,7 @@ pub(super) fn keep_summary(
     let note = Note::parse(&source.text, path.stem());
     let turns = turns_of(&note, &source.text);
     let files = workspace.summary_files()?;
-    let reader = workspace.shared().snapshot();
+    let reader = workspace.shared.snapshot();
     let known = reader.as_ref().and_then(|reader| Some(known_summary(reader.files(), path)?.path.clone()));
     let make = |now: &[ConversationTurn<'_>]| (now == turns.as_slice()).then(|| summary.clone());
     let write = || files.make_with(path, known.as_ref(), made_by, &make);

@@ -81,7 +81,7 @@ pub(crate) struct Extraction {
 impl Extraction {
     /// Of a vault. Nothing is asked yet.
     pub(crate) fn new(workspace: Arc<Workspace>, clock: Clock) -> Self {
-        let (jobs, calls) = (JobTable::new(workspace.state()), ModelCallTable::new(workspace.state()));
+        let (jobs, calls) = (JobTable::new(&workspace.state), ModelCallTable::new(&workspace.state));
         let state = Mutex::new(LaneState { model: open(&workspace), ..LaneState::default() });
         Self { workspace, jobs, calls, state, known: Mutex::default(), signal: TaskSignal::default(), clock }
     }
@@ -162,7 +162,7 @@ impl Extraction {
         model: &'a Arc<dyn ChatModel>,
         is_current: &'a dyn Fn() -> bool,
     ) -> ExtractionAsker<'a> {
-        let memory = &self.workspace.config().memory;
+        let memory = &self.workspace.config.memory;
         ExtractionAsker {
             kind,
             model,
@@ -189,8 +189,8 @@ impl Extraction {
     }
 
     fn try_step(&self, known: &mut KnownSessions, hurries: bool) -> Result<Option<Duration>, StateError> {
-        let progress = self.workspace.shared().progress();
-        let Some(reader) = self.workspace.shared().snapshot().filter(|_| progress.caught_up) else {
+        let progress = self.workspace.shared.progress();
+        let Some(reader) = self.workspace.shared.snapshot().filter(|_| progress.caught_up) else {
             return Ok(Some(INDEX_DELAY));
         };
         let was_hurried = std::mem::take(&mut self.state_mut().was_hurried);
@@ -206,7 +206,7 @@ impl Extraction {
             return Ok(Some(CHECK_INTERVAL));
         }
         let now = self.now();
-        let debounce = if hurries { 0 } else { self.workspace.config().memory.summary_debounce_seconds as i64 * 1_000 };
+        let debounce = if hurries { 0 } else { self.workspace.config.memory.summary_debounce_seconds as i64 * 1_000 };
         if std::mem::take(&mut self.state_mut().looks_again) || was_hurried {
             known.seen = None;
         }
@@ -320,7 +320,7 @@ impl Extraction {
             let left = Duration::from_millis((due - now) as u64).min(CHECK_INTERVAL);
             return Ok(Err((reason.filter(|reason| reason == DAY_USED_UP), left)));
         }
-        let shared = self.workspace.shared();
+        let shared = &self.workspace.shared;
         if !hurries && (!shared.progress().is_complete() || shared.was_searched_within(QUIET_PERIOD)) {
             return Ok(Err((Some("another task is running".into()), QUIET_PERIOD)));
         }
@@ -474,7 +474,7 @@ impl Extraction {
 }
 
 fn open(workspace: &Workspace) -> MemoryModel {
-    let config = workspace.config();
+    let config = &workspace.config;
     open_memory_chat(&config.memory, &config.chat).map(|opened| opened.map_err(|error| error.to_string()))
 }
 
@@ -518,7 +518,7 @@ fn next_due(jobs: &JobTable, kind: &str, now: i64) -> Result<Option<(i64, Option
 /// When no thread can be started.
 pub(crate) fn extract(extraction: &Arc<Extraction>) -> Result<Task, FsError> {
     let (works, stops) = (Arc::clone(extraction), Arc::clone(extraction));
-    extraction.workspace.shared().wakes(&extraction.signal);
+    extraction.workspace.shared.wakes(&extraction.signal);
     let mut has_begun = false;
     let task = Task::start("extraction", extraction.signal.clone(), move |_, _| {
         if !std::mem::replace(&mut has_begun, true) {

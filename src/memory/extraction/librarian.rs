@@ -66,7 +66,7 @@ impl TraceProgress {
 impl Extraction {
     /// The agents whose traces may be read.
     fn librarian_agents(&self) -> Vec<String> {
-        let policies = self.workspace.agents().policies();
+        let policies = self.workspace.agents.policies();
         let reads = |policy: &Policy| policy.librarian && policy.finds_any();
         let mut agents = policies.slugs();
         agents.retain(|slug| policies.of(slug).is_some_and(|policy| reads(&policy)));
@@ -75,7 +75,7 @@ impl Extraction {
 
     /// The files of an agent's traces.
     fn trace_sources(&self, agent: &str) -> Vec<TraceSource> {
-        let files = self.workspace.traces().files_of(agent).unwrap_or_else(|error| {
+        let files = self.workspace.traces.files_of(agent).unwrap_or_else(|error| {
             tracing::warn!("the traces of `{agent}` are not read: {error}");
             Vec::new()
         });
@@ -156,7 +156,7 @@ impl Extraction {
 
     /// What was found, for the agent's own memory: by its word, whoever it says has said it.
     fn found_in_traces(&self, agent: &str, part: &TracePart, found: &[CheckedEntry]) -> Proposals {
-        let policy = self.workspace.agents().policies().of(agent).unwrap_or_default();
+        let policy = self.workspace.agents.policies().of(agent).unwrap_or_default();
         let wanted = found.iter().filter(|found| policy.finds(found.kind == MemoryKind::Preference));
         let proposals = wanted.map(|found| {
             let evidence = part.evidence(found.lines);
@@ -185,7 +185,7 @@ impl Extraction {
     /// # Errors
     /// When there is no such agent, or the state cannot be read.
     pub(crate) fn librarian_view(&self, owner: &Owner, slug: &str) -> Result<LibrarianView, RequestError> {
-        let policy = owner.workspace().agents().policies().of(slug);
+        let policy = owner.workspace().agents.policies().of(slug);
         let absent = || RequestError::not_found(format!("there is no agent `{slug}`"));
         let policy = policy.ok_or_else(absent)?;
         let is_on = policy.librarian;
@@ -198,7 +198,7 @@ impl Extraction {
         let (dead, waiting): (Vec<&Job>, Vec<&Job>) = jobs.iter().partition(|job| job.is_dead);
         let (queued, dead, reason) =
             (waiting.len(), dead.len(), dead.iter().chain(&waiting).find_map(|job| job.reason.clone()));
-        let memory = &self.workspace.config().memory;
+        let memory = &self.workspace.config.memory;
         let (state, reason) = match &lane.model {
             _ if !is_on => ("off", None),
             _ if !policy.finds_any() => ("off", Some("both tasks that find entries are switched off".to_owned())),

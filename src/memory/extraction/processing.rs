@@ -47,7 +47,7 @@ impl Extraction {
         let (model, refused) = match lane.model {
             None => (None, None),
             Some(Ok(model)) => (Some(model.name().to_owned()), None),
-            Some(Err(reason)) => (Some(self.workspace.config().memory.model.clone()), Some(reason)),
+            Some(Err(reason)) => (Some(self.workspace.config.memory.model.clone()), Some(reason)),
         };
         let stopped = lane.stopped.or(refused);
         let (state, reason) = match (&model, stopped, lane.waits) {
@@ -88,7 +88,7 @@ impl Extraction {
             totals.outcomes.iter().filter(|(outcome, _)| ended(outcome)).map(|(_, numbers)| numbers[0]).sum();
         let answered: u64 =
             totals.outcomes.iter().filter(|(outcome, _)| outcome == "answered").map(|(_, numbers)| numbers[0]).sum();
-        let memory = &self.workspace.config().memory;
+        let memory = &self.workspace.config.memory;
         let dead = jobs.iter().filter(|job| job.is_dead).take(MOST_DEAD);
         let paths = self.paths();
         Ok(ProcessingView {
@@ -117,14 +117,14 @@ impl Extraction {
 
     /// Where the conversations and the digests are.
     fn paths(&self) -> HashMap<Digest, VaultPath> {
-        let snapshot = self.workspace.shared().snapshot();
+        let snapshot = self.workspace.shared.snapshot();
         let files = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
         let read = files.filter(|file| file.path.collection() == CONVERSATIONS || is_digest(&file.path));
         read.map(|file| (key_of(&file.path), file.path.clone())).collect()
     }
 
     fn stores(&self, _: &Owner) -> StoreSizes {
-        let snapshot = self.workspace.shared().snapshot();
+        let snapshot = self.workspace.shared.snapshot();
         let sizes = |of: &dyn Fn(&str) -> bool| {
             let files = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
             files.filter(|file| of(file.path.as_str())).map(|file| file.stamp.size).sum()
@@ -137,8 +137,8 @@ impl Extraction {
         StoreSizes {
             notes: sizes(&|_| true),
             layers: sizes(&is_layer),
-            index: folder_bytes(self.workspace.index_dir()),
-            state: folder_bytes(&self.workspace.home().state_dir()),
+            index: folder_bytes(&self.workspace.index_dir),
+            state: folder_bytes(&self.workspace.home.state_dir()),
         }
     }
 
@@ -155,11 +155,11 @@ impl Extraction {
     pub(crate) fn sync(&self, owner: &Owner, here: bool) -> Result<ProcessingView, RequestError> {
         if !here {
             // What was saved just before waits as well.
-            self.workspace.shared().fresh().wait(SAVED_WITHIN);
+            self.workspace.shared.fresh().wait(SAVED_WITHIN);
         }
         self.open_again();
         self.hurry();
-        let is_there = self.workspace.shared().snapshot().is_some();
+        let is_there = self.workspace.shared.snapshot().is_some();
         if here && is_there {
             self.begin();
             loop {
@@ -171,7 +171,7 @@ impl Extraction {
                         if waits.queued == 0 || waits.state == "stopped" || time >= Duration::from_secs(10) {
                             break;
                         }
-                        self.workspace.shared().wait_for_other(self.workspace.shared().snapshot().as_ref(), time);
+                        self.workspace.shared.wait_for_other(self.workspace.shared.snapshot().as_ref(), time);
                         self.go_on();
                     }
                 }
@@ -288,7 +288,7 @@ fn purge_former_pages(files: &Files, checkpoints: &[Checkpoint]) -> Result<(), R
 fn of_layers(owner: &Owner) -> Result<BTreeSet<VaultPath>, RequestError> {
     let workspace = owner.workspace();
     let mut paths = BTreeSet::new();
-    for holder in workspace.entry_store().holders() {
+    for holder in workspace.entry_store.holders() {
         paths.extend(EntryFileKind::ALL.into_iter().filter_map(|shelf| entries_path(&holder, shelf).ok()));
     }
     let scope = owner.now()?;
@@ -297,6 +297,6 @@ fn of_layers(owner: &Owner) -> Result<BTreeSet<VaultPath>, RequestError> {
     paths.extend(generated.map(|file| file.path.clone()));
     // What was made a moment ago is not indexed yet.
     let is_note = |page: &VaultPath| page.as_str().ends_with(".md");
-    paths.extend(generated_pages(workspace.home().root()).into_iter().filter(is_note));
+    paths.extend(generated_pages(workspace.home.root()).into_iter().filter(is_note));
     Ok(paths)
 }

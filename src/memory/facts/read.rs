@@ -17,8 +17,7 @@ use crate::serve::wire::{
     FactChangeView, FactNear, FactProblem, FactState, FactView, FactWindowView, FactsParams, FactsView, citation,
 };
 use crate::text::derive::facts::{
-    Fact, FactChange, FactChangeKind, FactPhase, FactWindow, full_name, has_tag, inline_fields, read_value, split_name,
-    windows,
+    Fact, FactChange, FactChangeKind, FactWindow, full_name, has_tag, inline_fields, read_value, split_name, windows,
 };
 use crate::text::derive::{Label, property_as_written, property_line};
 use crate::text::note::Note;
@@ -65,7 +64,7 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
         let book = match book(&visibility, scope) {
             // Of several the others have their answers.
             Err(error) if scopes.len() > 1 => {
-                let path = viewer.workspace().fact_store().path(scope)?.to_string();
+                let path = viewer.workspace().fact_store.path(scope)?.to_string();
                 view.problems.push(FactProblem { path, line: None, message: error.message, is_unread: true });
                 None
             }
@@ -140,7 +139,7 @@ fn of_scope(
         }
     }
     // What a note said of itself then is not known.
-    if visibility.viewer().workspace().config().facts.properties && !moments.is_past {
+    if visibility.viewer().workspace().config.facts.properties && !moments.is_past {
         facts.extend(properties(visibility, scope, params, most)?);
     }
     Ok(facts)
@@ -149,7 +148,7 @@ fn of_scope(
 /// Facts of that key that may have been meant: in another namespace or scope, or true at another time.
 fn near(visibility: &Visibility, key: &str) -> Result<Vec<FactNear>, RequestError> {
     let mut near = Vec::new();
-    for scope in visibility.viewer().workspace().fact_store().scopes() {
+    for scope in visibility.viewer().workspace().fact_store.scopes() {
         visibility.given().go_on()?;
         // A file that cannot be read was not asked for.
         let Ok(Some(book)) = book(visibility, &scope) else { continue };
@@ -235,7 +234,7 @@ impl<'a> FactQuestion<'a> {
             Some(fact) => match book.history.standing(fact, moments.as_of) {
                 // The file says what begins later, is over or was never true; until further notice, or until that begins, this is true.
                 Some(window) => {
-                    let is_to_come = fact.phase(moments.as_of) == Some(FactPhase::Future);
+                    let is_to_come = fact.phase(moments.as_of) == Some(FactState::Future);
                     let next = is_to_come.then(|| FactWindowView {
                         value: fact.value.clone(),
                         valid_from: fact.window.begin().map(rfc3339),
@@ -288,12 +287,7 @@ impl<'a> FactQuestion<'a> {
         let known = self.book.history.of(&fact.namespace, &fact.key);
         let is_it = |change: &&FactChange| change.kind.is_said() && change.new.as_deref() == Some(&fact.text);
         let change = known.clone().rev().find(is_it);
-        let state = match fact.phase(self.moments.as_of) {
-            None => FactState::Retracted,
-            Some(FactPhase::Current) => FactState::Current,
-            Some(FactPhase::Expired) => FactState::Expired,
-            Some(FactPhase::Future) => FactState::Future,
-        };
+        let state = fact.phase(self.moments.as_of).unwrap_or(FactState::Retracted);
         let known = windows(known);
         let window = known.iter().rev().find(|window| change.is_some_and(|change| window.change.id == change.id));
         let from = match fact.window.from {
@@ -417,8 +411,8 @@ impl Moments {
 /// The scopes that a request asks, and whether the first that has a key hides the others.
 fn asked(viewer: &Viewer, params: &FactsParams) -> Result<(Vec<MemoryScope>, bool), RequestError> {
     match (params.scope.as_deref(), params.resolve.as_deref()) {
-        _ if is_tag_of_all(params) => Ok((viewer.workspace().fact_store().scopes(), false)),
-        (Some("*"), None) => Ok((viewer.workspace().fact_store().scopes(), false)),
+        _ if is_tag_of_all(params) => Ok((viewer.workspace().fact_store.scopes(), false)),
+        (Some("*"), None) => Ok((viewer.workspace().fact_store.scopes(), false)),
         (Some(scopes), None) => Ok((scopes_named("scope", scopes)?, false)),
         (_, Some(scopes)) => Ok((scopes_named("resolve", scopes)?, true)),
         (None, None) => {
@@ -445,7 +439,7 @@ pub(super) fn one(text: &str) -> Result<MemoryScope, RequestError> {
 /// The facts of a scope, as far as they are seen: an agent sees them as they are in the index, and learns nothing of what it may not see.
 fn book(visibility: &Visibility, scope: &MemoryScope) -> Result<Option<Arc<FactsSnapshot>>, RequestError> {
     let (workspace, is_agents) = (visibility.viewer().workspace(), visibility.is_agents());
-    let fact_store = workspace.fact_store();
+    let fact_store = &workspace.fact_store;
     let unread = |error: ItemError| if is_agents { Ok(None) } else { Err(error.into()) };
     let path = match fact_store.path(scope) {
         Ok(path) => path,
@@ -525,7 +519,7 @@ fn properties(
         return Ok(found);
     }
     let given = visibility.given();
-    let config = given.workspace().config();
+    let config = &given.workspace().config;
     let part = scope.part(&config.collections);
     let files = meant(visibility, params);
     for file in files.iter().filter(|file| part.holds(file.path.as_str()) && given.gives(file)) {

@@ -65,15 +65,15 @@ struct SessionsSeen {
 impl SessionsLook {
     /// For the entries of a vault's configuration.
     fn new(workspace: &Workspace) -> Self {
-        let root = workspace.home().root();
+        let root = workspace.home.root();
         let entry = |config: &SessionsConfig| SessionsEntry {
             files: FilesElsewhere::new(root, &config.path).map_err(|error| error.to_string()),
             key: digest_of(config.path.as_bytes()),
             config: config.clone(),
         };
         Self {
-            entries: workspace.config().sessions.iter().map(entry).collect(),
-            table: SessionTable::new(workspace.state()),
+            entries: workspace.config.sessions.iter().map(entry).collect(),
+            table: SessionTable::new(&workspace.state),
             stores: ChannelStores::default(),
             known: HashMap::new(),
         }
@@ -344,7 +344,7 @@ impl EntryLook<'_> {
         }
         let (files, collection) = (self.workspace.files()?, self.entry.config.collection());
         let _one = files.one_generation();
-        let asked = self.workspace.forgotten().ask()?;
+        let asked = self.workspace.forgotten.ask()?;
         let mut writer = SessionWriter {
             workspace: self.workspace,
             table: self.table,
@@ -454,7 +454,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(5);
 /// # Errors
 /// When no thread can be started.
 pub(crate) fn keep_sessions(workspace: &Arc<Workspace>) -> Result<Option<Task<SessionsState>>, FsError> {
-    if workspace.config().sessions.is_empty() {
+    if workspace.config.sessions.is_empty() {
         return Ok(None);
     }
     let (vault, mut parts) = (Arc::clone(workspace), None);
@@ -462,7 +462,7 @@ pub(crate) fn keep_sessions(workspace: &Arc<Workspace>) -> Result<Option<Task<Se
         if parts.is_some() && signal.wait_quiet(QUIET_PERIOD, MAX_QUIET_WAIT) {
             return None;
         }
-        let index = &vault.config().index;
+        let index = &vault.config.index;
         let (look, watcher) = parts.get_or_insert_with(|| {
             let changed = signal.clone();
             (SessionsLook::new(&vault), FoldersWatcher::start(index.watch, Arc::new(move || changed.wake())))
@@ -471,7 +471,7 @@ pub(crate) fn keep_sessions(workspace: &Arc<Workspace>) -> Result<Option<Task<Se
         watcher.cover(|| look.folders());
         let mut again = false;
         // A vault that is away, or another's now, is not written to.
-        if Identity::of_vault(vault.home().root()).is_some() && vault.lock().is_some_and(|lock| lock.is_held()) {
+        if Identity::of_vault(vault.home.root()).is_some() && vault.lock().is_some_and(|lock| lock.is_held()) {
             let mut seen = look.look(&vault, &|| signal.is_stopped());
             again = seen.again;
             let reason = watcher.needs_polling().map(str::to_owned);

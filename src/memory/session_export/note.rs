@@ -95,7 +95,7 @@ impl SessionWriter<'_> {
                 None => left.push((at, text.into_owned())),
                 Some(without) => {
                     let (whole, tombstone) = (without.text.is_none(), without.tombstone);
-                    self.workspace.forgotten().note(BY, self.collection, whole, tombstone);
+                    self.workspace.forgotten.note(BY, self.collection, whole, tombstone);
                     left.extend(without.text.map(|text| (at, text)));
                 }
             }

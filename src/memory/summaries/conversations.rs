@@ -43,7 +43,7 @@ pub(crate) fn list(viewer: &Viewer, params: &SummariesParams) -> Result<Summarie
     let limit = limit(params.limit, SUMMARIES_GIVEN)?;
     let scope = viewer.settled_scope()?;
     let limit = scope.results(limit);
-    let days = viewer.workspace().config().memory.summary_retention_days as i64;
+    let days = viewer.workspace().config.memory.summary_retention_days as i64;
     let since = viewer.at().as_millisecond().saturating_sub(days.saturating_mul(DAY_MS));
     let is_asked = |file: &FileEntry| match params.of.as_deref() {
         Some(of) => file.sources.iter().any(|source| source == of),
@@ -178,7 +178,7 @@ struct SummariesTask {
 pub(crate) fn keep_summaries(workspace: &Arc<Workspace>, clock: Clock) -> Result<Task<SummariesState>, FsError> {
     let task = SummariesTask { vault: Arc::clone(workspace), clock };
     let (mut seen, signal) = (SeenSummaries::default(), TaskSignal::default());
-    workspace.shared().wakes(&signal);
+    workspace.shared.wakes(&signal);
     Task::start("summaries", signal, move |signal, shown| {
         let next = task.look(&mut seen, &|| signal.is_stopped());
         *shown.lock().unwrap_or_else(PoisonError::into_inner) = seen.state.clone();
@@ -190,7 +190,7 @@ impl SummariesTask {
     /// Does what is due; gives when something is next.
     fn look(&self, seen: &mut SeenSummaries, is_over: &dyn Fn() -> bool) -> Duration {
         // A folder that is being read, or is gone for a while, says nothing of what is in it.
-        let reader = self.vault.shared().snapshot().filter(|_| self.vault.shared().progress().caught_up);
+        let reader = self.vault.shared.snapshot().filter(|_| self.vault.shared.progress().caught_up);
         let (Some(reader), Ok(maker)) = (reader, self.vault.summary_files()) else { return LOOK_EVERY };
         let reader = reader.as_ref();
         let (mut failed, mut waiting, mut next) = (Vec::new(), 0, LOOK_EVERY);
@@ -248,7 +248,7 @@ impl SummariesTask {
     fn left_to_wait(&self, file: &FileEntry) -> Duration {
         let now = i64::try_from(self.clock.now().as_nanosecond()).unwrap_or(i64::MAX);
         let quiet = Duration::from_nanos(now.abs_diff(file.stamp.mtime_ns));
-        Duration::from_secs(self.vault.config().memory.summary_debounce_seconds).saturating_sub(quiet)
+        Duration::from_secs(self.vault.config.memory.summary_debounce_seconds).saturating_sub(quiet)
     }
 
     /// Writes the files of the day and the week that are over, once a day, where there are none.

@@ -118,7 +118,7 @@ pub(crate) fn digest(viewer: &Viewer, params: &DigestParams) -> Result<DigestVie
     let scope = viewer.settled_scope()?;
     let files = of_span(scope.files().map(AsRef::as_ref), &span);
     let mut text = |file: &FileEntry| text_of(&scope, file);
-    let made = made_of(files, &span, scope.workspace().config().search.stemmer, &mut text)?;
+    let made = made_of(files, &span, scope.workspace().config.search.stemmer, &mut text)?;
     let mut view = DigestView {
         name: span.name.clone(),
         first_day: span.first.to_string(),

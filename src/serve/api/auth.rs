@@ -248,7 +248,7 @@ pub(super) async fn local(State(app): State<Arc<App>>, mut request: Request, nex
         None => Some(Principal::Owner),
         Some(slug) => {
             let slug = slug.as_bytes().to_owned();
-            let named = blocking(move || app.agents().named(std::str::from_utf8(&slug).ok()?)).await;
+            let named = blocking(move || app.agents.named(std::str::from_utf8(&slug).ok()?)).await;
             match named {
                 Ok(named) => named.map(|mut caller| {
                     caller.claimed = claimed(request.headers());
@@ -286,11 +286,11 @@ pub(super) async fn within_limits(State(app): State<Arc<App>>, mut request: Requ
         None | Some(Principal::Owner) => return next.run(request).await,
         Some(agent @ Principal::Agent(caller)) => (agent, caller.slug.clone()),
     };
-    let Some(limits) = agent_limits(&app.config().agents, principal) else { return next.run(request).await };
-    let rates = app.agents().rates();
+    let Some(limits) = agent_limits(&app.config.agents, principal) else { return next.run(request).await };
+    let rates = app.agents.rates();
     // What it tells of its work comes by the hundred, and takes nothing from what it asks. No agent has a name with a slash.
     let (slug, per_minute) = match is_trace(request.uri().path()) {
-        true => (format!("{slug}/trace"), app.config().traces.events_per_minute),
+        true => (format!("{slug}/trace"), app.config.traces.events_per_minute),
         false => (slug, limits.requests_per_minute),
     };
     if let Err(wait) = rates.take(&slug, per_minute, Instant::now()) {

@@ -53,7 +53,7 @@ pub(super) async fn events(
     State((app, mut stop)): State<(Arc<App>, watch::Receiver<bool>)>,
     asking: Asking,
 ) -> Response {
-    let Some(permit) = app.agents().rates().permit("/events", MAX_STREAMS) else {
+    let Some(permit) = app.agents.rates().permit("/events", MAX_STREAMS) else {
         let message = format!("{MAX_STREAMS} event streams are already open");
         let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
         return error.hint("close some, or poll /status").into_response();

@@ -38,7 +38,7 @@ const WAITING_PARTS: usize = 8;
 
 /// The routes, for agents alone.
 pub(super) fn routes(app: &App) -> Router<AppState> {
-    let most = usize::try_from(app.config().upstream.max_body_bytes).unwrap_or(usize::MAX);
+    let most = usize::try_from(app.config.upstream.max_body_bytes).unwrap_or(usize::MAX);
     Router::new()
         .route("/v1/chat/completions", post(complete))
         .route("/v1/models", get(models))
@@ -62,7 +62,7 @@ pub(super) async fn complete(
     let room = may_pass(&app, &asking)?;
     let body = Bytes::from_request(request, &app).await.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => {
-            ApiError::too_large(usize::try_from(app.config().upstream.max_body_bytes).unwrap_or(usize::MAX))
+            ApiError::too_large(usize::try_from(app.config.upstream.max_body_bytes).unwrap_or(usize::MAX))
         }
         status => ApiError::new(status, "invalid", rejection.body_text()),
     })?;
@@ -101,14 +101,14 @@ fn may_pass(app: &App, asking: &Asking) -> Result<[RequestPermit; 2], ApiError> 
         );
         return Err(error.hint("use an agent's token: `vault agent add`"));
     };
-    if app.config().upstream.endpoint.is_empty() {
+    if app.config.upstream.endpoint.is_empty() {
         let error = ApiError::new(StatusCode::NOT_FOUND, "not_found", "no upstream is configured");
         return Err(error.hint("the owner sets it in memory.toml: `[upstream] endpoint`"));
     }
     let permit = |of: &str, most: usize| {
         let message = format!("{most} requests are already in progress");
         let full = || ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
-        app.agents().rates().permit(of, most).ok_or_else(full)
+        app.agents.rates().permit(of, most).ok_or_else(full)
     };
     Ok([permit(&format!("{}/passed", caller.slug), MAX_PASSED_OF_ONE)?, permit("/passed", MAX_PASSED)?])
 }

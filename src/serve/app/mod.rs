@@ -110,7 +110,7 @@ impl App {
     /// # Errors
     /// Why it cannot be asked, for the person.
     pub(crate) fn upstream(&self) -> Result<Arc<UpstreamClient>, String> {
-        let config = &self.config().upstream;
+        let config = &self.config.upstream;
         let open = || {
             let timeout = std::time::Duration::from_millis(config.timeout_ms);
             let client = UpstreamClient::open(&config.endpoint, &config.api_key_env, timeout);

@@ -158,13 +158,13 @@ impl App {
         // Before anybody makes anything of what was to go.
         let request = Request::new(Arc::clone(&workspace), Principal::Owner, Turn::default());
         let open = Owner::of(request).iter().flat_map(finish_purges).collect::<Vec<_>>();
-        let is_kept = watch && workspace.config().memory.enabled;
+        let is_kept = watch && workspace.config.memory.enabled;
         let summaries = is_kept.then(|| keep_summaries(&workspace, summaries_clock)).transpose()?;
         let tasks = [
             is_kept.then(|| keep_profile(&workspace)).transpose()?,
             (!open.is_empty()).then(|| finish_open_purges(&workspace, open)).transpose()?,
             watch.then(|| tidy_traces(&workspace)).transpose()?,
-            if watch { follow_documents(workspace.home().root(), workspace.shared())? } else { None },
+            if watch { follow_documents(workspace.home.root(), &workspace.shared)? } else { None },
         ];
         let sessions = watch.then(|| keep_sessions(&workspace)).transpose()?.flatten();
         let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));

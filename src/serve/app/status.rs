@@ -27,8 +27,8 @@ impl App {
     /// When the catalog cannot be read.
     pub fn status(&self, owner: &Owner) -> Result<Status, RequestError> {
         let workspace = owner.workspace();
-        let progress = workspace.shared().progress_as_met();
-        let snapshot = workspace.shared().snapshot();
+        let progress = workspace.shared.progress_as_met();
+        let snapshot = workspace.shared.snapshot();
         let snapshot = snapshot.as_deref();
         let problems = match snapshot {
             // Whatever is wrong with the index, its status can be had.
@@ -43,10 +43,10 @@ impl App {
         };
         let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
         // Whatever is wrong with the counts, too.
-        let given = workspace.usage().totals().unwrap_or_default();
+        let given = workspace.usage.totals().unwrap_or_default();
         Ok(Status {
             version: env!("CARGO_PKG_VERSION").into(),
-            vault: workspace.home().root().display().to_string(),
+            vault: workspace.home.root().display().to_string(),
             address: self.address.get().map(ToString::to_string),
             phase: phase(progress.phase).into(),
             caught_up: progress.caught_up,
@@ -65,16 +65,16 @@ impl App {
                 batch: progress.batch,
                 ..Model::with_others(progress.model, progress.next, progress.kept_vectors)
             },
-            chat: workspace.chat().model().map(chat),
+            chat: workspace.chat.model().map(chat),
             processing: self.extraction.processing_state(owner).ok(),
-            watching: watching(progress.watch, workspace.config().index.reconcile_seconds),
-            index_bytes: folder_bytes(workspace.index_dir()),
-            index_dir: workspace.index_dir().display().to_string(),
+            watching: watching(progress.watch, workspace.config.index.reconcile_seconds),
+            index_bytes: folder_bytes(&workspace.index_dir),
+            index_dir: workspace.index_dir.display().to_string(),
             text_bytes: snapshot.map_or(0, |snapshot| snapshot.files().iter().map(|file| file.stamp.size).sum()),
             conflict_copies: snapshot
                 .map(|snapshot| {
-                    let (root, rules) = (workspace.home().root(), workspace.rules());
-                    let found = rules.map(|rules| workspace.conflict_files().lately(root, &rules));
+                    let (root, rules) = (workspace.home.root(), workspace.rules());
+                    let found = rules.map(|rules| workspace.conflict_files.lately(root, &rules));
                     notes::conflict_copies(snapshot, &problems, found.unwrap_or_default())
                 })
                 .unwrap_or_default(),
@@ -85,9 +85,9 @@ impl App {
                 .chain(entries::problems(owner))
                 .collect(),
             forgotten_back: notes::forgotten_back(owner, SCAN_LIMIT).map(|(back, _)| back).unwrap_or_default(),
-            config_failure: workspace.switches().failure(),
-            config_waits: workspace.switches().wait_for_a_restart(),
-            failure: progress.failure.or_else(|| workspace.state().trouble()),
+            config_failure: workspace.switches.failure(),
+            config_waits: workspace.switches.wait_for_a_restart(),
+            failure: progress.failure.or_else(|| workspace.state.trouble()),
             rebuilt: progress.rebuilt,
             verified: progress.verified,
             capture: self.capture.as_deref().map(Capture::state),

@@ -80,7 +80,7 @@ pub(super) fn memory_tool() -> ToolEntry {
         if params.query.trim().is_empty() {
             return Err(RequestError::invalid("`query` is empty"));
         }
-        memory::search(writer, &params).map(|found| Hits::of(found, &writer.workspace().config().search))
+        memory::search(writer, &params).map(|found| Hits::of(found, &writer.workspace().config.search))
     };
     let actions = vec![
         ToolAction::new("search", Effect::Reads, search),

@@ -172,7 +172,7 @@ fn find(viewer: &Viewer, args: SearchArgs) -> Result<Hits, RequestError> {
         let hint = named(there).map(|there| format!("the collections are {there}"));
         return Err(RequestError { hint, ..RequestError::invalid(format!("there is no collection `{collection}`")) });
     }
-    Ok(Hits::of(found, &viewer.workspace().config().search))
+    Ok(Hits::of(found, &viewer.workspace().config.search))
 }
 
 /// Notes when nobody says how many.

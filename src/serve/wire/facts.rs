@@ -7,6 +7,7 @@ use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::base::config::MemoryKind;
+pub use crate::text::derive::facts::FactState;
 
 /// Reads a kind on a command line.
 fn kind(text: &str) -> Result<MemoryKind, String> {
@@ -135,23 +136,6 @@ pub struct FactView {
     /// Its values and when each was true.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<FactWindowView>,
-}
-
-/// The state of a fact at a time.
-#[derive(Debug, Clone, Default, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum FactState {
-    /// True.
-    #[default]
-    Current,
-    /// No longer true.
-    Expired,
-    /// Not yet true.
-    Future,
-    /// Never true.
-    Retracted,
-    /// It has no value now.
-    Unset,
 }
 
 /// A change of a fact.

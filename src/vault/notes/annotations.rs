@@ -200,7 +200,7 @@ fn candidates(scope: &ReadScope, annotates: &Annotates) -> Vec<VaultPath> {
         context: Some(0),
         turn: scope.turn().clone(),
     };
-    let Ok(found) = scope.search_with(None, &scope.workspace().config().search, &request) else { return Vec::new() };
+    let Ok(found) = scope.search_with(None, &scope.workspace().config.search, &request) else { return Vec::new() };
     let given = found.hits.iter().map(|hit| &hit.file).filter(|file| scope.gives(file));
     // A remark has the quote too. A note is looked at once for each of its hits, and read once.
     given.map(|file| file.path.clone()).filter(|path| path.collection() != ANNOTATIONS).collect()
@@ -281,7 +281,7 @@ pub fn annotate(owner: &Owner, params: &AnnotateParams) -> Result<Annotated, Req
     let body = format!("On {link}, `{place}`:\n\n{}\n\n{}", quoted.join("\n"), remark.trim());
     let note = compose(&frontmatter, &body);
     let create = || {
-        let path = free_name(workspace.home().root(), ANNOTATIONS, &title);
+        let path = free_name(workspace.home.root(), ANNOTATIONS, &title);
         files.replace(&path, None, &note, Action::Create).map(|checkpoint| (path, checkpoint))
     };
     let (path, checkpoint) = match create() {

@@ -56,7 +56,7 @@ pub(crate) fn conflict_copies(
 /// What is on disk, as it is now.
 fn found_now(workspace: &Workspace) -> Vec<FoundCopy> {
     let rules = workspace.rules();
-    rules.map(|rules| workspace.conflict_files().now(workspace.home().root(), &rules)).unwrap_or_default()
+    rules.map(|rules| workspace.conflict_files.now(workspace.home.root(), &rules)).unwrap_or_default()
 }
 
 fn marked_note(path: &str) -> ConflictCopy {
@@ -198,7 +198,7 @@ fn find(owner: &Owner, path: &str) -> Result<Conflict, RequestError> {
     let workspace = owner.workspace();
     let rules = workspace.rules().ok_or_else(|| RequestError::invalid("`index.exclude` has an invalid glob"))?;
     let is_there = |path: &str| {
-        let on_disk = || VaultPath::new(path).ok().and_then(|path| file_of(workspace.home().root(), &rules, &path));
+        let on_disk = || VaultPath::new(path).ok().and_then(|path| file_of(workspace.home.root(), &rules, &path));
         files.at(path).is_some() || on_disk().is_some()
     };
     if let Some((of, made_by)) = conflict_copy(&path, is_there) {
@@ -259,7 +259,7 @@ impl SideText {
 
 /// What a file has; `None` where it is not there.
 fn side_of(workspace: &Workspace, rules: &NoteRules, path: &VaultPath) -> Option<SideText> {
-    let root = workspace.home().root();
+    let root = workspace.home.root();
     let meta = file_of(root, rules, path)?;
     // A document may look like text, and is not what it says.
     let is_short = meta.len() <= MAX_TEXT_BYTES && path.attachment().is_none();

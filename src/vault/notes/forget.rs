@@ -218,7 +218,7 @@ fn staying(owner: &Owner, root: &Removal, steps: &[ForgetStep], all: bool) -> Re
     let mut staying: HashSet<TextPart> = HashSet::new();
     let mut stays = |path: &VaultPath, left: &str| {
         let mut texts = whole_texts(path, left);
-        if owner.workspace().fact_store().scope_of(path).is_some() {
+        if owner.workspace().fact_store.scope_of(path).is_some() {
             texts.extend(FactsFile::read(left).facts().map(|fact| fact.text.clone()));
         }
         staying.extend(parts_of(&texts).into_iter().filter(|part| wanted.contains(part)));
@@ -313,7 +313,7 @@ impl ForgetStep {
 fn entry_says(owner: &Owner, place: &str) -> Option<String> {
     let (path, id) = place.split_once("#^")?;
     let (holder, shelf) = shelf_of(&note_path(path).ok()?)?;
-    owner.workspace().entry_store().book(&holder, shelf).ok()?.get(id).map(|entry| entry.text.clone())
+    owner.workspace().entry_store.book(&holder, shelf).ok()?.get(id).map(|entry| entry.text.clone())
 }
 
 /// Why an entry stays that names lines which say nothing of it.
@@ -365,7 +365,7 @@ fn notes_of(scope: &ReadScope, (path, lines): SourceLines<'_>) -> Result<Vec<Der
     let files = workspace.files()?;
     let is_indexed =
         |page: &VaultPath| scope.reader().files().at(page.as_str()).is_some_and(|file| workspace.has_stamp(file));
-    for page in generated_pages(workspace.home().root()) {
+    for page in generated_pages(workspace.home.root()) {
         let is_known = page == *path || found.iter().any(|known| page.same_as(known)) || is_indexed(&page);
         // One that cannot be read is in nobody's way.
         if !is_known && matches!(files.read(&page), Ok(Some((bytes, _))) if generated_of(&bytes, path)) {
@@ -377,7 +377,7 @@ fn notes_of(scope: &ReadScope, (path, lines): SourceLines<'_>) -> Result<Vec<Der
 
 /// The entries of all memories that `is_meant` takes, each as `memories/user.md#^e-7f3a2b9c`, but for those of one file.
 fn entries(workspace: &Workspace, but: Option<&VaultPath>, is_meant: impl Fn(&MemoryEntry) -> bool) -> Vec<String> {
-    let entry_store = workspace.entry_store();
+    let entry_store = &workspace.entry_store;
     let mut found = Vec::new();
     for holder in entry_store.holders() {
         for shelf in EntryFileKind::ALL {
@@ -460,7 +460,7 @@ fn lines_of(text: &str) -> Option<(usize, usize)> {
 
 /// The facts whose value is from there; with `purge` those that ever had one from there. In the order of their files.
 fn learned_from(owner: &Owner, (path, lines): SourceLines<'_>, purge: bool) -> Vec<DerivedNote> {
-    let fact_store = owner.workspace().fact_store();
+    let fact_store = &owner.workspace().fact_store;
     let is_meant = |change: &FactChange| change.source.as_deref().is_some_and(|source| is_of(source, path, lines));
     let mut found = Vec::new();
     // What was edited by hand and is not noted yet is from nowhere.

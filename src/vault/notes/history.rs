@@ -32,7 +32,7 @@ const MAX_CHANGES: usize = 10_000;
 /// # Errors
 /// When the state cannot be read.
 pub(crate) fn forgotten(owner: &Owner) -> Result<ForgottenView, RequestError> {
-    let forgotten = owner.workspace().forgotten();
+    let forgotten = &owner.workspace().forgotten;
     let (back, complete) = forgotten_back(owner, SCAN_LIMIT)?;
     Ok(ForgottenView {
         forgotten: forgotten.all()?.all.iter().map(tombstone).collect(),
@@ -47,7 +47,7 @@ pub(crate) fn forgotten(owner: &Owner) -> Result<ForgottenView, RequestError> {
 /// # Errors
 /// When nothing of that name was forgotten, or the state cannot be written.
 pub(crate) fn lift(owner: &Owner, id: i64) -> Result<LiftedView, RequestError> {
-    if owner.workspace().forgotten().lift(id)? {
+    if owner.workspace().forgotten.lift(id)? {
         return Ok(LiftedView { ok: true });
     }
     Err(RequestError::not_found(format!("no purged text has the number {id}")))
@@ -60,7 +60,7 @@ pub(crate) fn lift(owner: &Owner, id: i64) -> Result<LiftedView, RequestError> {
 /// When the state or the index cannot be read.
 pub(crate) fn forgotten_back(owner: &Owner, patience: Duration) -> Result<(Vec<BackAgain>, bool), RequestError> {
     let (workspace, until) = (owner.workspace(), Instant::now() + patience);
-    let forgotten = workspace.forgotten();
+    let forgotten = &workspace.forgotten;
     let known = forgotten.look()?;
     if known.is_empty() {
         return Ok((Vec::new(), true));
@@ -87,7 +87,7 @@ pub(crate) fn forgotten_back(owner: &Owner, patience: Duration) -> Result<(Vec<B
 /// The lines of a note that were forgotten. A fact is known by its name and value, however short that is.
 fn lines_back(owner: &Owner, known: &ForgottenLookup<'_>, path: &VaultPath, text: &str) -> Vec<(usize, i64)> {
     let mut lines = known.lines(text);
-    if let Some(scope) = owner.workspace().fact_store().scope_of(path).map(|scope| scope.to_string()) {
+    if let Some(scope) = owner.workspace().fact_store.scope_of(path).map(|scope| scope.to_string()) {
         for fact in FactsFile::read(text).facts() {
             let to_write = |value| FactToWrite { namespace: &fact.namespace, key: &fact.key, value };
             let mut values = fact.retracted.iter().chain([&fact.text]).filter(|value| !value.is_empty());
@@ -122,7 +122,7 @@ pub(crate) fn changes(owner: &Owner, params: &ChangesParams) -> Result<ChangesVi
     let since = since.and_then(|ms| Timestamp::from_millisecond(ms).ok());
     let filter = ChangeFilter { path: params.path.clone(), since, limit };
     let workspace = owner.workspace();
-    let lines = workspace.changes().newest(&filter)?;
+    let lines = workspace.changes.newest(&filter)?;
     let undoable: HashSet<String> = match workspace.files() {
         Ok(files) => files.checkpoints()?.into_iter().map(|checkpoint| checkpoint.id.to_string()).collect(),
         // Another process has them.
@@ -160,7 +160,7 @@ pub(crate) fn checkpoints(owner: &Owner, params: &CheckpointsParams) -> Result<C
     let mut checkpoints: Vec<CheckpointView> =
         owner.workspace().files()?.checkpoints()?.into_iter().filter(of).map(view).collect();
     if params.path.is_none() {
-        let imports = ImportTable::new(owner.workspace().state()).all().map_err(unreadable)?;
+        let imports = ImportTable::new(&owner.workspace().state).all().map_err(unreadable)?;
         checkpoints.extend(imports.into_iter().map(|import| CheckpointView {
             id: format!("{IMPORT}{}", import.id),
             at: import.at.to_string(),
@@ -214,7 +214,7 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
         let message = format!("{waiting} events are still waiting to be written");
         return Err(RequestError::unavailable(message, "nothing was undone: try again in a moment"));
     }
-    let imports = ImportTable::new(workspace.state());
+    let imports = ImportTable::new(&workspace.state);
     let made = imports.files(import).map_err(unreadable)?;
     if made.is_empty() {
         return Err(RequestError::not_found(format!("there is no import {import}, or it changed no files")));
@@ -262,7 +262,7 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
 
 /// Whether a note says what was forgotten for good.
 fn says_forgotten(owner: &Owner, path: &VaultPath) -> Result<bool, RequestError> {
-    let known = owner.workspace().forgotten().look()?;
+    let known = owner.workspace().forgotten.look()?;
     let source = owner.workspace().source(path).ok();
     Ok(source.is_some_and(|source| !lines_back(owner, &known, path, &source.text).is_empty()))
 }

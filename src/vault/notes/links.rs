@@ -217,7 +217,7 @@ pub fn related(viewer: &Viewer, params: &RelatedParams) -> Result<RelatedView, R
 }
 
 fn related_to(viewer: &Viewer, params: &RelatedParams) -> Result<RelatedView, RequestError> {
-    let config = &viewer.workspace().config().search;
+    let config = &viewer.workspace().config.search;
     let limit = limit(params.limit, config.limit)?;
     // What has changed since it was indexed is hidden before anything is compared.
     let scope = viewer.settled_scope()?;
@@ -279,7 +279,7 @@ fn lacks(scope: &ReadScope, file: &FileEntry, found: &Related) -> Option<String>
     let (embedded, of) = scope.embedded();
     match found.mode {
         Mode::Keyword if scope.is_agents() => Some("compared by words alone".into()),
-        Mode::Keyword => Some(match scope.workspace().shared().progress().model {
+        Mode::Keyword => Some(match scope.workspace().shared.progress().model {
             ModelStatus::Off => "compared by words alone: `embed.model` is \"none\"".into(),
             ModelStatus::Failed(reason) => format!("compared by words alone: {reason}"),
             ModelStatus::Loading => "compared by words alone: the model is loading".into(),

@@ -63,7 +63,7 @@ pub fn list(viewer: &Viewer, params: &NotesParams) -> Result<NotesView, RequestE
 /// Says that there is no collection of a name, or no note in a folder.
 fn none_in(scope: &ReadScope, folder: &str) -> Option<String> {
     // While the vault is read for the first time, nobody knows.
-    if !scope.workspace().shared().progress().caught_up {
+    if !scope.workspace().shared.progress().caught_up {
         return None;
     }
     let collection = folder.split('/').next().unwrap_or(folder);
@@ -226,7 +226,7 @@ pub(crate) fn agent_status(viewer: &Viewer) -> Result<AgentStatus, RequestError>
         chunks: stats.total,
         embedded_share: stats.embedded_share,
         collections: stats.collections,
-        model: Model::of(viewer.workspace().shared().progress().model).state,
+        model: Model::of(viewer.workspace().shared.progress().model).state,
     })
 }
 
@@ -308,11 +308,11 @@ pub(crate) fn attachments(owner: &Owner) -> Result<AttachmentsView, RequestError
     let workspace = owner.workspace();
     let scope = owner.now()?;
     let rules = workspace.rules().ok_or_else(|| RequestError::invalid("`index.exclude` has an invalid glob"))?;
-    let searched = workspace.config().index.attachments;
+    let searched = workspace.config.index.attachments;
     let problems = scope.reader().problems().map_err(|error| workspace.damaged(error))?;
     let mut reasons: HashMap<String, Vec<String>> = HashMap::new();
     problems.into_iter().for_each(|(path, reason)| reasons.entry(path).or_default().push(reason));
-    let found = scan_attachments(workspace.home().root(), &rules);
+    let found = scan_attachments(workspace.home.root(), &rules);
     let mut attachments: Vec<AttachmentView> = Vec::with_capacity(found.files.len());
     for FoundNote { path, stamp } in found.files {
         let Some(kind) = path.attachment() else { continue };

@@ -103,7 +103,7 @@ impl<'a> Purge<'a> {
         let mut going: Vec<&mut ForgetStep> = steps.iter_mut().filter(|step| step.goes()).collect();
         let with = serde_json::to_string(&going).map_err(|error| RequestError::internal(error.to_string()))?;
         let (path, whole) = (root.path.as_str(), root.left.is_none());
-        let table = OpenPurgeTable::new(workspace.state());
+        let table = OpenPurgeTable::new(&workspace.state);
         let row = table.open(path, root.lines, whole, &remembered.place.readers, &with)?;
         let mut purge = Self::of(owner, workspace.files()?, row);
         workspace.note_purge();
@@ -123,7 +123,7 @@ impl<'a> Purge<'a> {
         NewTombstone { place, parts }: &NewTombstone,
         at: Option<usize>,
     ) -> Result<Option<i64>, RequestError> {
-        let forgotten = self.owner.workspace().forgotten();
+        let forgotten = &self.owner.workspace().forgotten;
         let (scope, facts) = removal.facts.as_ref().map(|facts| facts.named()).unwrap_or_default();
         let remembered = forgotten.remember(place, parts, &scope, &facts, Some((self.row, at)));
         let tombstone = remembered.inspect_err(|_| self.take_back())?;
@@ -145,7 +145,7 @@ impl<'a> Purge<'a> {
         crash::point("tombstone-kept");
         let embedded = contents_of(workspace, removal);
         let removed = removal.remove(self.owner, true, || {
-            if is_first && let Err(error) = OpenPurgeTable::new(workspace.state()).removed(self.row) {
+            if is_first && let Err(error) = OpenPurgeTable::new(&workspace.state).removed(self.row) {
                 tracing::warn!("it is not noted how far a purge is: {error}");
             }
         });
@@ -189,7 +189,7 @@ impl<'a> Purge<'a> {
     pub(super) fn clear(&mut self) {
         let workspace = self.owner.workspace();
         let is_meant = |source: &str| self.places.iter().any(|(path, lines)| is_of(source, path, *lines));
-        let left = workspace.fact_store().hide_sources(self.files, is_meant);
+        let left = workspace.fact_store.hide_sources(self.files, is_meant);
         self.view.remains.extend(left.iter().map(in_history_of));
         let parts: Vec<TextPart> = self.gone.iter().flat_map(|gone| gone.parts.iter().cloned()).collect();
         match drop_kept_elsewhere(workspace, self.files, &parts) {
@@ -213,7 +213,7 @@ impl<'a> Purge<'a> {
             }
             Err(error) => Some(format!("the index files may have the text: {}", error.message)),
         };
-        let table = OpenPurgeTable::new(workspace.state());
+        let table = OpenPurgeTable::new(&workspace.state);
         let noted = match (self.is_done, &remains) {
             (false, _) => Ok(()),
             (true, None) => table.close(self.row),
@@ -275,7 +275,7 @@ impl<'a> Purge<'a> {
 
     /// Counts the commits of git that have changed a note.
     pub(super) fn count_commits(&mut self, path: &VaultPath) {
-        let root = self.owner.workspace().home().root();
+        let root = self.owner.workspace().home.root();
         self.view.commits = commits_of(root, path).filter(|commits| *commits > 0);
     }
 
@@ -290,7 +290,7 @@ impl<'a> Purge<'a> {
 /// gives those of which nothing but the index is left. One that had removed nothing of the note itself is taken back.
 pub(crate) fn finish_purges(owner: &Owner) -> Vec<i64> {
     let Ok(files) = owner.workspace().files() else { return Vec::new() };
-    let mut open = OpenPurgeTable::new(owner.workspace().state()).all().unwrap_or_else(|error| {
+    let mut open = OpenPurgeTable::new(&owner.workspace().state).all().unwrap_or_else(|error| {
         tracing::warn!("whether a purge was cut short cannot be told: {error}");
         Vec::new()
     });
@@ -310,9 +310,9 @@ pub(crate) fn finish_purges(owner: &Owner) -> Vec<i64> {
 /// When no thread can be started.
 pub(crate) fn finish_open_purges(workspace: &Arc<Workspace>, open: Vec<i64>) -> Result<Task, FsError> {
     let (vault, signal) = (Arc::clone(workspace), TaskSignal::default());
-    vault.shared().wakes(&signal);
+    vault.shared.wakes(&signal);
     Task::start("purges", signal, move |_, _| {
-        if !vault.shared().progress().caught_up {
+        if !vault.shared.progress().caught_up {
             return Some(LOOK_EVERY);
         }
         let request = Request::new(Arc::clone(&vault), Principal::Owner, Turn::default());
@@ -393,7 +393,7 @@ fn finish(owner: &Owner, files: &Files, open: &OpenPurge) -> Result<bool, Reques
     purge.view.remains.iter().for_each(|left| tracing::warn!("of what was purged: {left}"));
     going?;
     if purge.is_done {
-        OpenPurgeTable::new(workspace.state()).leave_to_index(open.id)?;
+        OpenPurgeTable::new(&workspace.state).leave_to_index(open.id)?;
     }
     Ok(purge.is_done)
 }
@@ -406,7 +406,7 @@ fn in_title(path: &VaultPath) -> String {
 fn take_back(workspace: &Workspace, row: i64, tombstones: &[i64]) {
     // Without its row nobody would know the tombstones.
     tombstones.iter().for_each(|id| lift(workspace, Some(*id)));
-    if let Err(error) = OpenPurgeTable::new(workspace.state()).close(row) {
+    if let Err(error) = OpenPurgeTable::new(&workspace.state).close(row) {
         tracing::warn!("the next start goes through a purge again that was taken back: {error}");
     }
 }
@@ -414,7 +414,7 @@ fn take_back(workspace: &Workspace, row: i64, tombstones: &[i64]) {
 /// Lifts what stays after all.
 pub(super) fn lift(workspace: &Workspace, tombstone: Option<i64>) {
     if let Some(id) = tombstone
-        && let Err(error) = workspace.forgotten().lift(id)
+        && let Err(error) = workspace.forgotten.lift(id)
     {
         tracing::warn!("what was not removed counts as forgotten; `vault forgotten lift {id}` lifts it: {error}");
     }
@@ -429,17 +429,17 @@ fn clear_logs(
 ) -> Vec<String> {
     let folder = folder_of(path);
     let tells = TellingWords::of(remembered.parts.iter().map(|part| &part.words));
-    let log = workspace.agents().log();
+    let log = workspace.agents.log();
     let instead = gone.then_some(folder.as_str());
     let mut failures = Vec::new();
     let mut note = |what: &str, done: Result<(), StateError>| {
         failures.extend(done.err().map(|error| format!("{what} may name it: {error}")));
     };
     note("the log of what agents read", log.forget(path.as_str(), instead, |query| tells.are_in(query)));
-    note("the list of imports", SessionTable::new(workspace.state()).purge_file(path.as_str(), gone));
+    note("the list of imports", SessionTable::new(&workspace.state).purge_file(path.as_str(), gone));
     if gone {
         note("the log of changes", files.hide_in_log(path, &folder));
-        note("the list of purged texts", workspace.forgotten().gone(path, &remembered.place.readers));
+        note("the list of purged texts", workspace.forgotten.gone(path, &remembered.place.readers));
     }
     failures
 }
@@ -469,7 +469,7 @@ impl TellingWords {
 /// # Errors
 /// When the traces cannot be read or written.
 pub(super) fn swept_traces(owner: &Owner, gone: &[&NewTombstone], writes: bool) -> Result<MatchedTraces, RequestError> {
-    let known = owner.workspace().forgotten().look()?;
+    let known = owner.workspace().forgotten.look()?;
     let share_of = |agent: &str| {
         let reach = owner.reach_of(agent);
         let may_know = |gone: &&&NewTombstone| {
@@ -479,7 +479,7 @@ pub(super) fn swept_traces(owner: &Owner, gone: &[&NewTombstone], writes: bool) 
         let parts = gone.iter().filter(may_know).flat_map(|gone| gone.parts.iter().cloned()).collect();
         TraceShare { reach: reach.unwrap_or(Scope::Everything), parts }
     };
-    Ok(owner.workspace().traces().sweep(&known, &share_of, writes)?)
+    Ok(owner.workspace().traces.sweep(&known, &share_of, writes)?)
 }
 
 /// Drops the checkpoints that say one of the parts, of files of the memory, of facts, and of files that have another name by now. Of those
@@ -488,11 +488,11 @@ fn drop_kept_elsewhere(workspace: &Workspace, files: &Files, parts: &[TextPart])
     if parts.is_empty() {
         return Ok(0);
     }
-    let root = workspace.home().root();
+    let root = workspace.home.root();
     let is_looked_at = |checkpoint: &Checkpoint| match &checkpoint.path {
         path if is_agents(path.as_str()) => checkpoint.by.is_none(),
         path if path.on_disk(root).symlink_metadata().is_err() => !checkpoint.is_of_trash(),
-        path => MEMORY.contains(&path.collection()) || workspace.fact_store().scope_of(path).is_some(),
+        path => MEMORY.contains(&path.collection()) || workspace.fact_store.scope_of(path).is_some(),
     };
     files.drop_checkpoints(is_looked_at, |_, had| {
         let had = String::from_utf8_lossy(had);
@@ -505,7 +505,7 @@ fn drop_kept_elsewhere(workspace: &Workspace, files: &Files, parts: &[TextPart])
 
 /// Leaves nothing of what was captured but in its files; gives what keeps it from that.
 fn clear_pending(workspace: &Workspace, tombstone: Option<i64>) -> impl Iterator<Item = String> {
-    let aside = workspace.state().put_aside().map(|aside| {
+    let aside = workspace.state.put_aside().map(|aside| {
         format!("{} could not be read and may have the text; remove it if you do not need it", aside.display())
     });
     let swept = workspace.sweep_pending(PATIENCE);
@@ -540,7 +540,7 @@ fn in_trash(path: &VaultPath) -> String {
 
 /// The names of the embeddings of a note's chunks, as indexed.
 fn contents_of(workspace: &Workspace, removal: &Removal) -> Vec<ContentHash> {
-    let Some((snapshot, hash)) = workspace.shared().snapshot().zip(removal.hash) else { return Vec::new() };
+    let Some((snapshot, hash)) = workspace.shared.snapshot().zip(removal.hash) else { return Vec::new() };
     let file = snapshot.files().iter().find(|file| file.path == removal.path && file.hash == *hash.as_bytes());
     file.map(|file| file.chunks.iter().filter_map(|chunk| chunk.content).collect()).unwrap_or_default()
 }

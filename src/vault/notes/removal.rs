@@ -88,7 +88,7 @@ impl Removal {
         }
         let path = note_path(&step.derived.path)?;
         if let Some(name) = &step.derived.fact {
-            let scope = owner.workspace().fact_store().scope_of(&path).map(|scope| scope.to_string());
+            let scope = owner.workspace().fact_store.scope_of(&path).map(|scope| scope.to_string());
             return Self::of_fact(owner, scope.as_deref(), name, purge, step.place(), &|_, _| true);
         }
         let part = match step.place() {
@@ -186,7 +186,7 @@ impl Removal {
         let workspace = owner.workspace();
         let absent = || RequestError::not_found(format!("`{path}` has no entry `{id}`"));
         let (holder, shelf) = shelf_of(&path).ok_or_else(absent)?;
-        let entry = workspace.entry_store().book(&holder, shelf)?.get(id).cloned();
+        let entry = workspace.entry_store.book(&holder, shelf)?.get(id).cloned();
         if entry.is_none() && !purge {
             return Err(absent());
         }
@@ -212,7 +212,7 @@ impl Removal {
             .map_err(|error| RequestError::invalid(format!("`scope`: {error}")))?;
         let (namespace, key) = split_name(name);
         let namespace = namespace.to_lowercase();
-        let book = owner.workspace().fact_store().book(&scope)?;
+        let book = owner.workspace().fact_store.book(&scope)?;
         let path = book.path.clone();
         let fact = book.facts.get(&namespace, key);
         let mut values: BTreeSet<String> =
@@ -335,7 +335,7 @@ impl Removal {
         let removed = match &self.facts {
             // Meanwhile nobody notes them anew.
             Some(facts) => {
-                workspace.fact_store().purge(files, &self.path, |change, text| facts.means(change, text), remove)?
+                workspace.fact_store.purge(files, &self.path, |change, text| facts.means(change, text), remove)?
             }
             None => (remove()?, None),
         };
@@ -358,7 +358,7 @@ impl Removal {
         let mut edits = vec![EntryEdit::Remove(entry.id.clone())];
         // Nor is the list of sources to name what goes.
         edits.extend(entry.source_paths().filter(|_| purge).map(|path| EntryEdit::Unlist(path.to_owned())));
-        Ok(owner.workspace().entry_store().change(&writer, &holder, shelf, &edits)?.0)
+        Ok(owner.workspace().entry_store.change(&writer, &holder, shelf, &edits)?.0)
     }
 }
 
@@ -390,7 +390,7 @@ fn target(owner: &Owner, params: &ForgetParams) -> Result<(VaultPath, Part, Opti
             }
             // Lines are those of the note as the index, and so a search, has told of it.
             let seen = owner.now()?.reader().files().at(path.as_str()).map(|file| file.hash);
-            if seen.is_none() && !params.dry_run && path.on_disk(owner.workspace().home().root()).is_file() {
+            if seen.is_none() && !params.dry_run && path.on_disk(owner.workspace().home.root()).is_file() {
                 let message = format!("`{path}` is not indexed, so its lines may differ from what you saw");
                 return Err(RequestError::conflict(message).hint("send `seen`, which `dry_run` returns"));
             }
@@ -431,7 +431,7 @@ impl RemovedFacts {
     /// Those that a file of facts loses: with the last line of a fact goes all that it ever was, and with the file all that was ever in it.
     /// `None` where it is none, or loses none.
     fn of(owner: &Owner, path: &VaultPath, before: &str, after: Option<&str>) -> Option<Self> {
-        let fact_store = owner.workspace().fact_store();
+        let fact_store = &owner.workspace().fact_store;
         let scope = fact_store.scope_of(path)?;
         let known = fact_store.book(&scope).ok();
         let left = after.map(FactsFile::read).unwrap_or_default();
@@ -474,7 +474,7 @@ impl RemovedFacts {
 /// # Errors
 /// When one of the lines is of a fact.
 fn check_history(owner: &Owner, path: &VaultPath, lines: &[String]) -> Result<(), RequestError> {
-    let fact_store = owner.workspace().fact_store();
+    let fact_store = &owner.workspace().fact_store;
     let Some(facts) = fact_store.facts_of_history(path) else { return Ok(()) };
     let history = FactsHistory::read(&lines.join("\n"));
     let Some(name) = history.names().map(|(namespace, key)| full_name(namespace, key)).next() else { return Ok(()) };

@@ -39,7 +39,7 @@ pub fn save(owner: &Owner, params: &SaveParams) -> Result<Saved, RequestError> {
         Err(WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_)) => write(workspace, files, &new)?,
         written => written?,
     };
-    let forgotten = workspace.forgotten().look()?.without(&new.content, &Scope::Everything).is_some();
+    let forgotten = workspace.forgotten.look()?.without(&new.content, &Scope::Everything).is_some();
     let found = workspace.settled_in_time(&path).flatten();
     let (name, chunks) = found.unwrap_or_else(|| (ChunkId::of_note(&path, hash.as_bytes()), 0));
     Ok(Saved {
@@ -69,7 +69,7 @@ struct Written {
 fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written, WriteError> {
     let refused = |path: &VaultPath, reason| Err(WriteError::Refused { path: path.to_string(), reason });
     let is_by_title = new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE);
-    let known = workspace.shared().snapshot();
+    let known = workspace.shared.snapshot();
     let mut candidates: Vec<VaultPath> = known
         .iter()
         .flat_map(|snapshot| snapshot.files().iter())
@@ -121,7 +121,7 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written,
             return refused(&path, "it is private; repair its frontmatter before you save it again");
         }
     }
-    let path = free_name(workspace.home().root(), &new.collection, &new.title);
+    let path = free_name(workspace.home.root(), &new.collection, &new.title);
     let hidden = is_by_title && hides(workspace, files, new, &path)?;
     let text = compose(&kept_private(new.frontmatter(), hidden), &new.content);
     let checkpoint = Some(files.replace(&path, None, &text, Action::Create)?);
@@ -131,7 +131,7 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written,
 /// Whether the person keeps a note of a title private elsewhere, or one of its name cannot be read, so that a new one is to
 /// be private from the start.
 fn hides(workspace: &Workspace, files: &Files, new: &NewNote, free: &VaultPath) -> Result<bool, WriteError> {
-    let known = workspace.shared().snapshot();
+    let known = workspace.shared.snapshot();
     let private = known
         .iter()
         .flat_map(|snapshot| snapshot.files().facets().private().iter().filter_map(|id| snapshot.files().get(id)));
@@ -148,7 +148,7 @@ fn hides(workspace: &Workspace, files: &Files, new: &NewNote, free: &VaultPath) 
 
 /// The name of a collection as its folder has it, where one is there in another case or normalisation.
 fn as_on_disk(workspace: &Workspace, collection: String) -> String {
-    let root = workspace.home().root();
+    let root = workspace.home.root();
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
         .filter(|entry| entry.path().is_dir())

@@ -88,7 +88,7 @@ fn scope_as_collection(query: &SearchQuery) -> Option<&str> {
 
 /// The parts of the vault that are asked, and what each counts.
 fn parts(viewer: &Viewer, query: &SearchQuery) -> Result<Vec<(VaultPart, f64)>, RequestError> {
-    let config = viewer.workspace().config();
+    let config = &viewer.workspace().config;
     let scopes = query.resolve.as_deref().or(query.scope.as_deref()).or(scope_as_collection(query));
     let Some(scopes) = scopes else { return Ok(Vec::new()) };
     let part = |(scope, weight): (MemoryScope, Option<f64>)| {
@@ -104,7 +104,7 @@ fn parts(viewer: &Viewer, query: &SearchQuery) -> Result<Vec<(VaultPart, f64)>, 
 
 /// From when on summaries are searched as their layer; always where they are kept for ever.
 fn summaries_since(viewer: &Viewer) -> Option<i64> {
-    let days = viewer.workspace().config().memory.summary_retention_days;
+    let days = viewer.workspace().config.memory.summary_retention_days;
     (days > 0).then(|| viewer.at().as_millisecond().saturating_sub(days as i64 * MILLISECONDS_OF_A_DAY))
 }
 
@@ -114,7 +114,7 @@ const MILLISECONDS_OF_A_DAY: i64 = 24 * 60 * 60 * 1000;
 fn settings<'a>(viewer: &'a Viewer, query: &SearchQuery) -> Result<Cow<'a, SearchConfig>, RequestError> {
     let hint = "the keys and their values are those of `[search]` in memory.toml";
     let wrong = |reason| RequestError::invalid(format!("`set`: {reason}")).hint(hint);
-    let config = &viewer.workspace().config().search;
+    let config = &viewer.workspace().config.search;
     let mut config = match &query.set {
         None => Cow::Borrowed(config),
         Some(_) if viewer.limits().is_some() => {

@@ -11,7 +11,7 @@ use crate::support::prelude::*;
 
 /// What Ada's request is, where there is such an agent.
 fn ada(vault: &TestVault) -> Option<Viewer> {
-    Some(viewer(vault, vault.app().agents().named("ada")?))
+    Some(viewer(vault, vault.app().agents.named("ada")?))
 }
 
 fn viewer(vault: &TestVault, caller: Caller) -> Viewer {
@@ -116,7 +116,7 @@ fn a_session_that_no_rule_allows_reads_nothing() {
     let mut vault = vault("can_read_user_memory: true");
     let in_session = |vault: &TestVault, chat_type: Option<&str>, claimed: Option<&str>| {
         let session = |chat_type: Option<&str>| Session { chat_type: chat_type.map(Into::into), channel: None };
-        let mut caller = vault.app().agents().named("ada").unwrap();
+        let mut caller = vault.app().agents.named("ada").unwrap();
         (caller.session, caller.claimed) = (session(chat_type), session(claimed));
         Some(viewer(vault, caller))
     };
@@ -128,7 +128,7 @@ fn a_session_that_no_rule_allows_reads_nothing() {
     vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\nsession_headers: true\n---\n");
     assert_eq!(found(in_session(&vault, Some("group"), Some("direct"))), both, "now it does");
     assert!(found(in_session(&vault, Some("direct"), None)).is_empty(), "and what is missing denies");
-    let log = vault.app().agents().log().entries("ada", 1).unwrap();
+    let log = vault.app().agents.log().entries("ada", 1).unwrap();
     assert!(log[0].refused.as_ref().unwrap().contains("[scope]"), "{log:?}");
 
     vault.config.scope = ScopeConfig { default: ScopeDecision::Allow, rules: Vec::new() };
@@ -205,7 +205,7 @@ proptest! {
             "can_read_user_memory": true, "collections": collections, "exclude_tags": tags, "paths": paths,
         }).as_object().unwrap()).grant.unwrap();
         let scope = Scope::Given(grant.clone().into());
-        let snapshot = vault.app().shared().snapshot().unwrap();
+        let snapshot = vault.app().shared.snapshot().unwrap();
         let visible = Visible::of(&scope, snapshot.files());
         for file in snapshot.files().iter() {
             let refusal = grant.refusal(&subject(file));

@@ -75,7 +75,7 @@ fn compare(vault: &TestVault, tree: &Tree) -> Result<(), String> {
 
 /// Where those find a word who see nothing private.
 fn public_paths(vault: &TestVault, word: &str) -> BTreeSet<String> {
-    let snapshot = vault.app().shared().snapshot().unwrap();
+    let snapshot = vault.app().shared.snapshot().unwrap();
     let found = search(
         snapshot.as_ref(),
         None,

@@ -236,7 +236,7 @@ impl TestVault {
 
 /// Waits until everything is read and embedded.
 fn settle(app: &App) {
-    let shared = app.shared();
+    let shared = &app.shared;
     let ready = |progress: &SyncProgress| progress.is_complete() && shared.embedder().is_some();
     let progress = shared.wait(PATIENCE, |progress| ready(progress) || progress.failure.is_some());
     assert!(ready(&progress), "the index did not settle: {progress:?}");

@@ -22,7 +22,7 @@ use crate::base::path::VaultPath;
 use crate::base::state::{SeenTable, State};
 use crate::base::tasks::{Task, TaskSignal};
 use crate::index::sync::Shared;
-use crate::text::derive::facts::{Fact, FactChange, FactPhase, FactsFile, FactsHistory, NoticedBy};
+use crate::text::derive::facts::{Fact, FactChange, FactState, FactsFile, FactsHistory, NoticedBy};
 use crate::vault::disk::{Files, Lock, Stamp, conflict_copy, git_is_busy, read_lines};
 
 /// The file with the facts of a memory scope.
@@ -332,7 +332,7 @@ impl FactsSnapshot {
     /// is still to begin.
     pub(crate) fn value_at<'b>(&'b self, fact: &'b Fact, at: i64) -> Option<&'b str> {
         match fact.phase(at) {
-            Some(FactPhase::Current) => Some(&fact.text),
+            Some(FactState::Current) => Some(&fact.text),
             _ => self.history.standing(fact, at).map(|window| window.text),
         }
     }
@@ -443,10 +443,10 @@ impl FactsParts {
                 let standing = book.history.standing(fact, now);
                 match fact.phase(now) {
                     _ if standing.is_some() => kept.current += 1,
-                    Some(FactPhase::Current) => kept.current += 1,
-                    Some(FactPhase::Expired) => kept.expired += 1,
-                    Some(FactPhase::Future) => kept.future += 1,
-                    None => {}
+                    Some(FactState::Current) => kept.current += 1,
+                    Some(FactState::Expired) => kept.expired += 1,
+                    Some(FactState::Future) => kept.future += 1,
+                    Some(FactState::Retracted | FactState::Unset) | None => {}
                 }
                 let begin = fact.window.begin();
                 let ends = standing.and_then(|window| window.until);

@@ -43,7 +43,7 @@ fn start(root: &Path, engine: Option<Box<dyn Engine>>) -> App {
 
 /// The app, once all is read and embedded.
 fn settled(app: App) -> App {
-    let progress = app.shared().wait(PATIENCE, |progress| {
+    let progress = app.shared.wait(PATIENCE, |progress| {
         progress.caught_up
             && progress.phase == Phase::Idle
             && progress.pending_embeddings == 0
@@ -118,7 +118,7 @@ fn a_search_waits_for_a_model_that_is_being_loaded() {
         Ok(Arc::new(HashEmbedder::new(32)))
     });
     let app = App::with_model(home, Config::default(), lock, false, Some(model)).unwrap();
-    app.shared().wait(PATIENCE, |progress| progress.caught_up);
+    app.shared.wait(PATIENCE, |progress| progress.caught_up);
     let by_words = SearchQuery { q: "boat".into(), mode: Some(Mode::Keyword), ..SearchQuery::default() };
     assert_eq!(notes::search(&app.owner(), &by_words).unwrap().results.len(), 1, "the words need none");
     let not_long = SearchQuery { q: "boat".into(), timeout_ms: Some(1), ..SearchQuery::default() };
@@ -177,7 +177,7 @@ fn a_cross_encoder_puts_the_best_in_order_anew() {
     assert!(judged.iter().all(Option::is_some), "of private notes, too: it is in this process: {judged:?}");
     drop(app);
     let app = start("absent.gguf");
-    app.shared().wait(PATIENCE, |progress| progress.is_complete());
+    app.shared.wait(PATIENCE, |progress| progress.is_complete());
     let said = search(&app).degraded.unwrap_or_default();
     assert!(said.contains("not reranked"), "{said}");
 }

@@ -85,7 +85,7 @@ impl World {
         let deadline = std::time::Instant::now() + PATIENCE;
         while !is_so(self) {
             assert!(std::time::Instant::now() < deadline, "{what}: {:?}", self.state());
-            self.app().shared().wait(Duration::from_millis(20), |_| false);
+            self.app().shared.wait(Duration::from_millis(20), |_| false);
             self.app().look_at_summaries();
         }
     }
@@ -230,7 +230,7 @@ fn an_adopted_vault_gets_no_summaries_unasked() {
     assert!(!config.memory.enabled);
     let lock = home.lock().unwrap();
     world.app = Some(App::with_clock(home, config, lock, true, None, Clock::default()).unwrap());
-    world.app().shared().wait(PATIENCE, |progress| progress.caught_up);
+    world.app().shared.wait(PATIENCE, |progress| progress.caught_up);
     assert_eq!(world.app().status(&world.app().owner()).unwrap().summaries, None);
     assert!(!world.path("summaries").exists());
 }

@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use crate::base::config::{MemoryKind, MemoryScope};
 use crate::base::path::VaultPath;
-use crate::text::derive::facts::{FactPhase, Moment, Validity, is_block_id, without_tail};
+use crate::text::derive::facts::{FactState, Moment, Validity, is_block_id, without_tail};
 
 /// One thing that is known, or may be.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +56,7 @@ impl MemoryEntry {
 
     /// Whether it counts at a moment (milliseconds since 1970): active, and its time has come and is not over.
     pub(crate) fn counts_at(&self, at: i64) -> bool {
-        self.status == EntryStatus::Active && self.window.phase(at) == FactPhase::Current
+        self.status == EntryStatus::Active && self.window.phase(at) == FactState::Current
     }
 
     /// The paths of its sources, without their lines.

@@ -13,7 +13,7 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::file::FactsFile;
-use super::item::{Fact, FactPhase, Validity, full_name, split_name};
+use super::item::{Fact, FactState, Validity, full_name, split_name};
 use super::timeline::{FactWindow, windows};
 use crate::text::derive::list_items::line_ending;
 
@@ -334,9 +334,9 @@ impl FactsHistory {
     pub(crate) fn standing(&self, fact: &Fact, at: i64) -> Option<FactWindow<'_>> {
         let (namespace, key) = fact.name();
         let is_known = match fact.phase(at) {
-            Some(FactPhase::Current) => return None,
+            Some(FactState::Current) => return None,
             // What begins later changes nothing about what is there before, whether it is noted yet or not.
-            Some(FactPhase::Future) if self.last(namespace, key).is_some_and(|(text, _)| text != fact.text) => true,
+            Some(FactState::Future) if self.last(namespace, key).is_some_and(|(text, _)| text != fact.text) => true,
             _ => self.has_noted(fact),
         };
         let found = is_known.then(|| windows(self.of(namespace, key)));

@@ -5,7 +5,9 @@ use std::fmt;
 use std::ops::Range;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::base::clock::{Edge, moment};
 use crate::base::path::folded;
@@ -83,7 +85,7 @@ impl Fact {
     }
 
     /// Whether it is true at a moment, as far as it says so itself; `None` where it has no value.
-    pub(crate) fn phase(&self, at: i64) -> Option<FactPhase> {
+    pub(crate) fn phase(&self, at: i64) -> Option<FactState> {
         (!self.text.is_empty()).then(|| self.window.phase(at))
     }
 }
@@ -289,13 +291,13 @@ impl Validity {
     }
 
     /// Where a moment lies: before it, in it, or after it. What is not said does not bound it.
-    pub(crate) fn phase(&self, at: i64) -> FactPhase {
+    pub(crate) fn phase(&self, at: i64) -> FactState {
         if self.begin().is_some_and(|from| at < from) {
-            FactPhase::Future
+            FactState::Future
         } else if self.end().is_some_and(|until| at >= until) {
-            FactPhase::Expired
+            FactState::Expired
         } else {
-            FactPhase::Current
+            FactState::Current
         }
     }
 
@@ -347,15 +349,21 @@ impl fmt::Display for Validity {
     }
 }
 
-/// Where a moment lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FactPhase {
-    /// The window has not begun.
-    Future,
-    /// It is in the window.
+/// The state of a fact at a time.
+#[derive(Debug, Clone, Default, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FactState {
+    /// True.
+    #[default]
     Current,
-    /// The window is over.
+    /// No longer true.
     Expired,
+    /// Not yet true.
+    Future,
+    /// Never true.
+    Retracted,
+    /// It has no value now.
+    Unset,
 }
 
 #[cfg(test)]
@@ -451,9 +459,9 @@ mod tests_of_windows {
         let (_, window) =
             Validity::at_end("x (from 2026-03-09T00:00:00Z, until 2026-06-01T00:00:00Z)").unwrap().unwrap();
         let at = |text: &str| window.phase(text.parse::<Timestamp>().unwrap().as_millisecond());
-        assert_eq!(at("2026-03-08T23:59:59Z"), FactPhase::Future);
-        assert_eq!(at("2026-03-09T00:00:00Z"), FactPhase::Current);
-        assert_eq!(at("2026-05-31T23:59:59Z"), FactPhase::Current);
-        assert_eq!(at("2026-06-01T00:00:00Z"), FactPhase::Expired);
+        assert_eq!(at("2026-03-08T23:59:59Z"), FactState::Future);
+        assert_eq!(at("2026-03-09T00:00:00Z"), FactState::Current);
+        assert_eq!(at("2026-05-31T23:59:59Z"), FactState::Current);
+        assert_eq!(at("2026-06-01T00:00:00Z"), FactState::Expired);
     }
 }

@@ -18,9 +18,9 @@ pub(crate) use file::{FactEdit, FactsFile, MAX_VALUE_BYTES, NewFact, edited, is_
 pub(crate) use history::{
     FactChange, FactChangeKind, FactsHistory, NoticedBy, lines_after, without_changes, without_sources,
 };
+pub use item::FactState;
 pub(crate) use item::{
-    Fact, FactPhase, Moment, Validity, full_name, has_tag, inline_fields, is_block_id, is_key, is_tag, split_name,
-    without_tail,
+    Fact, Moment, Validity, full_name, has_tag, inline_fields, is_block_id, is_key, is_tag, split_name, without_tail,
 };
 pub(crate) use timeline::{FactWindow, windows};
 pub(crate) use value::{read_value, written_value};
