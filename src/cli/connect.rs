@@ -311,8 +311,11 @@ fn check_entry(entry: &Value) -> anyhow::Result<(usize, u64)> {
     process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(said.try_clone()?);
     let mut child = process.spawn().with_context(|| format!("cannot start {command}"))?;
     let asked = ask_tools(&mut child);
-    // Nothing more can be asked: it ends.
-    child.wait()?;
+    if asked.is_err() {
+        // It may never end by itself.
+        let _ = child.kill();
+    }
+    let _ = child.wait();
     asked.map_err(|error| {
         let mut text = String::new();
         match said.rewind().and_then(|()| said.read_to_string(&mut text)) {
@@ -324,8 +327,13 @@ fn check_entry(entry: &Value) -> anyhow::Result<(usize, u64)> {
 
 fn ask_tools(child: &mut Child) -> anyhow::Result<(usize, u64)> {
     let (mut stdin, stdout) = child.stdin.take().zip(child.stdout.take()).context("it has no input and output")?;
-    let lines = BufReader::new(stdout).lines().map_while(Result::ok);
-    let mut answers = lines.flat_map(|line| serde_json::from_str::<Value>(&line));
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        let mut answers = lines.flat_map(|line| serde_json::from_str::<Value>(&line));
+        answers.all(|answer| sender.send(answer).is_ok())
+    });
+    let mut answers = std::iter::from_fn(|| receiver.recv_timeout(PATIENCE).ok());
     let mut ask = |id: u32, method: &str, params: Value| {
         // Where it has ended, what it said is the reason.
         let _ = writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));

@@ -10,8 +10,8 @@ use clap::{Args, Subcommand};
 use super::backend::Backend;
 use super::status::since;
 use super::terminal::{
-    BAD, DIM, MATCH, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, remark_end, remark_none,
-    say, say_archived, say_undo, stdout,
+    BAD, DIM, MATCH, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, printed, remark, remark_end,
+    remark_none, say, say_archived, say_undo, stdout,
 };
 use crate::serve::api::endpoints;
 use crate::serve::wire::{
@@ -399,6 +399,8 @@ fn line(question: &str) -> anyhow::Result<Option<String>> {
     let mut out = stdout();
     write!(out, "{question}");
     out.flush()?;
+    // What nobody could read is not answered.
+    printed()?;
     let mut answer = String::new();
     Ok((std::io::stdin().read_line(&mut answer)? > 0).then(|| answer.trim().to_owned()))
 }

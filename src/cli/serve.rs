@@ -119,6 +119,8 @@ fn show_progress(shared: &Shared) {
     let notes = shared.snapshot().map_or(0, |snapshot| snapshot.files().len());
     let its = if notes == 1 { "its" } else { "their" };
     say!("{} can be found by {its} words", count(notes, "note"));
+    // A daemon whose output is closed is none that failed.
+    let _ = printed();
     let done = follow_embeddings(shared, Duration::MAX);
     if !done.is_complete() {
         return;
@@ -130,6 +132,7 @@ fn show_progress(shared: &Shared) {
         }
         ModelStatus::Ready { .. } => {
             say!("and by {its} meaning");
+            let _ = printed();
         }
         ModelStatus::Off | ModelStatus::Loading => {}
     }
