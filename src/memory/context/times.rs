@@ -60,10 +60,41 @@ pub(super) fn named_time(query: &str, words: &GateWords<'_>, today: Date) -> Opt
         let span = today.checked_sub(since.days()).ok().map(DaySpan::day);
         return Some(NamedTime { by: words.at(&places), places, span });
     }
-    let (month, year) = named_month(query)?;
-    let of = |year: i16| Date::new(year, month, 1).ok();
-    let first = year.map_or_else(|| last_of(&of), |year| of(year).filter(not_after))?;
-    Some(written(DaySpan::month(first)))
+    if let Some((month, year)) = named_month(query) {
+        let of = |year: i16| Date::new(year, month, 1).ok();
+        let first = year.map_or_else(|| last_of(&of), |year| of(year).filter(not_after));
+        if let Some(first) = first {
+            return Some(written(DaySpan::month(first)));
+        }
+    }
+    let (year, places) = named_year(words, today)?;
+    let is_all = || words.without(&places).is_empty();
+    let first = Date::new(year, 1, 1).ok().filter(|_| is_about_was || is_all())?;
+    Some(NamedTime { by: year.to_string(), places, span: Some(DaySpan::from(first, first.last_of_year())) })
+}
+
+/// What stands before a year that is a time, folded.
+const BEFORE_YEARS: [&str; 16] = [
+    "in", "during", "year", "jahr", "jahre", "en", "annee", "ano", "em", "nel", "anno", "jaar", "w", "roku", "в",
+    "году",
+];
+
+/// The year up to now that a question names, and the places of its words: `in 2025`, `2025年`, `2025년`.
+fn named_year(words: &GateWords<'_>, today: Date) -> Option<(i16, Vec<usize>)> {
+    let year = |word: &str| {
+        let (digits, rest) = word.split_at_checked(4)?;
+        let year = digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+        let is_one = (1900..=today.year()).contains(&year) && (rest.is_empty() || rest.starts_with('년'));
+        is_one.then_some((year, !rest.is_empty()))
+    };
+    let before = words.places(|word| BEFORE_YEARS.contains(&word));
+    let signs = words.places(|word| word == "年");
+    words.places(|word| year(word).is_some()).into_iter().find_map(|at| {
+        let (year, is_marked) = year(&words.at(&[at]))?;
+        let by = at.checked_sub(1).filter(|by| before.contains(by)).or(Some(at + 1).filter(|by| signs.contains(by)));
+        let is_one = is_marked || by.is_some();
+        is_one.then(|| (year, [at].into_iter().chain(by).collect()))
+    })
 }
 
 /// The names of the days of the week, from Monday, that are several words or such as no blanks part from others.
@@ -243,6 +274,12 @@ mod tests {
             ("vor 2 Wochen", "2026-11-09 2026-11-15"),
             ("the release of 24/12/2026", ""),
             ("and/or 1/2", ""),
+            ("what happened in 2026", "2026-01-01 2026-12-31"),
+            ("was haben wir im Jahr 2025 beschlossen", "2025-01-01 2025-12-31"),
+            ("qu'avons-nous fait en 2025", "2025-01-01 2025-12-31"),
+            ("2025年に何をした？", "2025-01-01 2025-12-31"),
+            ("2025년에 뭐 했어?", "2025-01-01 2025-12-31"),
+            ("in 2024", "2024-01-01 2024-12-31"),
             ("the best cars in 2026", ""),
             ("what did we plan in 2030", ""),
             ("what happened in the past week", "2026-11-16 2026-11-23"),
