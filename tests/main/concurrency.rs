@@ -209,7 +209,7 @@ fn a_second_interrupt_stops_at_once() {
     assert_eq!(&said, b"HTTP/1.1 100");
     daemon.signal(Signal::INT);
     let is_closed = || std::net::TcpStream::connect(daemon.address()).is_err();
-    until("that nobody is let in any more", || is_closed());
+    until("that nobody is let in any more", is_closed);
     let stopped = daemon.stop_with(Signal::INT);
     eprintln!("the second SIGINT stopped it after {:?}", stopped.after);
     assert!(matches!(stopped.status.code(), Some(130)), "{:?}", stopped.status);

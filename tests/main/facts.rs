@@ -18,7 +18,7 @@ pub fn vault() -> Daemon {
 }
 
 fn put(vault: &Daemon, body: &Value) -> Reply {
-    vault.ask(Request::send("PUT", "/api/facts", &body))
+    vault.ask(Request::send("PUT", "/api/facts", body))
 }
 
 #[track_caller]

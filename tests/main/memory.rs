@@ -21,8 +21,7 @@ pub struct Agent {
 
 /// A vault in which nobody asks too often, with its daemon.
 pub fn vault() -> Daemon {
-    let vault = Daemon::without_model("[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n").started();
-    vault
+    Daemon::without_model("[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n").started()
 }
 
 /// Makes an agent's page, whose frontmatter says `more`, and gives it a token.

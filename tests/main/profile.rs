@@ -11,7 +11,7 @@ fn vault(config: &str) -> Daemon {
 }
 
 fn put(vault: &Daemon, body: &Value) -> Reply {
-    vault.ask(Request::send("PUT", "/api/profile/user", &body))
+    vault.ask(Request::send("PUT", "/api/profile/user", body))
 }
 
 fn entries(of: std::ops::Range<usize>) -> String {

@@ -261,10 +261,8 @@ impl Worker<'_> {
         }
         self.serve_next_if_whole()?;
         self.write_in_use();
-        if idle {
-            if std::mem::take(&mut self.bulk) {
-                allocator::release();
-            }
+        if idle && std::mem::take(&mut self.bulk) {
+            allocator::release();
         }
         Ok(())
     }

@@ -178,7 +178,7 @@ impl<'q> GateWords<'q> {
     fn joined<'w>(&'w self, places: impl Iterator<Item = usize>, text: impl Fn(&'w GateWord<'q>) -> &'w str) -> String {
         let (mut joined, mut last) = (String::new(), None);
         for at in places {
-            if !joined.is_empty() && !(self.words[at].joins && last == at.checked_sub(1)) {
+            if !(joined.is_empty() || self.words[at].joins && last == at.checked_sub(1)) {
                 joined.push(' ');
             }
             joined += text(&self.words[at]);

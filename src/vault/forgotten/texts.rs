@@ -23,8 +23,10 @@ pub struct ForgottenTexts {
     /// Who asks and then writes holds it: what was asked before something is forgotten is written before, too.
     writing: RwLock<()>,
     /// What was forgotten when files were looked over, and what was found in each.
-    looked: Mutex<(Option<Arc<Tombstones>>, HashMap<VaultPath, LookedAt>)>,
+    looked: Mutex<Looked>,
 }
+
+type Looked = (Option<Arc<Tombstones>>, HashMap<VaultPath, LookedAt>);
 
 /// A note as it was looked at: its hash, and the lines that were forgotten, each with its tombstone.
 type LookedAt = ([u8; 32], Vec<(usize, i64)>);

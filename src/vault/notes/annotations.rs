@@ -151,9 +151,12 @@ struct QuoteFinder<'a> {
     texts: HashMap<VaultPath, Option<Squeezed>>,
 }
 
+/// A note, and the first and the last line of a quote in it.
+type QuotePlace = (VaultPath, (u32, u32));
+
 impl QuoteFinder<'_> {
     /// The note and the lines where a chunk is.
-    fn find(&mut self, annotates: &Annotates) -> Result<Option<(VaultPath, (u32, u32))>, RequestError> {
+    fn find(&mut self, annotates: &Annotates) -> Result<Option<QuotePlace>, RequestError> {
         let damaged = |error| self.scope.workspace().damaged(error);
         if let Some(hash) = annotates.hash {
             for row in self.scope.reader().rows_of(hash).map_err(damaged)? {

@@ -65,7 +65,7 @@ fn settings_are_those_of_memory_toml() {
         ]
     );
     assert_eq!((&settings["capture_searches"], &settings["capture_files"]), (&json!(false), &json!(true)));
-    let put = |body: &Value| vault.ask(Request::send("PUT", SETTINGS, &body));
+    let put = |body: &Value| vault.ask(Request::send("PUT", SETTINGS, body));
     let reply = put(&json!({"capture_files": false, "capture_searches": true}));
     assert_eq!((reply.status, &reply.json()["capture_files"]), (200, &json!(false)));
     assert_eq!(vault.get(SETTINGS).json(), reply.json());

@@ -107,7 +107,8 @@ impl Fixture {
         let embedded = self.vault.embedder.documents_embedded() - before;
         assert!(
             lost.contains(&embedded) || found.iter().any(|said| said.contains(BUILT_ANEW)),
-            "{what}: {embedded} texts embedded again, not {lost:?}; the check said {found:?}"
+            "{what}: {embedded} texts embedded again, not {lost:?}; the check said {found:?}; {:?}",
+            self.vault.status().rebuilt
         );
         match noticed {
             Noticed::Said => assert!(!found.is_empty(), "{what} was not noticed"),

@@ -27,7 +27,7 @@ fn said(vault: &Daemon, agent: &str, id: &str, text: &str) {
 }
 
 fn patch(vault: &Daemon, body: &Value) -> Value {
-    vault.ask(Request::send("PATCH", LIBRARIAN, &body)).ok()
+    vault.ask(Request::send("PATCH", LIBRARIAN, body)).ok()
 }
 
 /// Has it read what waits, and waits until nothing does.

@@ -4,7 +4,7 @@ use super::vault;
 use crate::support::prelude::*;
 
 fn request(body: &Value) -> Request {
-    Request::send("POST", "/mcp", &body)
+    Request::send("POST", "/mcp", body)
 }
 
 fn ask(vault: &Daemon, method: &str, params: Value) -> Value {
