@@ -43,7 +43,6 @@ enum Noticed {
 impl Fixture {
     fn new() -> Self {
         let mut vault = TestVault::new();
-        vault.config.index.graph_threshold = 4;
         for at in 0..12 {
             let text = format!(
                 "---\ntags: [tag{at}]\nkey{at}: metadata{at}\n---\n# Note {at}\n\nA river and a boat{at}. A green garden.\n\n\
