@@ -4,6 +4,8 @@ ARGS  ?= vault-template
 SECONDS ?= 60
 MINUTES ?= 30
 CASES ?= 1000
+# Most of what a test of the running program takes is waiting: two at a time for each core.
+THREADS ?= $(shell echo $$(( 2 * $$(nproc 2>/dev/null || sysctl -n hw.ncpu) )))
 # Unit tests that take long where they are not optimised.
 SLOW := models::gguf:: index::local::vectors:: text::note::tests::hostile:: fifty_thousand_turns nothing_of_what_is_gone_is_left_on_the_disk
 # In quotes the shell leaves ~ alone.
@@ -32,7 +34,8 @@ quick: ## After an edit: the unit tests, the contract of the engines, the rules,
 	@CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --locked --test main -- smoke::
 
 test: deps ## Run the tests, the page's in a real browser, MCP's with a real client, and programs in Python
-	@cargo test --locked
+	@cargo test --locked --lib --bins --test architecture --test docs
+	@cargo test --locked --test main -- --test-threads $(THREADS)
 	@tests/browser/run
 	@tests/mcp/run
 	@tests/python/run
