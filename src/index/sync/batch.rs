@@ -224,7 +224,8 @@ impl Batches {
         self.under_way.iter().any(|batch| batch.contents.contains(content))
     }
 
-    /// Whether many texts are to go into the next one, once this is handed over.
+    /// Whether many texts are to go into the next one, once this is handed over: each by itself they would cost twice as much. The newest
+    /// wait with them, for an hour at most where the service refuses.
     pub(super) fn keeps_bulk(&self, store: &dyn Writer, model: &Fingerprint) -> bool {
         let left = store.pending(model).saturating_sub(self.waiting(store, model));
         self.hands_over() && !self.is_over && self.client.from.is_some_and(|from| left > from)
