@@ -19,8 +19,10 @@ pub(super) struct Embeddings {
     building: Option<GraphBuild>,
     /// Chunks without their embedding, by what is to be embedded: one text may stand in many.
     waiting: HashMap<ContentHash, Vec<(u64, u32)>>,
-    /// What is to be embedded next.
+    /// What is to be embedded next. Places of chunks that are gone may be left in it.
     queue: BTreeMap<QueuePosition, ContentHash>,
+    /// What was taken out of the queue and has not come back.
+    taken: HashSet<ContentHash>,
     /// Counts how often texts were put back.
     turn: u32,
     /// Embeddings in the catalog, those that no chunk has any more included.
@@ -88,6 +90,7 @@ impl Embeddings {
             building: None,
             waiting: HashMap::new(),
             queue: BTreeMap::new(),
+            taken: HashSet::new(),
             turn: 0,
             kept: known,
         };
@@ -132,14 +135,9 @@ impl Embeddings {
             let Some(content) = &chunk.content else { continue };
             if let Some(rows) = self.waiting.get_mut(content) {
                 rows.retain(|(row, _)| *row != chunk.row);
-                match rows.first() {
-                    None => {
-                        self.waiting.remove(content);
-                    }
-                    // Its own place in the queue may be past: whoever is first answers for the text.
-                    Some((row, file)) => {
-                        self.queue.insert(QueuePosition::last(self.turn, *file, *row), *content);
-                    }
+                if rows.is_empty() {
+                    self.waiting.remove(content);
+                    self.taken.remove(content);
                 }
             }
         }
@@ -166,9 +164,7 @@ impl Embeddings {
     fn wait(&mut self, file: u32, mtime_ns: i64, texts: &[(ContentHash, u64)]) {
         let late = texts.len() > MANY_TEXTS;
         for (content, row) in texts {
-            // Whoever is first answers for the text, and should not be one that waits for all others.
-            let rows = self.waiting.entry(*content).or_default();
-            rows.insert(if late { rows.len() } else { 0 }, (*row, file));
+            self.waiting.entry(*content).or_default().push((*row, file));
             self.queue.insert(QueuePosition { late, newest: Reverse(mtime_ns), file, row: *row }, *content);
         }
     }
@@ -185,18 +181,22 @@ impl Embeddings {
 
     /// Takes the next texts out of the queue, behind this many of the newest: file, row and content of each.
     pub(super) fn take(&mut self, newest: usize, limit: usize) -> Vec<(u32, u64, ContentHash)> {
-        let stay: Vec<_> = std::iter::from_fn(|| self.queue.pop_first()).take(newest).collect();
-        let mut taken = Vec::new();
-        while taken.len() < limit
-            && let Some((QueuePosition { file, row, .. }, content)) = self.queue.pop_first()
+        let (mut stay, mut next) = (Vec::new(), Vec::new());
+        while next.len() < limit
+            && let Some((place, content)) = self.queue.pop_first()
         {
-            // Not where the chunk is gone since, or the same text was taken from another.
-            if self.waiting.get(&content).is_some_and(|rows| rows.first() == Some(&(row, file))) {
-                taken.push((file, row, content));
+            let Some((row, file)) = self.waiting.get(&content).and_then(|rows| rows.first()) else { continue };
+            if !self.taken.insert(content) {
+                continue;
+            }
+            match stay.len() < newest {
+                true => stay.push((place, content)),
+                false => next.push((*file, *row, content)),
             }
         }
+        stay.iter().for_each(|(_, content)| _ = self.taken.remove(content));
         self.queue.extend(stay);
-        taken
+        next
     }
 
     /// Keeps embeddings in the catalog, and gives them to every chunk that waits for them. What none waits for may have been forgotten
@@ -206,7 +206,10 @@ impl Embeddings {
         catalog: &mut Catalog,
         mut embeddings: Vec<(ContentHash, EmbeddedText)>,
     ) -> Result<(), EngineError> {
-        embeddings.retain(|(content, _)| self.waiting.contains_key(content));
+        embeddings.retain(|(content, _)| {
+            self.taken.remove(content);
+            self.waiting.contains_key(content)
+        });
         catalog.put_vectors(self.model, &embeddings)?;
         let count = embeddings.len();
         let mut rows = Vec::new();
@@ -225,6 +228,7 @@ impl Embeddings {
     pub(super) fn requeue(&mut self, contents: &[ContentHash]) {
         self.turn = self.turn.saturating_add(1);
         for content in contents {
+            self.taken.remove(content);
             if let Some((row, file)) = self.waiting.get(content).and_then(|rows| rows.first()) {
                 self.queue.insert(QueuePosition::last(self.turn, *file, *row), *content);
             }

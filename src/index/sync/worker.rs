@@ -306,8 +306,9 @@ impl<'a> Worker<'a> {
             WorkerMessage::Signal(signal) => self.signal(signal),
             WorkerMessage::Notice { signals, done } => {
                 signals.into_iter().for_each(|signal| self.signal(signal));
-                // Whoever noticed something waits for the progress to start anew.
-                self.shared.update(|progress| progress.caught_up = false);
+                // What waits to be looked at is pending; where everything is to be compared, nothing else says so.
+                let lost = self.rescans.distrusts_events();
+                self.shared.update(|progress| progress.caught_up &= !lost);
                 self.report();
                 let _ = done.send(Ok(()));
             }

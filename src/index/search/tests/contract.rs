@@ -131,10 +131,13 @@ fn forget(writer: &mut dyn Writer, embedder: &HashEmbedder, path: &str, in_fligh
 fn batch(writer: &mut dyn Writer, embedder: &HashEmbedder, gone: &str, divisor: u8) {
     let model = embedder.fingerprint();
     let waiting = writer.pending(model);
-    let pending = writer.take_bulk(model, 1, usize::MAX).unwrap();
+    let mut pending = writer.take_bulk(model, 1, usize::MAX).unwrap();
     let contents = pending.iter().map(|text| text.content).collect();
     assert_eq!(writer.pending_among(model, &contents), contents.len());
     assert_eq!((writer.pending(model), contents.len()), (waiting, waiting.saturating_sub(1)));
+    // Which one stayed is the engine's to say.
+    pending.extend(writer.take_pending(model, usize::MAX).unwrap());
+    assert_eq!(pending.len(), waiting);
     writer.apply(writer.batch(Vec::new(), vec![VaultPath::new(gone).unwrap()])).unwrap();
     give(writer, embedder, pending, divisor);
 }
@@ -278,16 +281,24 @@ fn near(reader: &dyn Reader, scope: &str, visible: &Visible) -> Vec<String> {
         .collect()
 }
 
+/// What the exact engine says after each step, and the one of this process.
+fn both(steps: &[Step]) -> impl Iterator<Item = (Vec<String>, Vec<String>)> {
+    let folder = TempDir::new().unwrap();
+    let (exact, local) = std::thread::scope(|scope| {
+        let exact = scope.spawn(|| play(&ExactEngine::new(LANGUAGE), steps));
+        let local = play(&local(&folder), steps);
+        (exact.join().unwrap(), local)
+    });
+    exact.into_iter().zip(local)
+}
+
 proptest! {
     #![proptest_config(proptest_config(8))]
 
     #[test]
     fn every_engine_answers_as_the_exact_one(steps in steps()) {
-        let folder = TempDir::new().unwrap();
-        let exact = play(&ExactEngine::new(LANGUAGE), &steps);
-        let local = play(&local(&folder), &steps);
-        for (at, (exact, local)) in exact.iter().zip(&local).enumerate() {
-            for (exact, local) in exact.iter().zip(local) {
+        for (at, (exact, local)) in both(&steps).enumerate() {
+            for (exact, local) in exact.iter().zip(&local) {
                 prop_assert_eq!(exact, local, "after step {} of {:?}", at, steps);
             }
         }
@@ -304,12 +315,11 @@ fn turns_without_a_word_of_the_query_were_found_by_it() {
     let conversations = [0, 8, 9].map(|at| Step::Write(at, turns(at)));
     let note = Step::Write(1, "# Garden\n\nThe garden and the apple.\n".into());
     let steps: Vec<Step> = conversations.into_iter().chain([note, Step::Embed(1)]).collect();
-    let folder = TempDir::new().unwrap();
-    let (exact, local) = (play(&ExactEngine::new(LANGUAGE), &steps), play(&local(&folder), &steps));
-    for (exact, local) in exact.iter().flatten().zip(local.iter().flatten()) {
+    let both: Vec<_> = both(&steps).collect();
+    for (exact, local) in &both {
         assert_eq!(exact, local);
     }
-    let none = local.last().unwrap().iter().find(|said| said.starts_with("all 0 role:ann garden Keyword"));
+    let none = both.last().unwrap().1.iter().find(|said| said.starts_with("all 0 role:ann garden Keyword"));
     assert!(none.is_some_and(|said| said.ends_with("[]")), "{none:?}");
 }
 
@@ -331,6 +341,26 @@ fn a_batch_was_brought_in_twice_or_over_another() {
         writer.apply(writer.batch(Vec::new(), Vec::new())).unwrap();
         let reader = writer.publish().unwrap();
         assert_eq!((reader.generation(), reader.files().len(), writer.generation()), (1, 1, 1));
+    }
+}
+
+#[test]
+fn a_text_was_taken_twice_and_the_place_of_a_gone_one_was_the_newest() {
+    let folder = TempDir::new().unwrap();
+    for engine in [&ExactEngine::new(LANGUAGE) as &dyn Engine, &local(&folder)] {
+        let mut writer = engine.open(false).unwrap();
+        let model = HashEmbedder::new(DIMENSIONS[0]);
+        writer.use_model(&EmbeddingSpace::of(&model)).unwrap();
+        // One text in two notes, of which one goes, and a newer one that goes.
+        let notes = [(2, "A boat."), (1, "A boat."), (3, "A garden."), (4, "An apple.")];
+        for (at, text) in notes {
+            writer.apply(writer.batch(vec![FileUpdate::of_text(PATHS[at], text, LANGUAGE)], Vec::new())).unwrap();
+        }
+        let gone = [1, 4].map(|at| VaultPath::new(PATHS[at]).unwrap()).into();
+        writer.apply(writer.batch(Vec::new(), gone)).unwrap();
+        let bulk = writer.take_bulk(model.fingerprint(), 1, usize::MAX).unwrap();
+        let rest = writer.take_pending(model.fingerprint(), usize::MAX).unwrap();
+        assert_eq!((bulk.len(), rest.len()), (1, 1));
     }
 }
 
