@@ -351,6 +351,11 @@ impl Daemon {
         self.send(&Request::get(target).bearer(token))
     }
 
+    #[track_caller]
+    pub fn post_as(&self, token: &str, target: &str, body: &Value) -> Reply {
+        self.send(&Request::send("POST", target, body).bearer(token))
+    }
+
     /// What is at an address for whom a token is of: the status, and what is said.
     pub fn told(&self, token: &str, target: &str) -> (u16, String) {
         let reply = self.get_as(token, target);
