@@ -3,7 +3,7 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{EVENT, files, get, ids, post, said, vault};
+use super::{EVENT, files, ids, post, said, vault};
 use crate::support::prelude::*;
 
 /// Points that every event passes, and which passings of them.
@@ -32,8 +32,7 @@ fn event(number: usize) -> Value {
 
 /// Sends an event; says no when the daemon is gone.
 fn send(connection: &mut Connection, token: &str, event: &Value) -> bool {
-    let request = Request::new("POST", EVENT).header("Authorization", &format!("Bearer {token}"));
-    let reply = connection.send(&request.json(event.to_string()));
+    let reply = connection.send(&Request::send("POST", EVENT, event).bearer(token));
     if let Some(reply) = &reply {
         assert_eq!(reply.status, 200, "{}", reply.json());
     }
@@ -44,14 +43,11 @@ fn send(connection: &mut Connection, token: &str, event: &Value) -> bool {
 #[track_caller]
 fn all_are_there_once(vault: &Daemon, sent: usize) {
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
-    for (path, text) in
-        files(vault, "ada").iter().filter(|(path, _)| path.extension().is_some_and(|end| end == "jsonl"))
-    {
-        for line in text.lines() {
-            let line: Value =
-                serde_json::from_str(line).unwrap_or_else(|error| panic!("{}: {error}: {line}", path.display()));
-            *found.entry(line["id"].as_str().unwrap().to_owned()).or_default() += 1;
-        }
+    let all = files(vault, "ada");
+    let lines = all.iter().filter(|(path, _)| path.extension().is_some_and(|end| end == "jsonl"));
+    for line in lines.flat_map(|(_, text)| text.lines()) {
+        let event: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        *found.entry(event["id"].as_str().unwrap().to_owned()).or_default() += 1;
     }
     let missing: Vec<usize> = (0..sent).filter(|at| !found.contains_key(&format!("e{at}"))).collect();
     let doubled: Vec<_> = found.iter().filter(|(_, count)| **count > 1).collect();
@@ -76,43 +72,33 @@ fn killed_at_every_point_between_an_event_and_its_line() {
         sent += 1;
         all_are_there_once(&vault, sent);
     }
-    let newest = get(&vault, &ada, "/api/agents/ada/trace?limit=1000");
+    let newest = vault.get_as(&ada, "/api/agents/ada/trace?limit=1000");
     assert_eq!((ids(&newest).len(), &newest.json()["damaged"]), (sent, &Value::Null));
 }
 
 #[test]
-fn a_torn_line_is_cut_off_at_the_start() {
+fn a_torn_line_is_cut_off_and_an_old_file_sealed_with_what_comes_later_beside_it() {
     let (mut vault, ada) = vault("");
     assert_eq!(post(&vault, &ada, &event(0)).status, 200);
     vault.terminate();
     let (path, whole) = files(&vault, "ada")[0].clone();
-    fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).unwrap();
-    vault.start();
-    until("the line to be cut off", || fs::read_to_string(&path).unwrap() == whole);
-    until("the log", || vault.log().contains("was torn"));
-    assert_eq!(post(&vault, &ada, &event(1)).status, 200);
-    all_are_there_once(&vault, 2);
-}
-
-#[test]
-fn an_old_file_is_sealed_and_what_comes_later_is_beside_it() {
-    let (mut vault, ada) = vault("");
-    assert_eq!(post(&vault, &ada, &event(1)).status, 200);
-    vault.terminate();
-    let (path, text) = files(&vault, "ada")[0].clone();
     let old = path.with_file_name("2026-03-02T10.jsonl");
-    fs::write(&old, &text).unwrap();
-    fs::remove_file(&path).unwrap();
+    fs::write(&old, &whole.replace("\"e0\"", "\"e1\"")).unwrap();
     vault.spawn(Some("trace-sealing:1"));
     until("the daemon's end", || vault.was_killed());
     let mode = || fs::metadata(&old).unwrap().permissions().mode() & 0o777;
     assert_ne!(mode(), 0o400);
+    fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).unwrap();
     vault.start();
+    until("the line to be cut off", || fs::read_to_string(&path).unwrap() == whole);
+    until("the log", || vault.log().contains("was torn"));
     until("the seal", || mode() == 0o400);
+    assert_eq!(post(&vault, &ada, &event(2)).status, 200);
+    all_are_there_once(&vault, 3);
     let mut late = said("late", "x");
     late["created_at"] = json!(1_772_445_600);
     assert_eq!(post(&vault, &ada, &late).status, 200);
-    assert_eq!(fs::read_to_string(&old).unwrap(), text);
+    assert_eq!(fs::read_to_string(&old).unwrap(), whole.replace("\"e0\"", "\"e1\""));
     let beside = fs::read_to_string(path.with_file_name("2026-03-02T10.late.jsonl")).unwrap();
     assert!(beside.contains("\"late\"") && beside.lines().count() == 1, "{beside}");
 }
