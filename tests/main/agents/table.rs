@@ -208,7 +208,11 @@ fn over_mcp(known: &[String]) -> Vec<Asked> {
     }
     for (path, ..) in NOTES {
         asked.push(tool("get", json!({ "what": path })));
-        asked.push(tool("get", json!({ "list": [path] })));
+        asked.push(tool("get", json!({ "what": path, "line": 1, "lines": 9 })));
+        asked.push(tool("get", json!({ "list": [path, "notes/open.md"] })));
+        asked.push(tool("get", json!({ "glob": path })));
+        asked.push(tool("search", json!({ "query": "the", "path": path })));
+        asked.push(message("resources/list", json!({ "cursor": format!("after:vault://{path}") })));
         asked.push(tool("fetch", json!({ "id": path })));
         asked.push(tool("fetch", json!({ "id": format!("{path}#L1-L2") })));
         asked.push(tool("related", json!({ "what": path })));

@@ -186,13 +186,11 @@ fn notes_are_resources() {
         }
     }
     assert_eq!(uris.len(), 154);
-    assert!(uris.is_sorted() && uris.contains(&"vault://notes/my%20cellar%20%C3%BC.md".into()), "{uris:?}");
-    let read = mcp.result("resources/read", json!({ "uri": "vault://notes/my%20cellar%20%C3%BC.md" }));
+    let cellar = "vault://notes/my%20cellar%20%C3%BC.md";
+    assert!(uris.is_sorted() && uris.contains(&cellar.into()), "{uris:?}");
+    let read = mcp.result("resources/read", json!({ "uri": cellar }));
     let note = &read["contents"][0];
-    assert_eq!(
-        (&note["mimeType"], &note["uri"]),
-        (&json!("text/markdown"), &json!("vault://notes/my%20cellar%20%C3%BC.md"))
-    );
+    assert_eq!((&note["mimeType"], &note["uri"]), (&json!("text/markdown"), &json!(cellar)));
     assert_eq!(note["text"], "# Cellar\n\nThere are twelve jars of plums.\n");
     let templates = mcp.result("resources/templates/list", json!({}))["resourceTemplates"].clone();
     assert_eq!(texts(&templates, "uriTemplate"), ["vault://{+path}", "vault://{collection}/{+path}"]);
