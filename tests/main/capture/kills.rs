@@ -39,6 +39,7 @@ pub fn points() -> impl Iterator<Item = &'static str> {
 }
 
 /// Sends events one after the other, and again what was not accepted.
+#[derive(Default)]
 struct Sender {
     sent: usize,
     /// The event that the daemon did not answer for.
@@ -46,10 +47,6 @@ struct Sender {
 }
 
 impl Sender {
-    fn new() -> Self {
-        Self { sent: 0, unanswered: None }
-    }
-
     fn next(&mut self) -> Value {
         if let Some(event) = self.unanswered.take() {
             return event;
@@ -58,11 +55,9 @@ impl Sender {
         self.sent += 1;
         let (id, word) = (at.to_string(), format!("w{at}w"));
         let role = if (at / 6).is_multiple_of(2) { "user" } else { "agent" };
+        let (session, text) = (format!("s{}", at % 3), format!("{word}\n# part"));
         match at % 6 {
-            0..=2 => {
-                json!({"type": "message", "session": format!("s{}", at % 3), "role": role,
-                "text": format!("{word}\n# part"), "id": id})
-            }
+            0..=2 => json!({"type": "message", "session": session, "role": role, "text": text, "id": id}),
             3 => json!({"type": "file", "path": word, "action": "edited", "id": id}),
             4 => json!({"type": "clipboard", "content": format!("clip {word}"), "id": id}),
             _ => json!({"type": "bookmark", "url": "https://example.org/", "title": "Page", "note": word, "id": id}),
@@ -72,8 +67,7 @@ impl Sender {
     /// Sends one; says no when the daemon is gone.
     fn send(&mut self, connection: &mut Connection, token: &str) -> bool {
         let event = self.next();
-        let request = Request::send("POST", EVENTS, &event);
-        let reply = connection.send(&request.header("Authorization", &format!("Bearer {token}")));
+        let reply = connection.send(&Request::send("POST", EVENTS, &event).bearer(token));
         match &reply {
             Some(reply) => assert_eq!(reply.status, 202, "{}", reply.json()),
             None => self.unanswered = Some(event),
@@ -85,9 +79,9 @@ impl Sender {
     #[track_caller]
     fn all_are_there_once(&self, vault: &Daemon) {
         let mut found: BTreeMap<usize, usize> = BTreeMap::new();
-        for (path, bytes) in contents(&vault.path("")) {
+        for (path, bytes) in notes_of(&vault.path("")) {
             let path = path.strip_prefix(vault.path("")).unwrap().to_owned();
-            if path.starts_with(".vault") || path.extension().is_none_or(|kind| kind != "md") {
+            if path.extension().is_none_or(|kind| kind != "md") {
                 continue;
             }
             let text = String::from_utf8(bytes).unwrap();
@@ -133,12 +127,12 @@ fn killed_at_every_point_between_an_event_and_its_file() {
         for _ in 0..2 {
             let (cases, next) = (&cases, &next);
             scope.spawn(move || {
-                let (mut vault, mut sender) = (Daemon::vault(), Sender::new());
+                let (mut vault, mut sender) = (Daemon::vault(), Sender::default());
                 while let Some((point, passing)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                     println!("{point}:{passing}");
                     // What writes files at the start counts from a new vault on.
                     if point.starts_with("file-") {
-                        (vault, sender) = (Daemon::vault(), Sender::new());
+                        (vault, sender) = (Daemon::vault(), Sender::default());
                     }
                     dies_at(&mut vault, &mut sender, &format!("{point}:{passing}"));
                     vault.start();
@@ -168,9 +162,6 @@ fn dies_at(vault: &mut Daemon, sender: &mut Sender, point: &str) {
         while Instant::now() < until && !vault.was_killed() {
             std::thread::sleep(Duration::from_millis(5));
         }
-        if vault.was_killed() {
-            break;
-        }
     }
 }
 
@@ -192,7 +183,7 @@ fn killed_while_an_old_file_is_moved_away() {
 fn none_of_500_a_second_is_lost_under_random_kills() {
     let (events, kills) = if soak_minutes().is_some() { (10_000, 40) } else { (1500, 3) };
     let mut dice = Random::new(seed());
-    let (mut vault, mut sender) = (Daemon::vault(), Sender::new());
+    let (mut vault, mut sender) = (Daemon::vault(), Sender::default());
     vault.start();
     for kill in 0..=kills {
         let end = events * (kill + 1) / (kills + 1);
