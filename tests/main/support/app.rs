@@ -8,7 +8,7 @@ use memory_vault::serve::app::App;
 use memory_vault::serve::wire::Status;
 use memory_vault::vault::disk::Home;
 
-use super::{Daemon, eventually};
+use super::{Daemon, Folder, eventually};
 
 /// Opens a vault as the daemon does.
 pub fn serve(vault: &Daemon, config: Config) -> App {

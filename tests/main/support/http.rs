@@ -105,9 +105,7 @@ pub struct Connection {
 
 impl Connection {
     pub fn open(address: &str) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        Self { stream: BufReader::new(stream), token: None }
+        Self::try_open(address).expect("somebody listens")
     }
 
     /// The same, where nobody may be there.

@@ -26,7 +26,7 @@ pub use app::{embedded, serve, serve_model, status};
 pub use batches::{BadAnswers, BatchFate};
 pub use daemon::{Daemon, READS, Ran, assert_hidden, encode, git, git_command, seen_by_ada, vault_command};
 pub use endpoint::{Asked, Endpoint, Fault};
-pub use files::{contents, files_with, has_text, notes_of, set_time, write_file};
+pub use files::{Folder, contents, files_with, has_text, notes_of, set_time, write_file};
 pub use http::{Connection, Reply, Request};
 pub use mcp::{Mcp, VERSION};
 pub use namespace::in_own_namespaces;

@@ -4,10 +4,9 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use memory_vault::index::local::keyword::open_searcher;
-use serde_json::json;
 
 use super::daemon::Patience;
-use super::{Answers, Daemon, Notes, QUERIES, assert_same, notes_of, set_time};
+use super::{Answers, Daemon, Folder, Notes, QUERIES, assert_same, notes_of, set_time};
 
 /// What the daemon is doing when it dies.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -232,9 +231,7 @@ impl Victim {
     /// All that the person is told, and an agent.
     #[track_caller]
     fn answers(&self) -> Answers {
-        let rotated = self.vault.post(&format!("/api/agents/{AGENT}/rotate"), &json!({}));
-        assert_eq!(rotated.status, 200, "{}", rotated.json());
-        let token = rotated.json()["token"].as_str().map(str::to_owned).unwrap_or_default();
+        let token = self.vault.token_of(AGENT);
         let mut answers = Answers::of_daemon(&self.vault, &QUERIES);
         answers.add_agent(&self.vault, &token, &QUERIES);
         answers
