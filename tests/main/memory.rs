@@ -13,6 +13,7 @@ use memory_vault::base::state::State;
 use crate::support::prelude::*;
 
 /// An agent that asks over TCP with a token of its own.
+#[derive(Clone)]
 pub struct Agent {
     slug: String,
     token: String,
