@@ -3,13 +3,11 @@
 use std::os::unix::fs::FileExt;
 
 use memory_vault::access::rules::Scope;
-use memory_vault::index::engine::{ChangeBatch, Reader, Writer};
+use memory_vault::index::engine::{Reader, Writer};
 use memory_vault::index::local::{Settings, Store};
 use memory_vault::index::search::{Degraded, Visible, search};
-use memory_vault::index::sync::{FileReading, PreparedFile, prepare};
-use memory_vault::models::{Document, EmbeddedText, Embedder, EmbeddingSpace, HashEmbedder};
-use memory_vault::text::derive::words::Stemming;
-use memory_vault::vault::disk::globs;
+use memory_vault::models::EmbeddingSpace;
+use memory_vault::vault::disk::{Home, globs};
 
 use super::Noticed::{Perhaps, Said};
 use super::{Fixture, find_all, flip, length, remove, replace, segment_files};
@@ -104,39 +102,21 @@ fn while_the_words_are_built_anew_searches_answer_or_say_why_not() {
 
 #[test]
 fn without_the_words_the_meaning_answers() {
-    let (root, index) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    fs::write(root.path().join("a.md"), "A river and a boat.").unwrap();
+    let mut vault = TestVault::new().with("a.md", "A river and a boat.").synced();
     let settings = Settings {
-        place: String::new(),
+        place: Home::open(&vault.stop().root()).unwrap().place(),
         stemmer: Config::default().search.stemmer,
         graph_threshold: 100,
         private: globs("private", &[]).unwrap(),
     };
-    let mut store = Store::open(index.path(), settings, false).unwrap();
-    let mut stemming = Stemming::new(store.stemmer());
-    let rules = memory_vault::vault::disk::NoteRules::new(root.path(), &[]).unwrap();
-    let attachments = memory_vault::vault::attachments::AttachmentReader::default();
-    let from = FileReading { root: root.path(), rules: &rules, max_bytes: 1000, attachments: &attachments };
-    let read = prepare(&from, VaultPath::new("a.md").unwrap(), None, &mut stemming, jiff::Timestamp::now());
-    let PreparedFile::Changed(update) = read else { panic!("{read:?}") };
-    store.apply(ChangeBatch { generation: 1, updates: vec![*update], removed: Vec::new() }).unwrap();
-    let embedder = HashEmbedder::default();
-    store.use_model(&EmbeddingSpace::of(&embedder)).unwrap();
-    let pending = store.take_pending(embedder.fingerprint(), 10).unwrap();
-    let documents: Vec<Document> = pending.iter().map(|pending| pending.document.clone()).collect();
-    let vectors = embedder.embed_documents(&documents, None).unwrap();
-    store
-        .embedded(
-            embedder.fingerprint(),
-            pending.iter().zip(&vectors).map(|(pending, vector)| (pending.content, EmbeddedText::of(vector))).collect(),
-        )
-        .unwrap();
-
+    let mut store = Store::open(&vault.index_dir(), settings, false).unwrap();
+    let embedder = vault.embedder.as_ref();
+    store.use_model(&EmbeddingSpace::of(embedder)).unwrap();
     let snapshot = store.snapshot_without_words().unwrap();
     for mode in [Mode::Keyword, Mode::Hybrid, Mode::Semantic] {
         let request = search_request("river", mode, 10);
         let visible = Visible::of(&Scope::Everything, snapshot.files());
-        let found = search(snapshot.as_ref(), Some(&embedder), &visible, &Config::default().search, &request).unwrap();
+        let found = search(snapshot.as_ref(), Some(embedder), &visible, &Config::default().search, &request).unwrap();
         assert_eq!(found.hits.len(), 1, "{mode:?}");
         assert_eq!((found.mode, found.degraded), (Mode::Semantic, Some(Degraded::NoWords)));
     }

@@ -34,7 +34,7 @@ pub use notes::{Notes, QUERIES, Random};
 pub use rebuilt::assert_as_rebuilt;
 pub use screen::{At, Shown, at_terminal};
 pub use vault::{TestVault, search_request};
-pub use victim::{Victim, Work};
+pub use victim::{Victim, Work, assert_once, sent_under_kills};
 
 /// What nearly every test uses.
 pub mod prelude {

@@ -1,8 +1,6 @@
 //! The daemon is killed at every point between an event and its line, and at random instants while events come in. What was answered
 //! is in the files once; what was not, and is sent again, too.
 
-use rustix::process::{Pid, Signal, kill_process};
-
 use super::{EVENT, files, ids, post, said, vault};
 use crate::support::prelude::*;
 
@@ -11,11 +9,6 @@ const CASES: [(&str, usize); 5] =
     [("trace-written", 1), ("trace-written", 3), ("trace-synced", 1), ("trace-synced", 2), ("trace-synced", 5)];
 /// Those that files pass as time passes, and while a text is swept out of them.
 const OTHERS: [&str; 2] = ["trace-sealing", "trace-swept"];
-
-/// Events a second: 500.
-const PACE: Duration = Duration::from_millis(2);
-/// Programs that send at a time.
-const SENDERS: usize = 4;
 
 pub fn points() -> impl Iterator<Item = &'static str> {
     CASES.iter().map(|(point, _)| *point).chain(OTHERS)
@@ -42,17 +35,13 @@ fn send(connection: &mut Connection, token: &str, event: &Value) -> bool {
 /// Every event is in the files once, and each line is whole.
 #[track_caller]
 fn all_are_there_once(vault: &Daemon, sent: usize) {
-    let mut found: BTreeMap<String, usize> = BTreeMap::new();
     let all = files(vault, "ada");
     let lines = all.iter().filter(|(path, _)| path.extension().is_some_and(|end| end == "jsonl"));
-    for line in lines.flat_map(|(_, text)| text.lines()) {
+    let number = |line: &str| {
         let event: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        *found.entry(event["id"].as_str().unwrap().to_owned()).or_default() += 1;
-    }
-    let missing: Vec<usize> = (0..sent).filter(|at| !found.contains_key(&format!("e{at}"))).collect();
-    let doubled: Vec<_> = found.iter().filter(|(_, count)| **count > 1).collect();
-    assert!(missing.is_empty() && doubled.is_empty(), "missing {missing:?}, doubled {doubled:?} of {sent}");
-    assert_eq!(found.len(), sent);
+        event["id"].as_str().unwrap()[1..].parse().unwrap()
+    };
+    assert_once(&lines.flat_map(|(_, text)| text.lines()).map(number).collect::<Vec<_>>(), sent);
 }
 
 #[test]
@@ -111,51 +100,7 @@ fn none_of_500_a_second_is_lost_or_doubled_under_random_kills() {
         told.unwrap_or(if is_soak { soak } else { usual })
     };
     let (events, kills) = (count("TRACE_EVENTS", 2000, 10_000), count("TRACE_KILLS", 5, 40));
-    let mut dice = Random::new(seed());
     let (mut vault, ada) = vault("");
-    let next = AtomicUsize::new(0);
-    let unanswered: Mutex<Vec<usize>> = Mutex::default();
-    for kill in 0..=kills {
-        let (end, first, last) = (events * (kill + 1) / (kills + 1), next.load(Ordering::SeqCst), kill == kills);
-        let share = end.saturating_sub(first).max(20) as u32;
-        // At some instant of the second half, while events are on their way.
-        let instant =
-            PACE * share / 2 + Duration::from_micros(dice.below(PACE.as_micros() as usize * share as usize / 2) as u64);
-        let (pid, address) = (Pid::from_raw(vault.pid() as i32).unwrap(), vault.address().to_owned());
-        let begun = Instant::now();
-        std::thread::scope(|scope| {
-            for _ in 0..SENDERS {
-                scope.spawn(|| {
-                    let mut connection = Connection::open(&address);
-                    loop {
-                        let again = unanswered.lock().unwrap().pop();
-                        let is_over = last && next.load(Ordering::SeqCst) >= end;
-                        let at = match again {
-                            Some(at) => at,
-                            None if is_over => break,
-                            None => next.fetch_add(1, Ordering::SeqCst),
-                        };
-                        let due = begun + PACE * at.saturating_sub(first) as u32;
-                        std::thread::sleep(due.saturating_duration_since(Instant::now()));
-                        if !send(&mut connection, &ada, &event(at)) {
-                            unanswered.lock().unwrap().push(at);
-                            break;
-                        }
-                    }
-                });
-            }
-            if !last {
-                std::thread::sleep(instant);
-                kill_process(pid, Signal::KILL).unwrap();
-            }
-        });
-        if !last {
-            until("the daemon's end", || vault.was_killed());
-            assert!(vault.launch(None));
-        }
-    }
-    let sent = next.load(Ordering::SeqCst);
-    assert!(sent >= events && unanswered.lock().unwrap().is_empty());
-    println!("{sent} events, {kills} kills");
+    let sent = sent_under_kills(&mut vault, 4, events, kills, |connection, at| send(connection, &ada, &event(at)));
     all_are_there_once(&vault, sent);
 }
