@@ -105,32 +105,6 @@ fn a_conversation_becomes_proposals_that_cite_their_lines() {
 }
 
 #[test]
-fn an_archive_with_its_state_goes_on_where_it_was() {
-    let endpoint = good();
-    let config = config(&endpoint.address(), "calls_per_day = 3");
-    let mut vault = Daemon::with_config(&config);
-    vault.write("conversations/tea.md", conversation(&[("user", "I like green tea.")]));
-    let here = sync(&vault);
-    let archive = vault.path("").with_extension("tar.zst");
-    for (more, calls) in [(&["--with-state"][..], 1), (&[], 0)] {
-        vault.run(&[&["export", archive.to_str().unwrap()], more].concat()).ok();
-        let folder = tempfile::tempdir().unwrap();
-        let copy = folder.path().join("copy");
-        Ran::of(vault_command().arg("import").arg(&archive).arg(&copy)).ok();
-        let there = |args: &[&str]| Ran::of(vault_command().args(args).arg("--vault").arg(&copy)).ok();
-        let known = there(&["memory", "processing", "--json"]).json();
-        assert_eq!((&known["calls"], &known["day"]["calls"]), (&json!(calls), &json!(calls)), "{known}");
-        if calls == 1 {
-            assert_eq!((&known["recent"], &known["outcomes"]), (&here["recent"], &here["outcomes"]));
-            let asked = endpoint.asked().len();
-            assert_eq!(there(&["memory", "sync", "--json"]).json()["calls"], 1);
-            assert_eq!(endpoint.asked().len(), asked, "what was read is not read again");
-        }
-        fs::remove_file(&archive).unwrap();
-    }
-}
-
-#[test]
 fn without_a_model_nothing_is_asked_and_nothing_is_sent() {
     let endpoint = good();
     let chat = format!("[embed]\nmodel = \"none\"\n[chat]\nendpoint = \"{}\"\nmodel = \"judge\"\n", endpoint.address());

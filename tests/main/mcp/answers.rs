@@ -6,14 +6,8 @@ use crate::support::prelude::*;
 /// `vault mcp` with more arguments, as a client of a name and with capabilities starts it.
 fn client(vault: &Daemon, args: &[&str], name: &str, capabilities: &Value) -> Mcp {
     let mut mcp = Mcp::spawn(&mut vault.command(&[&["mcp", "--owner"], args].concat()));
-    mcp.result("initialize", hello(name, capabilities));
-    mcp.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    mcp.shake_hands(name, capabilities);
     mcp
-}
-
-fn hello(name: &str, capabilities: &Value) -> Value {
-    let client = json!({ "name": name, "version": "1" });
-    json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client })
 }
 
 fn wanted() -> Value {
@@ -96,18 +90,18 @@ fn over_http_the_session_says_what_the_handshake_did() {
         let call = json!({ "name": "search", "arguments": { "query": "water Mondays" } });
         is_structured(&send(vault, target, headers, "tools/call", call).json()["result"])
     };
-    let version = ("MCP-Protocol-Version", "2025-11-25");
+    let version = ("MCP-Protocol-Version", VERSION);
     assert!(!found(&vault, "/mcp", &[version]) && !found(&vault, "/mcp", &[]));
     assert!(found(&vault, "/mcp?answers=structured", &[]) && !found(&vault, "/mcp?answers=text", &[version]));
     assert_eq!(send(&vault, "/mcp?answers=both", &[version], "ping", json!({})).status, 400);
 
-    let shook = send(&vault, "/mcp", &[], "initialize", hello("x", &wanted()));
+    let shook = send(&vault, "/mcp", &[], "initialize", hello(VERSION, "x", &wanted()));
     let session = shook.header("mcp-session-id").expect("a client that asked for it").to_owned();
     assert!(found(&vault, "/mcp", &[version, ("Mcp-Session-Id", &session)]));
     // It outlives the daemon, which knows nothing of it.
     vault.restart();
     assert!(found(&vault, "/mcp", &[version, ("Mcp-Session-Id", &session)]));
-    let shook = send(&vault, "/mcp", &[], "initialize", hello("claude-code", &json!({})));
+    let shook = send(&vault, "/mcp", &[], "initialize", hello(VERSION, "claude-code", &json!({})));
     assert_eq!(shook.header("mcp-session-id"), None);
 }
 

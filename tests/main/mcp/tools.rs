@@ -103,8 +103,7 @@ fn every_tool_resource_and_prompt_gives_what_it_says() {
 fn search_and_fetch_have_the_shape_that_chatgpt_reads() {
     let vault = vault().with("notes/long.md", "A long line about walruses.\n".repeat(4000)).started();
     let mut mcp = Mcp::spawn(&mut vault.command(&["mcp", "--owner"]));
-    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "openai-mcp", "version": "1.0.0" } });
-    mcp.result("initialize", hello);
+    mcp.result("initialize", hello("2025-06-18", "openai-mcp", &json!({})));
     let mut read = |tool: &str, arguments: Value| -> Value {
         let result = mcp.call(tool, arguments);
         assert_eq!(result["content"].as_array().unwrap().len(), 1, "{result}");

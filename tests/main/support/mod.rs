@@ -28,7 +28,7 @@ pub use daemon::{Daemon, READS, Ran, assert_hidden, encode, git, git_command, se
 pub use endpoint::{Asked, Endpoint, Fault};
 pub use files::{Folder, contents, files_with, has_text, notes_of, set_time, write_file};
 pub use http::{Connection, Reply, Request};
-pub use mcp::{Mcp, VERSION};
+pub use mcp::{Mcp, VERSION, hello};
 pub use namespace::in_own_namespaces;
 pub use notes::{Notes, QUERIES, Random};
 pub use rebuilt::assert_as_rebuilt;
@@ -108,17 +108,21 @@ pub fn skipped(reason: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {reason}");
 }
 
+/// The number that a variable of the environment is, if there is one.
+pub fn number<T: std::str::FromStr>(name: &str) -> Option<T> {
+    std::env::var(name).ok().map(|told| told.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+}
+
 /// Where random numbers start: `SOAK_SEED`, else another one each time. It is printed, so that a failure can be had again.
 pub fn seed() -> u64 {
-    let told = std::env::var("SOAK_SEED").ok().map(|seed| seed.parse().expect("SOAK_SEED is a number"));
-    let seed = told.unwrap_or_else(|| std::time::UNIX_EPOCH.elapsed().unwrap().as_secs());
+    let seed = number("SOAK_SEED").unwrap_or_else(|| std::time::UNIX_EPOCH.elapsed().unwrap().as_secs());
     println!("SOAK_SEED={seed}");
     seed
 }
 
 /// How long a soak is to take, when this is one. Tests that can go on for longer do so then.
 pub fn soak_minutes() -> Option<f64> {
-    std::env::var("SOAK_MINUTES").ok().map(|minutes| minutes.parse().expect("SOAK_MINUTES is a number"))
+    number("SOAK_MINUTES")
 }
 
 /// How a property is tried: on the [`cases`], which begin at the [`seed`].
@@ -128,5 +132,5 @@ pub fn proptest_config(usual: u32) -> ProptestConfig {
 
 /// How many cases a property is tried on: `PROPTEST_CASES`, else `usual`.
 pub fn cases(usual: u32) -> u32 {
-    std::env::var("PROPTEST_CASES").map_or(usual, |cases| cases.parse().expect("PROPTEST_CASES is a number"))
+    number("PROPTEST_CASES").unwrap_or(usual)
 }

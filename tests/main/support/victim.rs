@@ -198,13 +198,7 @@ impl Victim {
         let found = self.answers_when_started();
         self.vault.terminate();
         let again = self.answers_when_started();
-        let mut copy = Self {
-            vault: Daemon::with_config(&fs::read_to_string(self.vault.path("memory.toml")).unwrap()),
-            notes: Notes::none(),
-            kills: 0,
-            clean_stops: 0,
-            merges_cut: 0,
-        };
+        let mut copy = Self::new("", 0, 0, 0);
         let root = self.vault.path("");
         for (path, bytes) in notes_of(&root) {
             let within = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();

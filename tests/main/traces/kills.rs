@@ -95,11 +95,8 @@ fn a_torn_line_is_cut_off_and_an_old_file_sealed_with_what_comes_later_beside_it
 #[test]
 fn none_of_500_a_second_is_lost_or_doubled_under_random_kills() {
     let is_soak = soak_minutes().is_some();
-    let count = |name: &str, usual: usize, soak: usize| {
-        let told = std::env::var(name).ok().map(|count| count.parse().expect("it is a number"));
-        told.unwrap_or(if is_soak { soak } else { usual })
-    };
-    let (events, kills) = (count("TRACE_EVENTS", 2000, 10_000), count("TRACE_KILLS", 5, 40));
+    let (events, kills) = if is_soak { (10_000, 40) } else { (2000, 5) };
+    let (events, kills) = (number("TRACE_EVENTS").unwrap_or(events), number("TRACE_KILLS").unwrap_or(kills));
     let (mut vault, ada) = vault("");
     let sent = sent_under_kills(&mut vault, 4, events, kills, |connection, at| send(connection, &ada, &event(at)));
     all_are_there_once(&vault, sent);
