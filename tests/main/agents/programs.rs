@@ -1,6 +1,6 @@
 //! Agents at the addresses of `qmd serve`, and the search that answers as one of them would be answered.
 
-use super::world::{hashes, token_of, world};
+use super::world::{token_of, world};
 use crate::support::prelude::*;
 
 #[test]
@@ -39,12 +39,9 @@ fn what_an_agent_ingests_goes_to_its_own_memory_as_it_may_write() {
     write_file(&own, "# Kept\n\nA numbat stays.\n\n# Gone\n\nAn echidna %% of old %% naps.\n");
     vault.settle();
     let hash = eventually("the chunk", || {
-        vault.post_as(&ada, "/api/memory/search", &json!({"query": "echidna naps"})).ok()["results"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(|hit| hit["path"] == "agents/ada/memory/hidden.md")
-            .map(|hit| hit["hash"].clone())
+        let found = vault.post_as(&ada, "/api/memory/search", &json!({"query": "echidna naps"})).ok();
+        let mut hits = found["results"].as_array()?.iter();
+        Some(hits.find(|hit| hit["path"] == "agents/ada/memory/hidden.md")?["hash"].clone())
     });
     vault.post_as(&ada, "/delete-chunk", &json!({"hash": hash})).ok();
     assert_eq!(fs::read_to_string(&own).unwrap(), "# Kept\n\nA numbat stays.\n");
@@ -80,23 +77,13 @@ fn what_an_agent_ingests_goes_to_its_own_memory_as_it_may_write() {
 #[test]
 fn what_an_agent_may_not_is_as_if_it_were_not_there() {
     let vault = world(None, 0);
-    // An agent deletes nothing of the person's.
-    let ada = token_of(&vault, "ada");
-    for (path, hash) in hashes(&vault).into_iter().filter(|(path, _)| !path.starts_with("agents/ada/")) {
-        let reply = vault.post_as(&ada, "/delete-chunk", &json!({"hash": hash}));
-        assert_eq!(reply.status, 404, "{path}");
-        assert_eq!(reply.error(), format!("no passage or note has the hash {hash}; a hash changes with the text"));
-        assert!(vault.path(&path).exists(), "{path}");
-    }
     // The person is answered as an agent would be.
     let ada = token_of(&vault, "ada");
     for word in ["quokka", "xylophone", "marsupial"].map(encode) {
         let own = vault.get_as(&ada, &format!("/api/user-memory/search?q={word}")).ok();
         let as_ada = vault.get(&format!("/api/user-memory/agent-search?q={word}&agent_name=ada")).ok();
-        assert_eq!(
-            (&as_ada["results"], &as_ada["query"], &as_ada["agent"]),
-            (&own["results"], &own["query"], &"ada".into())
-        );
+        assert_eq!((&as_ada["results"], &as_ada["query"]), (&own["results"], &own["query"]));
+        assert_eq!(as_ada["agent"], "ada");
         let itself = vault.get_as(&ada, &format!("/api/user-memory/agent-search?q={word}&agent_name=ada"));
         let nobody = vault.get_as(&ada, &format!("/api/user-memory/agent-search?q={word}"));
         assert_eq!((itself.ok(), itself.body), (as_ada, nobody.body));
@@ -110,11 +97,6 @@ fn what_an_agent_may_not_is_as_if_it_were_not_there() {
     for name in names {
         let reply = vault.get(&format!("/api/user-memory/agent-search?q=quokka&agent_name={name}"));
         assert_eq!((reply.status, &reply.body), (403, &refused.body), "{name:.20}");
-    }
-    let (ada, bob) = (token_of(&vault, "ada"), token_of(&vault, "bob"));
-    for (token, name) in [(&ada, "zoe"), (&ada, "bob"), (&ada, "nobody"), (&bob, "ada"), (&bob, "bob"), (&bob, "")] {
-        let reply = vault.get_as(token, &format!("/api/user-memory/agent-search?q=quokka&agent_name={name}"));
-        assert_eq!((reply.status, &reply.body), (403, &refused.body), "{name}");
     }
     let unnamed = vault.get("/api/user-memory/agent-search?q=quokka");
     assert_eq!(unnamed.status, 403);

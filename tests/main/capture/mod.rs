@@ -126,12 +126,14 @@ fn a_conversation_is_one_file_and_its_order_stays() {
 }
 
 #[test]
-fn what_the_person_edits_in_between_stays() {
-    let mut vault = Daemon::vault().started();
+fn what_the_person_edits_in_between_stays_and_what_was_sent_before_is_recognised() {
+    let mut vault = Daemon::vault();
+    let mine = "---\ntitle: Mine\nsource: https://example.org/mine\n---\n\nWhy.\n";
+    vault.write("bookmarks/mine.md", mine).write("bookmarks/own.md", mine.replace("mine", "own")).start();
     let path = "conversations/2026-01-05-s.md";
     vault.written(message("s", "user", "one"));
-    let mine = vault.read(path).replace("one", "one, as I said") + "\nA remark of my own, without a line end.";
-    vault.write(path, &mine);
+    let edited = vault.read(path).replace("one", "one, as I said") + "\nA remark of my own, without a line end.";
+    vault.write(path, edited);
     vault.written(json!([message("s", "user", "two"), message("s", "Jonas", "three")]));
     let text = vault.read(path);
     assert!(text.contains("one, as I said"), "{text}");
@@ -142,13 +144,7 @@ fn what_the_person_edits_in_between_stays() {
     vault.written(json!({"type": "file", "path": "a", "action": "opened", "time": "2026-01-05T12:00:00Z"}));
     let text = vault.read("files/2026-01-05.md");
     assert!(text.starts_with("# My day\n\nText.\n\n- ") && text.ends_with(" · opened · `a`\n"), "{text}");
-}
-
-#[test]
-fn notes_bookmarks_and_snippets_are_recognised() {
-    let mut vault = Daemon::vault();
-    let mine = "---\ntitle: Mine\nsource: https://example.org/mine\n---\n\nWhy.\n";
-    vault.write("bookmarks/mine.md", mine).write("bookmarks/own.md", mine.replace("mine", "own")).start();
+    // Notes, bookmarks and snippets are recognised.
     let note = |content: &str| json!({"type": "note", "title": "Plan", "content": content});
     let page =
         |url: &str, title: &str, note: &str| json!({"type": "bookmark", "url": url, "title": title, "note": note});

@@ -147,24 +147,6 @@ fn orders_in_a_conversation_are_data_whatever_the_model_makes_of_them() {
 }
 
 #[test]
-fn a_conversation_of_50_000_turns_is_one_call() {
-    let (endpoint, mut vault) = reading("");
-    let turns: String =
-        (0..50_000).map(|at| format!("**18:32 · user:** This is what I said as number {at}.\n")).collect();
-    vault.write(
-        "conversations/long.md",
-        format!("**18:00 · user:** I like green tea.\n{turns}**18:59 · user:** I like black tea.\n"),
-    );
-    let view = sync(&vault);
-    assert_eq!((&view["calls"], &view["queued"]), (&json!(1), &json!(0)), "{view}");
-    let material = endpoint.asked()[0].texts[1].clone();
-    assert!(material.len() < 60_000 && material.contains(" turns left out …]"), "{}", material.len());
-    let proposed = pending(&vault);
-    assert!(proposed.contains("#L1)") || proposed.contains("#L1 ") || proposed.contains("#L1,"), "{proposed}");
-    assert!(proposed.contains("#L50002"), "{proposed}");
-}
-
-#[test]
 fn two_at_once_read_each_conversation_once() {
     let (endpoint, mut vault) = reading("");
     for at in 0..4 {

@@ -22,7 +22,7 @@ fn undone(vault: &Daemon, coder: &Agent, file: &str, before: Option<&str>, chang
 }
 
 #[test]
-fn every_change_has_a_checkpoint() {
+fn every_change_has_a_checkpoint_of_whom_it_is() {
     let vault = vault();
     let coder = agent(&vault, "coder", "");
     let call = |tool: &str, body: Value| coder.call(tool, body)["checkpoint_id"].clone();
@@ -43,15 +43,11 @@ fn every_change_has_a_checkpoint() {
     // The person sees who it was.
     let listed = vault.get("/api/user-memory/checkpoints").json();
     assert!(listed["checkpoints"].as_array().unwrap().iter().all(|kept| kept["by"] == "coder"), "{listed}");
-}
-
-#[test]
-fn only_changes_of_its_own_are_undone() {
-    let vault = vault();
-    let (coder, other) = (agent(&vault, "coder", ""), agent(&vault, "other", "shares_memory_with: [coder]"));
+    // Only changes of its own are undone.
+    let (coder, other) = (agent(&vault, "own", ""), agent(&vault, "other", "shares_memory_with: [own]"));
     let mine = coder.save("MEMORY.md", "- mine\n- theirs");
     // Another agent's, the person's, and one that there is not, are the same.
-    let line = json!({"path": "agents/coder/MEMORY.md", "line_start": 2, "line_end": 2});
+    let line = json!({"path": "agents/own/MEMORY.md", "line_start": 2, "line_end": 2});
     let by_person = vault.post("/api/user-memory/forget", &line).ok()["checkpoint_id"].clone();
     for content in ["A note.", "Another."] {
         let note = json!({"content": content, "title": "N", "collection": "notes"});

@@ -125,7 +125,7 @@ fn events_are_found_by_kind_channel_trace_and_time() {
 }
 
 #[test]
-fn the_command_line_lists_them_with_and_without_a_daemon() {
+fn the_command_line_lists_them_with_and_without_a_daemon_an_archive_has_them_and_git_does_not() {
     let (mut vault, ada) = vault("");
     assert_eq!(post(&vault, &ada, &said("e1", "Where do wombats\nsleep?")).status, 200);
     let listed = |vault: &Daemon| vault.run(&["trace", "ada"]).ok().stdout;
@@ -137,6 +137,20 @@ fn the_command_line_lists_them_with_and_without_a_daemon() {
     assert_eq!(vault.run(&["trace", "ada", "--kind", "error"]).code, 1);
     assert_eq!(vault.run(&["trace", "nobody"]).code, 1);
     assert_eq!(vault.run(&["trace", "ada", "--kind", "x"]).code, 2);
+    let outside = tempfile::tempdir().unwrap();
+    let root = vault.path("");
+    git(&root, &["init", "--quiet"]);
+    let changes = git(&root, &["status", "--porcelain", "--untracked-files=all"]);
+    assert!(changes.contains("agents/ada/agent.md") && !changes.contains("traces"), "{changes}");
+    let archive = outside.path().join("vault.tar.zst");
+    Ran::of(vault.command(&["export", "--no-git"]).arg(&archive)).ok();
+    let copy = outside.path().join("copy");
+    Ran::of(vault_command().arg("import").arg(&archive).arg(&copy)).ok();
+    for (path, text) in files(&vault, "ada") {
+        let there = copy.join(path.strip_prefix(&root).unwrap());
+        assert_eq!(fs::read_to_string(there).unwrap(), text);
+    }
+    assert_eq!(fs::read_to_string(copy.join("traces/.gitignore")).unwrap().lines().last(), Some("*"));
     vault.terminate();
     assert_eq!(listed(&vault), line);
     // What an agent that is gone has told stays.
@@ -167,24 +181,4 @@ fn they_have_limits_of_their_own_and_can_be_switched_off() {
     assert_eq!(refused.status, 403);
     assert!(refused.error().contains("traces are switched off"));
     assert_eq!(ids(&vault.get_as(&ada, "/api/agents/ada/trace?limit=1")).len(), 1, "what there is stays");
-}
-
-#[test]
-fn an_archive_has_them_and_git_does_not() {
-    let (vault, ada) = vault("");
-    let outside = tempfile::tempdir().unwrap();
-    let root = vault.path("");
-    git(&root, &["init", "--quiet"]);
-    assert_eq!(post(&vault, &ada, &said("e1", "Where do wombats sleep?")).status, 200);
-    let changes = git(&root, &["status", "--porcelain", "--untracked-files=all"]);
-    assert!(changes.contains("agents/ada/agent.md") && !changes.contains("traces"), "{changes}");
-    let archive = outside.path().join("vault.tar.zst");
-    Ran::of(vault.command(&["export", "--no-git"]).arg(&archive)).ok();
-    let copy = outside.path().join("copy");
-    Ran::of(vault_command().arg("import").arg(&archive).arg(&copy)).ok();
-    for (path, text) in files(&vault, "ada") {
-        let there = copy.join(path.strip_prefix(&root).unwrap());
-        assert_eq!(fs::read_to_string(there).unwrap(), text);
-    }
-    assert_eq!(fs::read_to_string(copy.join("traces/.gitignore")).unwrap().lines().last(), Some("*"));
 }
