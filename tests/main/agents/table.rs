@@ -40,42 +40,23 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
         get(target.to_owned());
     }
     for (path, queries) in [
-        (
-            "/api/user-memory/browse",
-            &[
-                "", "?limit=1000", "?limit=1&offset=1", "?collection=journal", "?collection=nothing",
-                "?collection=agents", "?day=2026-01-04",
-            ][..],
-        ),
-        (
-            "/api/user-memory/notes",
-            &[
-                "", "?folder=notes&limit=2&offset=1", "?folder=journal", "?folder=nothing", "?tag=health",
-                "?tag=zoo&since=2020-01-01",
-            ],
-        ),
-        (
-            "/api/entries",
-            &["", "?agent=zoe", "?agent=ada&status=superseded", "?status=pending", "?status=archived&tag=marsupial"],
-        ),
-        ("/api/agents/ada/trace", &["?limit=1000"]),
-        ("/api/agents/nobody/trace", &["?kind=error"]),
-        (
-            "/api/facts",
-            &[
-                "", "?scope=*&history=true", "?scope=user", "?scope=project:zoo&expired=true", "?scope=project:none",
-                "?scope=agent:zoe", "?resolve=project:zoo,user&key=quokka", "?scope=*&as_of=2026-12-31",
-                "?scope=*&changed_since=2020-01-01", "?scope=*&tag=marsupial",
-            ],
-        ),
-        ("/api/facts?scope=user", &["&namespace=animals&key=quokka"]),
-        ("/api/summaries", &["", "?all=true", "?of=notes/open.md", "?of=notes/secret.md", "?of=notes/none.md"]),
-        ("/api/digest", &["", "?day=2026-01-04", "?day=2026-01-02", "?week=2026-W01", "?week=2026-W02", "?day=never"]),
-        ("/api/graph", &["", "?type=person", "?relation=eats&expired=true"]),
+        ("/api/user-memory/browse", ", ?limit=1000, ?limit=1&offset=1, ?day=2026-01-04"),
+        ("/api/user-memory/browse", "?collection=journal, ?collection=nothing, ?collection=agents"),
+        ("/api/user-memory/notes", ", ?folder=notes&limit=2&offset=1, ?folder=journal, ?folder=nothing, ?tag=health"),
+        ("/api/user-memory/notes", "?tag=zoo&since=2020-01-01"),
+        ("/api/entries", ", ?agent=zoe, ?agent=ada&status=superseded, ?status=pending"),
+        ("/api/entries", "?status=archived&tag=marsupial"),
+        ("/api/agents/ada/trace", "?limit=1000"),
+        ("/api/agents/nobody/trace", "?kind=error"),
+        ("/api/facts", ", ?scope=*&history=true, ?scope=user, ?scope=project:zoo&expired=true, ?scope=project:none"),
+        ("/api/facts", "?scope=agent:zoe, ?resolve=project:zoo,user&key=quokka, ?scope=*&as_of=2026-12-31"),
+        ("/api/facts", "?scope=*&changed_since=2020-01-01, ?scope=*&tag=marsupial"),
+        ("/api/facts", "?scope=user&namespace=animals&key=quokka"),
+        ("/api/summaries", ", ?all=true, ?of=notes/open.md, ?of=notes/secret.md, ?of=notes/none.md"),
+        ("/api/digest", ", ?day=2026-01-04, ?day=2026-01-02, ?week=2026-W01, ?week=2026-W02, ?day=never"),
+        ("/api/graph", ", ?type=person, ?relation=eats&expired=true"),
     ] {
-        for query in queries {
-            get(format!("{path}{query}"));
-        }
+        queries.split(", ").for_each(|query| get(format!("{path}{query}")));
     }
     for (path, ..) in NOTES {
         get(format!("/api/user-memory/note?path={}", encode(path)));

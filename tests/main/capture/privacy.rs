@@ -200,9 +200,8 @@ fn what_the_person_made_private_gets_no_public_twin() {
     fs::rename(vault.path("conversations/2026-01-05-u.md"), vault.path("conversations/mine.md")).unwrap();
     let before = agent.find(&vault, "zebra");
     assert_eq!(before, [""; 0], "all of them are private now");
-    let kept: Vec<(String, String)> = ["notes/plan.md", "notes/diary.md", "bookmarks/a-zebra.md", "journal/mine.md"]
-        .map(|path| (path.to_owned(), vault.read(path)))
-        .into();
+    let kept = ["notes/plan.md", "notes/diary.md", "bookmarks/a-zebra.md", "journal/mine.md"];
+    let kept = kept.map(|path| (path, vault.read(path)));
     for word in ["giraffe", "lion"] {
         send(&vault, word);
         assert_eq!(agent.find(&vault, word), [""; 0]);
@@ -213,7 +212,7 @@ fn what_the_person_made_private_gets_no_public_twin() {
     send(&vault, "okapi");
     assert_eq!(agent.find(&vault, "okapi"), [""; 0]);
     for (path, text) in kept {
-        assert_eq!(vault.read(&path), text, "{path} is left alone");
+        assert_eq!(vault.read(path), text, "{path} is left alone");
     }
     // The twin is the one that goes on, and there is but one.
     let twin = vault.read("notes/plan-2.md");

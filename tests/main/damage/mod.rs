@@ -139,9 +139,8 @@ impl Fixture {
 /// What SQLite keeps of each embedding in use: the header of its record, and the record.
 fn records(catalog: &Path) -> Vec<Vec<u8>> {
     let connection = rusqlite::Connection::open(catalog).unwrap();
-    let mut select = connection
-        .prepare("SELECT content, vector FROM vectors WHERE content IN (SELECT content FROM chunks)")
-        .unwrap();
+    let used = "SELECT content, vector FROM vectors WHERE content IN (SELECT content FROM chunks)";
+    let mut select = connection.prepare(used).unwrap();
     let rows = select.query_map([], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Vec<u8>>(1)?))).unwrap();
     let rows: Vec<(Vec<u8>, Vec<u8>)> = rows.map(Result::unwrap).collect();
     drop(select);
@@ -207,14 +206,13 @@ fn replace(path: &Path) {
 
 /// The largest file of each kind in tantivy's folder.
 fn segment_files(index: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = ["idx", "term", "pos", "fast", "fieldnorm", "store", "del"]
-        .into_iter()
-        .filter_map(|kind| {
-            let files = contents(&index.join("tantivy")).into_iter();
-            let of_kind = files.filter(|(path, _)| path.extension().is_some_and(|extension| extension == kind));
-            of_kind.max_by_key(|(_, bytes)| bytes.len()).map(|(path, _)| path)
-        })
-        .collect();
+    let all = contents(&index.join("tantivy"));
+    let largest = |kind: &str| {
+        let of_kind = all.iter().filter(|(path, _)| path.extension().is_some_and(|extension| extension == kind));
+        of_kind.max_by_key(|(_, bytes)| bytes.len()).map(|(path, _)| path.clone())
+    };
+    let kinds = ["idx", "term", "pos", "fast", "fieldnorm", "store", "del"];
+    let mut files: Vec<PathBuf> = kinds.into_iter().filter_map(largest).collect();
     files.sort();
     assert!(files.len() >= 6, "{files:?}");
     files

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::http::{Connection, Reply, Request};
-use super::{Folder, PATIENCE, eventually, set_time, until};
+use super::{Folder, PATIENCE, contents, eventually, set_time, until};
 
 /// The binary with a home of the tests' own. The model is unpacked once for all tests and runs.
 pub fn vault_command() -> Command {
@@ -515,10 +515,8 @@ pub fn seen_by_ada(config: &str, notes: &[(&str, &str)]) -> (Daemon, String) {
     for (path, text) in notes {
         vault.write(path, text);
     }
-    let files = walkdir::WalkDir::new(vault.path("")).into_iter().flatten().filter(|entry| entry.file_type().is_file());
-    for entry in files {
-        set_time(entry.path(), UNIX_EPOCH + Duration::from_secs(1_760_000_000));
-    }
+    let made = UNIX_EPOCH + Duration::from_secs(1_760_000_000);
+    contents(&vault.path("")).iter().for_each(|(path, _)| set_time(path, made));
     vault.start();
     let token = vault.token_of("ada");
     (vault, token)
