@@ -1,9 +1,7 @@
 //! `README.md`: its demos of an import and of `qmd` say what the program says.
 
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
-
 use super::pages::assert_steps;
+use crate::attachments::archive;
 use crate::support::prelude::*;
 
 /// A person's home, with the program on their path.
@@ -50,11 +48,8 @@ fn data(path: &str) -> PathBuf {
 #[test]
 fn what_is_forgotten_and_imported_again_is_still_gone() {
     let person = Person::new();
-    let mut zip = ZipWriter::new(fs::File::create(person.path("Downloads/chatgpt.zip")).unwrap());
-    zip.start_file("conversations.json", SimpleFileOptions::default()).unwrap();
     let conversations = fs::read(data("tests/data/imports/chatgpt/conversations.json")).unwrap();
-    std::io::Write::write_all(&mut zip, &conversations).unwrap();
-    zip.finish().unwrap();
+    fs::write(person.path("Downloads/chatgpt.zip"), archive(&[("conversations.json", &conversations)])).unwrap();
     person.does_as_recorded("vault import --from chatgpt");
     let left = fs::read_dir(person.path("vault/conversations")).unwrap().count();
     assert_eq!(left, 1, "the other conversation is there");

@@ -180,10 +180,8 @@ fn a_day_with_a_private_note_goes_to_no_model_on_another_machine() {
 fn what_no_model_may_read_is_not_sent_with_a_day_either() {
     let endpoint = good();
     let mut vault = with_page(&config(&endpoint.address(), ""));
-    let talk = conversation(&[(
-        "user",
-        "We decided to sell the quokka. My key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD.",
-    )]);
+    let said = "We decided to sell the quokka. My key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD.";
+    let talk = conversation(&[("user", said)]);
     vault.write("conversations/2026-01-05-zoo.md", talk.replace("title:", "extraction: false\ntitle:"));
     vault.run(&["digest", DAY, "--write"]).ok();
     assert!(page(&vault).contains("sell the quokka"));
@@ -227,10 +225,8 @@ fn a_page_that_a_person_has_edited_and_one_that_only_counts_are_left_alone() {
     let endpoint = good();
     let mut vault = with_page(&config(&endpoint.address(), ""));
     let mine = page(&vault) + "- mine\n";
-    vault.write(PAGE, &mine).write(
-        "bookmarks/a.md",
-        "---\ncreated: 2026-02-03T10:00:00Z\nsource: capture\n---\n# Quokkas\n\nWe decided to buy one.\n",
-    );
+    let counted = "---\ncreated: 2026-02-03T10:00:00Z\nsource: capture\n---\n# Quokkas\n\nWe decided to buy one.\n";
+    vault.write(PAGE, &mine).write("bookmarks/a.md", counted);
     vault.run(&["digest", "2026-02-03", "--write"]).ok();
     assert!(vault.path("summaries/days/2026-02-03.md").exists());
     let view = sync(&vault);

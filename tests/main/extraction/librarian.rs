@@ -153,13 +153,13 @@ const SECRET: &str = "The spare key of the shed lies under the third pot of the 
 fn paraphrasing() -> Endpoint {
     let endpoint = Endpoint::start();
     endpoint.fails(|asked| {
-        let lines: Vec<u64> = super::shown(asked).into_iter().filter(|(.., said)| said.contains("third pot")).map(|(line, ..)| line).collect();
-        let entries: Vec<Value> = lines.iter().map(|line| {
-            json!({ "kind": "fact", "text": "Keeps the spare key of the shed there", "confidence": 0.9, "tags": [], "valid_from": "",
-                "lines": [line, line], "quote": "The spare key of the shed" })
-        }).collect();
+        let lines = super::shown(asked).into_iter().filter(|(.., said)| said.contains("third pot"));
+        let entry = |(line, ..): (u64, String, String)| {
+            json!({ "kind": "fact", "text": "Keeps the spare key of the shed there", "confidence": 0.9, "tags": [],
+                "valid_from": "", "lines": [line, line], "quote": "The spare key of the shed" })
+        };
         let mut answer: Value = serde_json::from_str(&likes(asked)).unwrap();
-        answer["entries"].as_array_mut().unwrap().extend(entries);
+        answer["entries"].as_array_mut().unwrap().extend(lines.map(entry));
         Some(Fault::SaysThis(answer.to_string()))
     });
     endpoint

@@ -76,11 +76,9 @@ pub fn sync(vault: &Daemon) -> Value {
 
 #[test]
 fn a_conversation_becomes_proposals_that_cite_their_lines() {
-    let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), "")).with(
-        "conversations/tea.md",
-        conversation(&[("user", "I like green tea."), ("bot", "Noted."), ("user", "Bye.")]),
-    );
+    let (_endpoint, mut vault) = reading("");
+    let turns = [("user", "I like green tea."), ("bot", "Noted."), ("user", "Bye.")];
+    vault.write("conversations/tea.md", conversation(&turns));
     let before = fs::read(vault.path("conversations/tea.md")).unwrap();
     // Alone, and by a daemon.
     let view = sync(&vault);
@@ -155,19 +153,17 @@ fn nothing_is_read_twice_and_what_was_edited_is_read_again() {
 
 #[test]
 fn what_programs_put_into_a_conversation_is_not_sent() {
-    let endpoint = good();
-    let vault = Daemon::with_config(&config(&endpoint.address(), "")).with(
-        "conversations/all.md",
-        conversation(&[
-            ("system", "I like quokkas."),
-            ("tool", "I like wombats."),
-            ("user", "<recalled_context>I like koalas.</recalled_context>Hello"),
-            ("bot", "<think>I like emus.</think>Hello"),
-            ("user", "Pre-compaction memory flush. I like dingos."),
-            ("user", "My key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH, keep it."),
-            ("user", "I like green tea."),
-        ]),
-    );
+    let (endpoint, vault) = reading("");
+    let turns = [
+        ("system", "I like quokkas."),
+        ("tool", "I like wombats."),
+        ("user", "<recalled_context>I like koalas.</recalled_context>Hello"),
+        ("bot", "<think>I like emus.</think>Hello"),
+        ("user", "Pre-compaction memory flush. I like dingos."),
+        ("user", "My key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH, keep it."),
+        ("user", "I like green tea."),
+    ];
+    let vault = vault.with("conversations/all.md", conversation(&turns));
     sync(&vault);
     let sent = endpoint.asked()[0].texts.join("\n");
     for word in ["quokka", "wombat", "koala", "emus", "dingo", "sk-proj"] {

@@ -40,8 +40,7 @@ fn an_agent_sees_what_it_was_given_by_its_token_as_by_its_name() {
         json!({ "name": "status" }),
     ] {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let request = Request::send("POST", "/mcp?answers=structured", &body).header("MCP-Protocol-Version", VERSION);
-        let reply = vault.send(&request.bearer(&token));
+        let reply = vault.post_as(&token, "/mcp?answers=structured", &body);
         assert_eq!(reply.json()["result"], ada.ask("tools/call", params)["result"]);
     }
 }
