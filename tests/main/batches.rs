@@ -131,9 +131,7 @@ fn a_batch_that_is_under_way_over_a_restart_is_not_begun_twice_though_its_beginn
 
 #[test]
 fn what_a_batch_does_not_bring_goes_the_usual_way() {
-    let bad = [BadAnswers::Half, BadAnswers::Nan, BadAnswers::Dimension, BadAnswers::Refused, BadAnswers::Others];
-    let fates = [BatchFate::Failed, BatchFate::Expired].into_iter().chain(bad.map(BatchFate::Bad));
-    for fate in fates {
+    for fate in [BatchFate::Failed, BatchFate::Expired, BatchFate::Half, BatchFate::Refused] {
         let endpoint = Endpoint::start();
         endpoint.batches().end(fate);
         let (_vault, app) = served(&endpoint);
@@ -142,7 +140,7 @@ fn what_a_batch_does_not_bring_goes_the_usual_way() {
         let (words, brought) = match fate {
             BatchFate::Failed => ("failed, with 110 of 110 texts left: too many tokens wait", 0),
             BatchFate::Expired => ("expired, with 55 of 110", 55),
-            BatchFate::Bad(BadAnswers::Refused) => ("55 of 110 texts have no usable answer: poisonous", 55),
+            BatchFate::Refused => ("55 of 110 texts have no usable answer: poisonous", 55),
             _ => ("55 of 110 texts have no usable answer", 55),
         };
         assert!(said.contains(words), "{fate:?}: {said}");

@@ -23,7 +23,7 @@ use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 
 pub use answers::{Answers, assert_same, difference};
 pub use app::{embedded, serve, serve_model, status};
-pub use batches::{BadAnswers, BatchFate};
+pub use batches::BatchFate;
 pub use daemon::{Daemon, READS, Ran, assert_hidden, encode, git, git_command, seen_by_ada, vault_command};
 pub use endpoint::{Asked, Endpoint, Fault};
 pub use files::{Folder, contents, files_with, has_text, notes_of, set_time, write_file};
