@@ -9,8 +9,8 @@ pub(super) fn with_text(vault: &Daemon, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_not_right_is_refused_whole_and_named() {
-    let vault = Daemon::vault().started();
+fn what_is_not_right_is_refused_whole_and_secrets_are_written_nowhere() {
+    let vault = Daemon::without_model("[capture]\nsearches = true\n").started();
     let good = message("s", "user", "a good one");
     // Each field that is wrong is named as `what_is_wrong_is_named` of the events has it.
     let reply = vault.post(EVENTS, &json!([good, {"type": "message", "session": "s", "role": "user"}]));
@@ -34,6 +34,28 @@ fn what_is_not_right_is_refused_whole_and_named() {
     let files = vault.notes_in("files");
     let lines: usize = files.iter().map(|(_, text)| text.lines().filter(|line| line.starts_with("- ")).count()).sum();
     assert_eq!(lines, 10_000);
+    // Secrets are written nowhere.
+    let secret = format!("ghp_{}", "a8F3kZ0qL9xT2mB7".repeat(3).get(..36).unwrap());
+    let said = |before: &str| format!("{before} {secret} after");
+    vault.capture(json!([
+        message("s", "user", &said("# multi\nline")),
+        message(&said("session"), "user", "x"),
+        {"type": "file", "path": said("path"), "name": said("name"), "action": "opened", "app": said("app")},
+        {"type": "search", "query": said("query"), "where": "web"},
+        {"type": "agent_activity", "agent": "a", "summary": said("summary")},
+        {"type": "note", "title": said("title"), "content": said("content"), "tags": [said("tag")]},
+        {"type": "bookmark", "url": format!("https://x.example/?t={secret}"), "title": said("page"), "note": said("note")},
+        {"type": "clipboard", "content": said("clip"), "app": said("app")},
+    ]));
+    assert_eq!(with_text(&vault, &secret), [""; 0], "the journal included");
+    vault.captured();
+    assert_eq!(with_text(&vault, &secret), [""; 0]);
+    assert!(with_text(&vault, "[redacted: GitHub token]").len() >= 7);
+    // As the person wants it.
+    let text = vault.read("memory.toml") + "redact = false\n";
+    fs::write(vault.path("memory.toml"), text).unwrap();
+    vault.written(message("open", "user", &said("kept")));
+    assert!(with_text(&vault, &secret).iter().any(|path| path.ends_with("-open.md")));
 }
 
 #[test]
@@ -67,30 +89,4 @@ fn settings_are_those_of_memory_toml() {
     assert_eq!(vault.get(SETTINGS).json()["capture_searches"], false);
     assert_eq!(vault.capture(json!({"type": "search", "query": "not said"})), (0, 1));
     assert_eq!(with_text(&vault, "not said"), [""; 0]);
-}
-
-#[test]
-fn secrets_are_written_nowhere() {
-    let vault = Daemon::without_model("[capture]\nsearches = true\n").started();
-    let secret = format!("ghp_{}", "a8F3kZ0qL9xT2mB7".repeat(3).get(..36).unwrap());
-    let said = |before: &str| format!("{before} {secret} after");
-    vault.capture(json!([
-        message("s", "user", &said("# multi\nline")),
-        message(&said("session"), "user", "x"),
-        {"type": "file", "path": said("path"), "name": said("name"), "action": "opened", "app": said("app")},
-        {"type": "search", "query": said("query"), "where": "web"},
-        {"type": "agent_activity", "agent": "a", "summary": said("summary")},
-        {"type": "note", "title": said("title"), "content": said("content"), "tags": [said("tag")]},
-        {"type": "bookmark", "url": format!("https://x.example/?t={secret}"), "title": said("page"), "note": said("note")},
-        {"type": "clipboard", "content": said("clip"), "app": said("app")},
-    ]));
-    assert_eq!(with_text(&vault, &secret), [""; 0], "the journal included");
-    vault.captured();
-    assert_eq!(with_text(&vault, &secret), [""; 0]);
-    assert!(with_text(&vault, "[redacted: GitHub token]").len() >= 7);
-    // As the person wants it.
-    let text = vault.read("memory.toml") + "redact = false\n";
-    fs::write(vault.path("memory.toml"), text).unwrap();
-    vault.written(message("open", "user", &said("kept")));
-    assert!(with_text(&vault, &secret).iter().any(|path| path.ends_with("-open.md")));
 }
