@@ -231,6 +231,7 @@ impl Source {
     /// The modules of the table that are named: after `crate::`, or after as many `super::` as lead there.
     fn modules_used(&self) -> Vec<Token> {
         let mut used = Vec::new();
+        let tests_start = self.tests_start();
         for at in 0..self.tokens.len() {
             let before = at.checked_sub(1).map_or("", |before| self.text(before));
             match self.text(at) {
@@ -242,7 +243,8 @@ impl Source {
                     while self.text(after) == "super" && self.text(after + 1) == "::" {
                         after += 2;
                     }
-                    if (after - at) / 2 >= self.depth {
+                    // Tests are in a module of their own.
+                    if (after - at) / 2 >= self.depth + usize::from(at > tests_start) {
                         used.extend(self.firsts(after));
                     }
                 }
@@ -287,14 +289,17 @@ impl Source {
             program.tokens.clear();
             return program;
         }
+        program.tokens.truncate(self.tests_start());
+        program
+    }
+
+    /// Where its tests begin, which come last, as clippy has it.
+    fn tests_start(&self) -> usize {
         let attribute = ["#", "[", "cfg", "(", "test", ")", "]", "mod"];
         let starts = |tokens: &[Token]| {
             tokens.iter().map(|token| token.text.as_str()).take(8).eq(attribute) && tokens[9].text == "{"
         };
-        // Tests come last, as clippy has it.
-        let end = program.tokens.windows(10).position(starts).unwrap_or(program.tokens.len());
-        program.tokens.truncate(end);
-        program
+        self.tokens.windows(10).position(starts).unwrap_or(self.tokens.len())
     }
 
     fn dependencies_used(&self, listed: &BTreeMap<String, Vec<String>>) -> Vec<Used> {
