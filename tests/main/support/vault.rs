@@ -68,8 +68,7 @@ impl TestVault {
     }
 
     pub fn write(&mut self, path: &str, text: impl AsRef<[u8]>) -> &mut Self {
-        let path = self.path(path);
-        write_file(path, text);
+        write_file(self.path(path), text);
         self
     }
 
