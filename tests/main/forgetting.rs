@@ -305,8 +305,7 @@ fn what_is_purged_leaves_nothing_behind() {
         restore(vault, &forgotten.checkpoint_id.unwrap());
     });
     assert_eq!(embedded, 0);
-    fs::create_dir_all(vault.path(".trash/notes")).unwrap();
-    fs::write(vault.path(".trash/notes/a.md"), NOTE).unwrap();
+    write_file(vault.path(".trash/notes/a.md"), NOTE);
     let forgotten = forget(&vault, json!({"hash": passage(&vault, "aardvark"), "purge": true})).unwrap();
     assert_eq!(forgotten.checkpoint_id, None);
     let purged = forgotten.purged.unwrap();
@@ -317,16 +316,6 @@ fn what_is_purged_leaves_nothing_behind() {
         assert!(!String::from_utf8_lossy(bytes).contains("aardvark"), "{path:?}");
     }
     assert_eq!(vault.embedded_by(|vault| _ = vault.write("notes/a.md", NOTE)), 1);
-}
-
-#[test]
-fn a_note_that_is_gone_can_still_be_purged() {
-    let vault = TestVault::new().with("notes/a.md", NOTE).synced();
-    forget(&vault, json!({"path": "notes/a.md"})).unwrap();
-    assert_eq!(forget(&vault, json!({"path": "notes/a.md"})).unwrap_err().kind, ErrorKind::NotFound);
-    let purged = forget(&vault, json!({"path": "notes/a.md", "purge": true})).unwrap().purged.unwrap();
-    assert_eq!((purged.checkpoints, purged.trashed), (1, 1));
-    assert!(contents(&vault.path(".trash")).is_empty());
 }
 
 #[test]

@@ -348,8 +348,7 @@ fn what_is_hidden_is_no_step_of_the_graph() {
     // The test would hold if nothing were seen.
     let seen = |target: &str| -> Value { serde_json::from_str(&with.told(&token, target).1).unwrap() };
     let open = seen("/api/graph?name=open&depth=5");
-    let ends: Vec<&str> =
-        open["edges"].as_array().unwrap().iter().map(|edge| edge["to_title"].as_str().unwrap()).collect();
+    let ends = column(&open["edges"], "to_title");
     assert_eq!(ends, ["secret", "Plan", "Alias of the hidden", "Twin", "Plan", "secret"], "{open}");
     assert_eq!(open["edges"][3]["to"], "far/away/twin.md", "the hidden note beside it takes no link from it");
     assert_eq!(open["edges"][0].get("to"), None, "what is written in a note that is seen is no secret");

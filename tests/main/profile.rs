@@ -120,8 +120,7 @@ fn two_who_write_at_once_lose_nothing() {
 #[test]
 fn a_kill_before_the_profile_is_written_leaves_the_one_that_was() {
     let mut vault = vault("").with("memories/user.md", entries(0..1));
-    vault.launch(Some("profile-made:1"));
-    until("the kill", || vault.was_killed());
+    vault.dies_at("profile-made:1");
     assert_eq!(text(&vault, "profile/profile.md"), "");
     vault.start().settle();
     until("the profile", || text(&vault, "profile/profile.md").contains("dish number 0"));

@@ -90,7 +90,7 @@ fn a_summary_is_as_private_as_its_conversation() {
     vault.settle();
     let seen = |agent: &str| {
         let token = vault.token_of(agent);
-        let ask = |target: &str| vault.connection().send(&Request::get(target).bearer(&token)).unwrap().json();
+        let ask = |target: &str| vault.get_as(&token, target).json();
         (ask("/api/summaries?all=true"), ask("/api/digest?day=2026-01-05"))
     };
     let (summaries, digest) = seen("ada");
@@ -165,8 +165,7 @@ fn a_kill_between_making_and_writing_loses_nothing_and_doubles_nothing() {
     for point in POINTS.map(|point| format!("{point}:1")) {
         let mut vault = Daemon::with_config(CONFIG);
         quiet(&mut vault, OF, TALK);
-        vault.spawn(Some(&point));
-        until("the kill", || vault.was_killed());
+        vault.dies_at(&point);
         vault.start();
         made(&vault);
         assert_eq!(fs::read_dir(vault.path("summaries")).unwrap().count(), 1, "{point}");

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::http::{Connection, Reply, Request};
-use super::{Folder, PATIENCE, contents, eventually, set_time, until};
+use super::{Folder, PATIENCE, column, contents, eventually, set_time, until};
 
 /// The binary with a home of the tests' own. The model is unpacked once for all tests and runs.
 pub fn vault_command() -> Command {
@@ -332,6 +332,16 @@ impl Daemon {
         self.ask(Request::send("POST", target, body))
     }
 
+    /// A vault that is made of an archive of this one with its state, and the folder that it is in.
+    #[track_caller]
+    pub fn copy_by_archive(&self) -> (TempDir, PathBuf) {
+        let elsewhere = tempfile::tempdir().unwrap();
+        let (archive, copy) = (elsewhere.path().join("all.tar.zst"), elsewhere.path().join("copy"));
+        self.run(&["export", "--with-state", archive.to_str().unwrap()]).ok();
+        Ran::of(vault_command().arg("import").args([&archive, &copy])).ok();
+        (elsewhere, copy)
+    }
+
     /// Sends a request with another's token.
     #[track_caller]
     pub fn get_as(&self, token: &str, target: &str) -> Reply {
@@ -341,6 +351,14 @@ impl Daemon {
     #[track_caller]
     pub fn post_as(&self, token: &str, target: &str, body: &Value) -> Reply {
         self.send(&Request::send("POST", target, body).bearer(token))
+    }
+
+    /// Asks over MCP, which answers with what is structured.
+    #[track_caller]
+    pub fn rpc(&self, method: &str, params: Value) -> Reply {
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let request = Request::send("POST", "/mcp?answers=structured", &request);
+        self.ask(request.header("Accept", "application/json, text/event-stream"))
     }
 
     /// What is at an address for whom a token is of: the status, and what is said.
@@ -360,11 +378,15 @@ impl Daemon {
     }
 
     /// The paths that a search by words finds.
+    #[track_caller]
     pub fn find(&self, word: &str) -> Vec<String> {
-        let reply = self.get(&format!("/api/user-memory/search?mode=keyword&q={}", encode(word)));
-        assert_eq!(reply.status, 200, "{}", reply.json());
-        let hits = reply.json()["results"].as_array().unwrap().clone();
-        hits.iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect()
+        self.search(&format!("mode=keyword&q={}", encode(word)))
+    }
+
+    /// The paths that a search finds.
+    #[track_caller]
+    pub fn search(&self, query: &str) -> Vec<String> {
+        column(&self.get(&format!("/api/user-memory/search?{query}")).ok()["results"], "path")
     }
 
     /// Waits until a search by words finds exactly these paths.
@@ -394,6 +416,13 @@ impl Daemon {
         fs::write(self.path(path), format!("# Probe\n\n{word}\n")).unwrap();
         self.finds(word, &[path]);
         (started.elapsed(), self.cpu() - before)
+    }
+
+    /// Starts the daemon, which dies at a point by itself.
+    #[track_caller]
+    pub fn dies_at(&mut self, point: &str) {
+        self.spawn(Some(point));
+        until("the daemon's end", || self.was_killed());
     }
 
     /// Sends a request of which it dies before it answers.

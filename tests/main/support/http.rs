@@ -149,3 +149,14 @@ impl Connection {
         Some(reply)
     }
 }
+
+/// Sends bytes as they are, and gives the connection, which goes on, and the status of what comes back.
+#[track_caller]
+pub fn send_raw(address: &str, bytes: &str) -> (TcpStream, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(bytes.as_bytes()).unwrap();
+    let mut head = [0; 12];
+    stream.read_exact(&mut head).unwrap();
+    (stream, String::from_utf8_lossy(&head[9..]).into_owned())
+}

@@ -12,27 +12,31 @@ mod namespace;
 mod notes;
 mod rebuilt;
 mod screen;
+mod upstream;
 mod vault;
 mod victim;
 
 use std::io::Write;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
+use serde_json::Value;
 
 pub use answers::{Answers, assert_same, difference};
-pub use app::{embedded, serve, serve_model, status};
+pub use app::{by_meaning, embedded, serve, serve_model, status};
 pub use batches::BatchFate;
 pub use daemon::{Daemon, READS, Ran, assert_hidden, encode, git, git_command, seen_by_ada, vault_command};
 pub use endpoint::{Asked, Endpoint, Fault};
 pub use files::{Folder, contents, files_with, has_text, notes_of, set_time, write_file};
-pub use http::{Connection, Reply, Request};
+pub use http::{Connection, Reply, Request, send_raw};
 pub use mcp::{Mcp, VERSION, hello};
 pub use namespace::in_own_namespaces;
 pub use notes::{Notes, QUERIES, Random};
 pub use rebuilt::assert_as_rebuilt;
 pub use screen::{At, Shown, at_terminal};
+pub use upstream::{Got, Upstream, respond};
 pub use vault::{TestVault, search_request};
 pub use victim::{Victim, Work, assert_once, sent_under_kills};
 
@@ -78,6 +82,21 @@ pub fn eventually<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
 #[track_caller]
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     eventually(what, || is_so().then_some(()));
+}
+
+/// The texts that rows have in a column.
+#[track_caller]
+pub fn column(rows: &Value, name: &str) -> Vec<String> {
+    let rows = rows.as_array().unwrap_or_else(|| panic!("no rows: {rows}"));
+    rows.iter().map(|row| row[name].as_str().unwrap_or_else(|| panic!("no `{name}`: {row}")).to_owned()).collect()
+}
+
+/// Runs a command that must succeed.
+#[track_caller]
+pub fn run_ok(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Tells what goes on beside a test that the test is over.
