@@ -384,7 +384,8 @@ impl BatchRun {
     }
 
     fn report(&self, event: BatchEvent) {
-        let _ = self.messages.send(WorkerMessage::Batch { model: self.model, batch: self.number, event });
+        let (model, batch) = (self.model, self.number);
+        let _ = self.messages.send(WorkerMessage::to_do(move |worker| worker.take_batch(model, batch, event)));
     }
 
     fn follow(&self, start: BatchStart, end: &mut BatchEnd) -> Result<(), Break> {

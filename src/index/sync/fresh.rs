@@ -11,6 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::worker::Worker;
+use crate::index::engine::EngineError;
 use crate::vault::disk::{CookieFolder, Signal, WatchedBy, Watcher};
 
 /// How long a search waits.
@@ -51,9 +52,7 @@ enum SaveSignal {
     Unsure,
     /// All that was saved before a cookie is told before it.
     Cookies(Arc<CookieFolder>),
-    /// The same of a part of the vault; the rest has to be looked at.
-    PartlyCookies(Arc<CookieFolder>),
-    /// It has to be looked at.
+    /// It, or a part of it, has to be looked at.
     Looking,
 }
 
@@ -116,7 +115,7 @@ impl Freshness {
                 state.doubt();
                 state.ask()
             }
-            SaveSignal::Cookies(_) | SaveSignal::PartlyCookies(_) => {
+            SaveSignal::Cookies(_) => {
                 // One that is made already may have been made before what was saved.
                 let needed = state.made + 1;
                 #[cfg(test)]
@@ -144,7 +143,7 @@ impl Freshness {
 
     /// Makes a cookie for all who wait for one.
     fn make_cookie<'a>(&'a self, mut state: MutexGuard<'a, FreshState>) -> Option<MutexGuard<'a, FreshState>> {
-        let (SaveSignal::Cookies(cookies) | SaveSignal::PartlyCookies(cookies)) = &state.hearing else { return None };
+        let SaveSignal::Cookies(cookies) = &state.hearing else { return None };
         let cookies = Arc::clone(cookies);
         state.made += 1;
         state.under_way = Some(Instant::now());
@@ -176,9 +175,6 @@ impl Freshness {
         if state.heard >= state.made {
             state.under_way = None;
         }
-        if matches!(state.hearing, SaveSignal::PartlyCookies(_)) {
-            state.doubt();
-        }
         state.told = state.ask();
         self.changed.notify_all();
         None
@@ -199,10 +195,9 @@ impl Freshness {
     /// Says how it is known what was saved.
     pub(super) fn listen(&self, watcher: &Watcher, cookies: &Arc<CookieFolder>) {
         self.lock().hearing = match watcher.watching() {
-            WatchedBy::Polling(_) => SaveSignal::Looking,
+            WatchedBy::Polling(_) | WatchedBy::Partly(_) => SaveSignal::Looking,
             _ if !watcher.hears_cookies() => SaveSignal::Unsure,
             WatchedBy::Events => SaveSignal::Cookies(Arc::clone(cookies)),
-            WatchedBy::Partly(_) => SaveSignal::PartlyCookies(Arc::clone(cookies)),
         };
     }
 
@@ -245,12 +240,13 @@ pub(super) struct Barrier {
 
 impl Worker<'_> {
     /// Takes what waits as due: searches wait for it.
-    pub(super) fn await_told(&mut self, told: u64) {
+    pub(super) fn await_told(&mut self, told: u64) -> Result<(), EngineError> {
         let since = Instant::now();
         // Nobody waits any more for what could not be had in time.
         self.awaited.retain(|awaited| since - awaited.since < FRESH_WITHIN.most);
         self.debounce.hurry();
         self.awaited.push(Barrier { told, since, unseen: self.rescans.look_soon(since) });
+        Ok(())
     }
 
     /// Tells searches what can be found by now of what they wait for.

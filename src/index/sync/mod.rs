@@ -5,15 +5,12 @@
 //! are embedded in the background, newest first. While nothing else is to do, the stores are checked; what is damaged is
 //! built anew.
 
-mod backlog;
 mod batch;
 mod embedding;
 mod fresh;
 mod lane;
-mod large;
 mod prepare;
 mod reading;
-mod retry;
 mod shared;
 mod syncer;
 mod verify;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::large::Large;
+use super::reading::Large;
 use super::shared::Shared;
 use super::syncer::SyncOptions;
 use super::worker::{Next, Worker, WorkerMessage};
@@ -127,12 +127,12 @@ impl Worker<'_> {
     pub(super) fn watch(&mut self) {
         let messages = self.messages.clone();
         self.shared.fresh().begin(move |told| {
-            let _ = messages.send(WorkerMessage::Serve { told });
+            let _ = messages.send(WorkerMessage::to_do(move |worker| worker.await_told(told)));
         });
         let (messages, shared) = (self.messages.clone(), Arc::clone(self.shared));
         let signal = move |signal| {
             if let Some(signal) = shared.fresh().hear(signal) {
-                let _ = messages.send(WorkerMessage::Signal(signal));
+                let _ = messages.send(WorkerMessage::to_do(|worker| worker.signal(signal)));
             }
         };
         let (rules, cookies) = (Arc::new(self.options.rules.clone()), Arc::clone(&self.options.cookies));
@@ -155,7 +155,7 @@ impl Worker<'_> {
         });
     }
 
-    pub(super) fn signal(&mut self, signal: Signal) {
+    pub(super) fn signal(&mut self, signal: Signal) -> Result<(), EngineError> {
         let now = Instant::now();
         match signal {
             Signal::Root => {
@@ -185,6 +185,7 @@ impl Worker<'_> {
                 self.debounce.note(folder, Change::Closed, now);
             }
         }
+        Ok(())
     }
 
     /// Looks whether the vault's folder and the stores are there and are what they were.
@@ -193,14 +194,12 @@ impl Worker<'_> {
             return;
         }
         self.rescans.next_check = now + CHECK_INTERVAL;
-        let before = self.rescans.root;
-        self.see_root();
+        let is_in_place = self.is_in_place();
         if self.rescans.is_missing() {
             return;
         }
-        if self.see_outside() || before != self.rescans.root {
+        if !is_in_place {
             tracing::info!("the vault's folder, or one elsewhere, is another, or is back; everything is compared");
-            self.rescans.distrust_events();
         }
         if !(self.store.is_in_place() && self.options.lock.is_held()) {
             tracing::warn!("the index was deleted or replaced; it is opened again");
@@ -260,7 +259,7 @@ impl Worker<'_> {
                 // The watcher has just been started, the first time.
                 self.rescans.renew = true;
                 // Of a folder that is away for a moment the embeddings stay.
-                if self.pending_files() == 0 && self.store.has_many_unused() {
+                if self.pending_files() == 0 && self.store.has_many_unused()? {
                     self.store.prune_vectors(false)?;
                 }
             }

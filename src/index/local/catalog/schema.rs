@@ -120,7 +120,7 @@ pub(super) fn open_reader(path: &Path, at_rest: bool) -> Result<Connection, Engi
 }
 
 /// The length of the write-ahead log of the database at `path`.
-pub(super) fn log_bytes(path: &Path) -> u64 {
+pub(in crate::index::local) fn log_bytes(path: &Path) -> u64 {
     let mut log = path.to_owned().into_os_string();
     log.push("-wal");
     std::fs::metadata(log).map_or(0, |meta| meta.len())
