@@ -18,7 +18,7 @@ mod watching;
 mod worker;
 
 pub(crate) use batch::BatchRecords;
-pub(crate) use fresh::{FRESH_WITHIN, FreshPatience};
+pub(crate) use fresh::FRESH_WITHIN;
 pub use prepare::{FileReading, PreparedFile, prepare};
 pub use shared::{BatchState, SyncProgress, Verification};
 pub(crate) use shared::{ModelStatus, NextModel, Phase, Shared, WatchState};

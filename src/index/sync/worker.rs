@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
+
 use super::embedding::PUBLISH_EVERY;
 use super::fresh::Barrier;
 use super::lane::ModelLane;
@@ -213,7 +215,6 @@ impl<'a> Worker<'a> {
             self.serve_awaited();
             self.embed()?;
             self.report();
-            self.recover_if_done(now);
             let mut until = self.rescans.next();
             if let Some(due) = self.debounce.next_due() {
                 until = until.min(due);
@@ -244,8 +245,15 @@ impl<'a> Worker<'a> {
         if std::mem::take(&mut self.rebuilding) {
             self.publish()?;
         }
-        self.shared.update(|progress| (progress.caught_up, progress.mending) = (true, false));
-        if self.debounce.is_empty() {
+        // What a rescan finds missing is removed from the index after a moment.
+        let is_settled = self.debounce.is_empty();
+        self.shared.update(|progress| {
+            (progress.caught_up, progress.mending) = (true, false);
+            if is_settled && progress.watch.lost_at.is_some() {
+                progress.watch.recovered_at.get_or_insert_with(Timestamp::now);
+            }
+        });
+        if is_settled {
             self.store.settle()?;
         }
         Ok(())
