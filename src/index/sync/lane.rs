@@ -50,7 +50,7 @@ impl ModelLane {
         // What another has made still is not this one's.
         let number = MODELS.fetch_add(1, Ordering::Relaxed);
         let batches = model.embedder.batches();
-        let batches = batches.map(|client| Batches::start(client, records.clone(), number, messages.clone()));
+        let batches = batches.map(|client| Batches::start(client, records.clone(), messages.clone()));
         Self {
             request_texts: model.embedder.batch_size().unwrap_or(BATCH),
             model,

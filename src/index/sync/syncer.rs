@@ -15,7 +15,7 @@ use super::watching::{missing, show_missing};
 use super::worker::{Next, Worker, WorkerMessage};
 use crate::base::clock::Clock;
 use crate::base::config::IndexConfig;
-use crate::index::engine::{ContentHash, Damage, Engine, EngineError, Writer};
+use crate::index::engine::{ContentHash, Engine, EngineError, Writer};
 use crate::models::{ChosenModel, FormerModel, ModelChoice, ModelError, ModelErrorKind, ModelInUse};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::disk::{CookieFolder, Identity, Lock, NoteRules, Signal};
@@ -316,8 +316,7 @@ fn run(
         }));
         (distrust, healed) = (ended.is_err(), false);
         let damage = match ended {
-            Ok(Ok(None)) => continue,
-            Ok(Ok(Some(damage))) => damage,
+            Ok(Ok(())) => continue,
             Ok(Err(error)) => match error.damage() {
                 Some(damage) => damage.clone(),
                 None => {
@@ -359,7 +358,7 @@ const MOST_DOUBLINGS: u32 = 8;
 /// While the vault is not there, or another process has it.
 const RETRY_PLACE: Duration = Duration::from_secs(1);
 
-/// Works on open stores until they have to be closed. Gives the damage that they were closed for, if it was for that.
+/// Works on open stores until they have to be closed. Where they are closed for damage, that is the error.
 fn work(
     options: &SyncOptions,
     store: Box<dyn Writer>,
@@ -367,7 +366,7 @@ fn work(
     messages: &Sender<WorkerMessage>,
     receiver: &Receiver<WorkerMessage>,
     shared: &Arc<Shared>,
-) -> Result<Option<Damage>, EngineError> {
+) -> Result<(), EngineError> {
     let mut worker = Worker::new(options, store, messages, shared, healed);
     if healed {
         drop(worker.store.take_notices());
@@ -386,18 +385,14 @@ fn work(
     let result = worker.work(receiver);
     let store = worker.finish();
     match result? {
-        Next::Rebuild => store.discard()?,
-        Next::Reopen => drop(store),
+        Next::Rebuild => store.discard(),
+        Next::Reopen => Ok(()),
         Next::Stop => {
             shared.retire();
-            store.close()?;
+            store.close()
         }
-        Next::Heal(damage) => {
-            drop(store);
-            return Ok(Some(damage));
-        }
+        Next::Heal(damage) => Err(EngineError::damaged(damage.to_string(), damage)),
     }
-    Ok(None)
 }
 
 /// After a start on a full or read-only disk: what was indexed before can be searched all the same.
