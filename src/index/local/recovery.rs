@@ -83,7 +83,7 @@ fn boot_id() -> String {
 impl Store {
     /// Brings the keyword index to the state of the catalog: it may be new, foreign, behind, or not what it should be.
     pub(super) fn catch_up(&mut self) -> Result<(), EngineError> {
-        let seq = self.catalog.seq();
+        let seq = self.catalog.meta.seq;
         let wanted = self.payload(seq);
         match self.keyword.payload()? {
             None if seq == 0 => {}
@@ -110,7 +110,7 @@ impl Store {
     /// Opens what was committed last of the words.
     pub(super) fn open_words(&mut self) -> Result<KeywordSearcher, EngineError> {
         let words = self.keyword.searcher(self.searcher.as_ref().map(|(_, words)| words))?;
-        self.searcher = Some((self.catalog.seq(), words.clone()));
+        self.searcher = Some((self.catalog.meta.seq, words.clone()));
         Ok(words)
     }
 
@@ -203,11 +203,11 @@ impl Upkeep for Store {
     }
 
     fn is_foreign(&self) -> bool {
-        self.foreign
+        self.catalog.meta.place != self.settings.place
     }
 
     fn settle(&mut self) -> Result<(), EngineError> {
-        if std::mem::take(&mut self.foreign) || !self.catalog.is_settled() {
+        if self.is_foreign() || !self.catalog.meta.is_settled {
             self.mark()?;
             self.catalog.settle(&self.settings.place)?;
         }
@@ -224,10 +224,10 @@ impl Upkeep for Store {
     }
 
     fn check(&self) -> Check {
-        let (folder, store) = (self.folder.clone(), self.catalog.store().to_owned());
+        let (folder, store) = (self.folder.clone(), self.catalog.meta.store.clone());
         let index = self.keyword.index();
         // Not opened for this: what is damaged must not be read before its checksum is.
-        let open = self.searcher.as_ref().filter(|(seq, _)| *seq == self.catalog.seq());
+        let open = self.searcher.as_ref().filter(|(seq, _)| *seq == self.catalog.meta.seq);
         let open = open.map(|(_, words)| (words.clone(), self.files.clone()));
         Box::new(move |go_on| {
             let mut findings = Findings::default();
@@ -361,7 +361,7 @@ mod tests {
 
     /// Leaves the numbers of both as they are.
     fn commit(store: &mut Store) {
-        let payload = store.payload(store.catalog.seq());
+        let payload = store.payload(store.catalog.meta.seq);
         store.keyword.commit(&payload).unwrap();
     }
 

@@ -207,7 +207,8 @@ impl Store {
         if self.catalog.log_bytes() <= max_bytes {
             return Ok(());
         }
-        let Some(published) = self.published.upgrade().filter(|published| published.seq == self.catalog.seq()) else {
+        let Some(published) = self.published.upgrade().filter(|published| published.seq == self.catalog.meta.seq)
+        else {
             return Ok(());
         };
         let readers: Vec<_> =
@@ -250,7 +251,7 @@ impl Store {
             }));
         }
         let snapshot = Arc::new(Snapshot {
-            seq: self.catalog.seq(),
+            seq: self.catalog.meta.seq,
             files: self.files.clone(),
             keyword,
             model: self.sets.serving.as_ref().map(|set| set.space.fingerprint.clone()),

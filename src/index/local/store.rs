@@ -58,7 +58,6 @@ pub struct Store {
     pub(super) spare: Arc<Mutex<Vec<CatalogReader>>>,
     /// The last snapshot, while anybody holds it.
     pub(super) published: Weak<Snapshot>,
-    pub(super) foreign: bool,
     /// The catalog's file, by which the stores are told from others.
     pub(super) identity: Option<Identity>,
     /// What was found wrong and mended, and not yet said.
@@ -82,7 +81,7 @@ impl Store {
             notices.push("the catalog was missing, and is rebuilt from the notes".into());
         }
         let catalog = Catalog::open(&database, &settings.place)?;
-        let foreign = catalog.place() != settings.place;
+        let foreign = catalog.meta.place != settings.place;
         if distrust || foreign || marker.machine_stopped() {
             catalog.check()?;
         }
@@ -110,7 +109,6 @@ impl Store {
             sets: VectorSets::default(),
             spare: Arc::default(),
             published: Weak::new(),
-            foreign,
             identity: Identity::of(&database).ok(),
             notices,
         };
@@ -226,7 +224,7 @@ impl Store {
 
     /// What a commit of the keyword index carries.
     pub(super) fn payload(&self, seq: u64) -> Payload {
-        Payload { format: FORMAT, stemmer: self.stemmer(), store: self.catalog.store().to_owned(), seq }
+        Payload { format: FORMAT, stemmer: self.stemmer(), store: self.catalog.meta.store.clone(), seq }
     }
 
     /// Says on disk that the stores are being written, before the first write.
@@ -245,7 +243,7 @@ impl Writer for Store {
     }
 
     fn generation(&self) -> u64 {
-        self.catalog.seq()
+        self.catalog.meta.seq
     }
 
     /// Only chunks that are new are written, and those whose neighbours or title changed are given new words.

@@ -131,7 +131,7 @@ const BEGUN: &str = "begun at ";
 
 /// What a catalog says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Meta {
+pub(in crate::index::local) struct Meta {
     /// Tells it from every other catalog.
     pub store: String,
     /// The machine and the vault that it was made for.

@@ -20,7 +20,8 @@ use crate::vault::disk::Stamp;
 pub struct Catalog {
     pub(super) connection: Connection,
     path: PathBuf,
-    meta: Meta,
+    /// What it says of itself.
+    pub(in crate::index::local) meta: Meta,
 }
 
 impl Catalog {
@@ -33,21 +34,6 @@ impl Catalog {
         Ok(Self { path: path.to_owned(), meta: Meta::read(&connection)?, connection })
     }
 
-    /// What tells this catalog from every other.
-    pub fn store(&self) -> &str {
-        &self.meta.store
-    }
-
-    /// The machine and the vault that it was made for.
-    pub fn place(&self) -> &str {
-        &self.meta.place
-    }
-
-    /// Whether it has had every note since it was made.
-    pub fn is_settled(&self) -> bool {
-        self.meta.is_settled
-    }
-
     /// Says that it has every note of a place.
     ///
     /// # Errors
@@ -55,11 +41,6 @@ impl Catalog {
     pub fn settle(&mut self, place: &str) -> Result<(), EngineError> {
         (self.meta.place, self.meta.is_settled) = (place.to_owned(), true);
         self.meta.write(&self.connection)
-    }
-
-    /// The number of the last batch.
-    pub fn seq(&self) -> u64 {
-        self.meta.seq
     }
 
     /// A row id that no file has had.

@@ -120,11 +120,6 @@ impl VectorSet {
         self.len() == 0
     }
 
-    /// Counts the deleted rows that still take up room.
-    pub fn dead(&self) -> usize {
-        self.segments.iter().map(VectorSegment::dead).sum()
-    }
-
     /// Tells whether a chunk has a vector.
     pub fn contains(&self, chunk: u64) -> bool {
         self.find(chunk).is_some()
