@@ -70,13 +70,13 @@ impl Expansion {
 /// The words that were typed beside all that are looked for.
 pub(super) struct ExpandedWords<'a> {
     typed: Rc<dyn PreparedWords + 'a>,
-    all: Box<dyn PreparedWords + 'a>,
+    all: Rc<dyn PreparedWords + 'a>,
     /// The weight of what was not typed.
     others: f64,
 }
 
 impl<'a> ExpandedWords<'a> {
-    pub(super) fn new(typed: Rc<dyn PreparedWords + 'a>, all: Box<dyn PreparedWords + 'a>) -> Self {
+    pub(super) fn new(typed: Rc<dyn PreparedWords + 'a>, all: Rc<dyn PreparedWords + 'a>) -> Self {
         // However many there are, they do not outweigh what was typed.
         let added = all.most() - typed.most();
         let others = if added > 0.0 { OTHER_WORDS * (typed.most() / added).min(1.0) } else { 0.0 };

@@ -27,7 +27,7 @@ pub(super) struct Retriever<'a> {
 /// A query's words on one generation.
 pub(super) struct RetrievedWords<'a> {
     /// `None` while the words are damaged.
-    prepared: Option<Box<dyn PreparedWords + 'a>>,
+    prepared: Option<Rc<dyn PreparedWords + 'a>>,
     /// Those that were typed, where `prepared` has more.
     typed: Option<Rc<dyn PreparedWords + 'a>>,
     /// What the weight of the meaning goes by.
@@ -48,12 +48,9 @@ impl<'a> RetrievedWords<'a> {
     /// The same where `all` are looked for, of which those that were not typed count less. What is known of the words is so of those that
     /// were.
     pub(super) fn among(self, all: RetrievedWords<'a>) -> Self {
-        let Some(all) = all.prepared else { return self };
-        let Some(typed) = self.prepared.map(Rc::<dyn PreparedWords + 'a>::from) else {
-            return Self { prepared: None, ..self };
-        };
-        let prepared = Some(Box::new(ExpandedWords::new(Rc::clone(&typed), all)) as Box<dyn PreparedWords>);
-        Self { prepared, typed: Some(typed), ..self }
+        let (Some(typed), Some(all)) = (&self.prepared, all.prepared) else { return self };
+        let typed = Rc::clone(typed);
+        Self { prepared: Some(Rc::new(ExpandedWords::new(Rc::clone(&typed), all))), typed: Some(typed), ..self }
     }
 
     /// What no score by words reaches.
@@ -81,7 +78,7 @@ impl<'a> RetrievedWords<'a> {
 impl<'a> Retriever<'a> {
     /// Prepares the words of a query.
     pub(super) fn words(&self, query: &WordQuery) -> Result<RetrievedWords<'a>, EngineError> {
-        let prepared = self.reader.words(query, self.language, self.scope)?;
+        let prepared = self.reader.words(query, self.language, self.scope)?.map(Rc::<dyn PreparedWords>::from);
         let count = query.words.len() + query.phrases.iter().map(Vec::len).sum::<usize>();
         let most = prepared.as_ref().map_or(0.0, |prepared| prepared.most());
         Ok(RetrievedWords { prepared, typed: None, asked: AskedWords { count, most } })

@@ -1,7 +1,7 @@
 //! What a model does not read is said.
 
 use super::super::{SearchRequest, Visible, search};
-use super::rank::asked;
+use super::named::asked;
 use crate::base::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::index::engine::tests::exact::ExactEngine;
 use crate::index::engine::{Engine, FileUpdate, Reader};
