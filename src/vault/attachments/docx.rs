@@ -10,7 +10,7 @@ use quick_xml::reader::Reader;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::text::{DocumentPart, OutputFull, Tell};
+use super::text::{DocumentPart, MAX_PARAGRAPH, OutputFull, Tell};
 
 /// Maximum bytes that a part of the archive unpacks to. The largest books are a tenth of that.
 const MAX_XML: u64 = 256 << 20;
@@ -184,8 +184,6 @@ struct DocxBody {
     in_properties: bool,
 }
 
-/// Maximum length of a paragraph, in bytes; a longer one is told in pieces.
-const MAX_PARAGRAPH: usize = 64 * 1024;
 /// Maximum bytes of a row.
 const MAX_ROW: usize = 64 * 1024;
 

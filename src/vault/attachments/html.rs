@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
-use super::text::{DocumentPart, OutputFull, Tell};
+use super::text::{DocumentPart, MAX_PARAGRAPH, OutputFull, Tell};
 
 /// Elements that hold no text of the page.
 const LEFT_OUT: [&str; 14] = [
@@ -20,9 +20,6 @@ const INLINE: [&str; 29] = [
     "a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd", "label",
     "mark", "q", "ruby", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "u", "var",
 ];
-/// Maximum bytes of a paragraph; a longer one is told in pieces.
-const MAX_PARAGRAPH: usize = 64 * 1024;
-
 /// Reads a page.
 pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> Result<(), OutputFull> {
     let has_mark = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
