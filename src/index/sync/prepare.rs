@@ -69,7 +69,7 @@ pub fn prepare(
             }
             (source, Vec::new())
         };
-        let elsewhere = rules.outside().of(&path).map(|folder| (folder.name().clone(), within.clone()));
+        let elsewhere = rules.outside().of(&path).map(|folder| (folder.name.clone(), within.clone()));
         let mut update = update(path.clone(), elsewhere, source, read_ns, stemming);
         update.problems.extend(problems);
         Ok(PreparedFile::Changed(Box::new(update)))

@@ -7,12 +7,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 
-use super::git::{BackupError, Git};
 use super::task::Trust;
 use crate::base::fs::UNFINISHED;
 use crate::base::tasks::TaskSignal;
 use crate::text::note::has_conflict;
-use crate::vault::disk::{GIT_LOCK, UNDER_WAY};
+use crate::vault::disk::{BackupError, GIT_LOCK, Git, UNDER_WAY, is_markdown};
 
 /// Maximum time that another git is waited for.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
@@ -61,29 +60,20 @@ pub(crate) struct HeldBack {
     pub reason: String,
 }
 
-/// What became of a new vault.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Initialized {
-    /// It is a repository now.
-    Made,
-    /// It is inside one already, which is left as it is.
-    Inside(PathBuf),
-}
-
-/// Makes a new vault a repository with a first commit, unless it is inside one.
+/// Makes a new vault a repository with a first commit, unless it is inside one; says whether it did.
 ///
 /// # Errors
 /// When git is not there or fails. The vault is none the worse.
-pub(crate) fn init_repository(root: &Path) -> Result<Initialized, BackupError> {
+pub(crate) fn init_repository(root: &Path) -> Result<bool, BackupError> {
     let signal = TaskSignal::default();
     match Repository::find(root, &signal) {
-        Ok(repository) => return Ok(Initialized::Inside(repository.top)),
+        Ok(_) => return Ok(false),
         Err(BackupError::NotARepository(_)) => {}
         Err(error) => return Err(error),
     }
     Git::at(root, &signal).run(&["init", "--quiet"])?.ok()?;
     Repository::open(root, None, &signal)?.commit(Some("A new vault"))?;
-    Ok(Initialized::Made)
+    Ok(true)
 }
 
 impl Repository {
@@ -243,8 +233,8 @@ impl Repository {
         let mut held = Vec::new();
         files.retain(|change| {
             let path = String::from_utf8_lossy(&change.path).into_owned();
-            let marked = [".md", ".markdown"].iter().any(|end| path.ends_with(end))
-                && read_if_short(&self.top.join(&path)).is_some_and(|text| has_conflict(&text));
+            let marked =
+                is_markdown(&path) && read_if_short(&self.top.join(&path)).is_some_and(|text| has_conflict(&text));
             if marked {
                 let reason = "it has conflict markers (`<<<<<<<`): resolve them, and back up again";
                 held.push(HeldBack { path: self.in_vault(&path), reason: reason.into() });
@@ -408,12 +398,13 @@ impl Changes {
     pub(super) fn parse(status: &[u8], prefix: &str) -> Self {
         let mut changes = Self::default();
         for entry in status.split(|byte| *byte == 0) {
-            let fields = |count: usize| entry.splitn(count, |byte| *byte == b' ');
-            let last = |count: usize| fields(count).nth(count - 1).unwrap_or_default();
+            let fields = |count: usize| entry.splitn(count, |byte| *byte == b' ').collect::<Vec<_>>();
             match entry.first() {
-                Some(b'1') => changes.tracked(entry, last(9), prefix),
-                Some(b'u') => changes.unmerged.push(String::from_utf8_lossy(last(11)).into_owned()),
-                Some(b'?') => changes.untracked(last(2), prefix),
+                Some(b'1') => changes.tracked(&fields(9), prefix),
+                Some(b'u') => {
+                    changes.unmerged.extend(fields(11).get(10).map(|path| String::from_utf8_lossy(path).into()))
+                }
+                Some(b'?') => fields(2).get(1).into_iter().for_each(|path| changes.untracked(path, prefix)),
                 _ => {}
             }
         }
@@ -421,17 +412,15 @@ impl Changes {
         changes
     }
 
-    fn tracked(&mut self, entry: &[u8], path: &[u8], prefix: &str) {
-        let fields: Vec<&[u8]> = entry.splitn(9, |byte| *byte == b' ').collect();
-        let [_, xy, _, head, index, disk, ..] = fields[..] else { return };
+    fn tracked(&mut self, fields: &[&[u8]], prefix: &str) {
+        let [_, xy, _, head, index, disk, _, _, path] = *fields else { return };
         let there = |mode: &[u8]| mode != b"000000";
         let kind = match (there(head), there(disk)) {
             _ if is_own(path, prefix) => return,
             (true, true) => ChangeKind::Changed,
             (false, true) => ChangeKind::New,
-            (true, false) => ChangeKind::Removed,
-            // Staged, and deleted since.
-            (false, false) => ChangeKind::Removed,
+            // Of one that HEAD does not have: staged, and deleted since.
+            (_, false) => ChangeKind::Removed,
         };
         let unstaged = xy.get(1) != Some(&b'.');
         let untracked = there(head) && !there(index) && kind == ChangeKind::Removed;
@@ -450,12 +439,10 @@ impl Changes {
             Some(change) => {
                 (change.kind, change.unstaged, change.untracked) = (ChangeKind::Changed, true, false);
             }
-            None => self.files.push(ChangedFile {
-                path: path.to_owned(),
-                kind: ChangeKind::New,
-                unstaged: true,
-                untracked: false,
-            }),
+            None => {
+                let (path, kind) = (path.to_owned(), ChangeKind::New);
+                self.files.push(ChangedFile { path, kind, unstaged: true, untracked: false });
+            }
         }
     }
 }
@@ -484,7 +471,7 @@ const SUBJECT: usize = 72;
 /// A message that says what a commit changes: the numbers and some names in the subject, the paths below it.
 pub(super) fn message(files: &[ChangedFile], prefix: &str) -> String {
     let Counts { changed, new, removed } = Counts::of(files);
-    let notes = files.iter().all(|change| change.path.ends_with(b".md") || change.path.ends_with(b".markdown"));
+    let notes = files.iter().all(|change| is_markdown(&String::from_utf8_lossy(&change.path)));
     let mut thing = Some(if notes { "note" } else { "file" });
     let mut parts = Vec::new();
     for (count, what) in [(changed, "changed"), (new, "new"), (removed, "removed")] {
