@@ -21,15 +21,6 @@ use crate::vault::disk::{OpenedFile, ReadError, Source};
 /// Maximum documents whose outcome is remembered until the end of this process alone.
 const MAX_REMEMBERED: usize = 1_000;
 
-/// An attachment as read.
-#[derive(Debug)]
-pub(crate) struct ReadAttachment {
-    /// Its text, with the stamp and the hash of its file.
-    pub(crate) source: Source,
-    /// What of it could not be read.
-    pub(crate) problems: Vec<String>,
-}
-
 /// What a document said, or why it has no text that can be read.
 type Said = Result<DocumentText, String>;
 
@@ -59,17 +50,17 @@ impl AttachmentReader {
         Self { folder: Some(index_dir.join("attachments")), only_looks: true, ..Self::default() }
     }
 
-    /// Reads the document at a path, which is open.
+    /// Reads the document at a path, which is open. Gives its text, with the stamp and the hash of its file, and what of it could not be read.
     ///
     /// # Errors
     /// When it has no text that can be read, changes meanwhile, or no process can be started.
-    pub(crate) fn read(&self, path: &VaultPath, opened: OpenedFile) -> Result<ReadAttachment, ReadError> {
+    pub(crate) fn read(&self, path: &VaultPath, opened: OpenedFile) -> Result<(Source, Vec<String>), ReadError> {
         let said = match self.known(path, &opened.hash) {
             Some(said) => said,
             None => self.read_anew(path, &opened)?,
         };
         let DocumentText { text, problems } = said.map_err(ReadError::Unfit)?;
-        Ok(ReadAttachment { source: Source { text, stamp: opened.stamp, hash: opened.hash }, problems })
+        Ok((Source { text, stamp: opened.stamp, hash: opened.hash }, problems))
     }
 
     fn known(&self, path: &VaultPath, hash: &blake3::Hash) -> Option<Said> {

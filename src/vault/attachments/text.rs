@@ -1,5 +1,7 @@
 //! From the parts of a document, as its reader tells them, to its text, which is what is indexed, cited and shown.
 
+use std::io;
+
 use serde::{Deserialize, Serialize};
 
 use crate::base::path::AttachmentKind;
@@ -131,12 +133,8 @@ pub(super) enum DocumentPart {
     End,
 }
 
-/// Whoever listens wants no more.
-#[derive(Debug)]
-pub(super) struct OutputFull;
-
-/// Takes the parts of a document.
-pub(super) type Tell<'a> = &'a mut dyn FnMut(DocumentPart) -> Result<(), OutputFull>;
+/// Takes the parts of a document; an error where whoever listens wants no more.
+pub(super) type Tell<'a> = &'a mut dyn FnMut(DocumentPart) -> io::Result<()>;
 
 /// Maximum length of a paragraph, in bytes; a longer one is told in pieces.
 pub(super) const MAX_PARAGRAPH: usize = 64 * 1024;
