@@ -243,7 +243,7 @@ impl Workspace {
         let (within, max_bytes) = (within.ok_or(ReadError::Gone)?, self.config.index.max_file_bytes);
         if path.is_document() {
             let opened = open_file(folder, &within, max_bytes)?;
-            return Ok(self.attachments.read(path, opened)?.source);
+            return Ok(self.attachments.read(path, opened)?.0);
         }
         read(folder, &within, max_bytes)
     }
@@ -289,7 +289,7 @@ impl Workspace {
     pub(crate) fn rules(&self) -> Option<NoteRules> {
         let index = &self.config.index;
         let rules = NoteRules::new(self.home.root(), &index.exclude).ok()?;
-        Some(rules.with_outside(self.outside.clone()).with_attachments(index.attachments))
+        Some(rules.with(&self.outside, index.attachments))
     }
 
     /// Whether secrets are taken out of what is kept.

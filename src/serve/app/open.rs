@@ -114,9 +114,7 @@ impl App {
             root: home.root().to_owned(),
             engine,
             index: config.index.clone(),
-            rules: NoteRules::new(home.root(), &config.index.exclude)?
-                .with_outside(outside.clone())
-                .with_attachments(config.index.attachments),
+            rules: NoteRules::new(home.root(), &config.index.exclude)?.with(&outside, config.index.attachments),
             attachments: Arc::clone(&attachments),
             in_use: ModelInUse::of(&index_dir),
             batches: BatchRecords::of(&index_dir),

@@ -477,7 +477,7 @@ impl SeenFiles {
         let all = format!("{counts} {page} {:?} {:?} {}", access.private, index.exclude, index.max_file_bytes);
         Ok(Self {
             root: root.to_owned(),
-            rules: rules.with_outside(places.clone()),
+            rules: rules.with(&places, false),
             places,
             grant: policy.grant.map(|grant| grant.with_folders(&config.collections)).filter(|_| counts),
             private,

@@ -395,7 +395,7 @@ fn leave_out(root: &Path, by: Option<&Arc<State>>) -> Result<Vec<FileLeftOut>, A
 
 fn leave_out_of(root: &Path, state: &Arc<State>, by: Option<&Arc<State>>) -> Result<Vec<FileLeftOut>, ArchiveError> {
     let forgotten = ForgottenTexts::new(state);
-    by.map_or(Ok(()), |by| forgotten.join(by))?;
+    by.map_or(Ok(()), |by| forgotten.tombstones.join(by))?;
     let asked = forgotten.look()?;
     if asked.is_empty() {
         return Ok(Vec::new());

@@ -96,16 +96,10 @@ impl NoteRules {
         }
     }
 
-    /// The same with folders elsewhere.
+    /// The same with folders elsewhere, and with the attachments that have a text, or without.
     #[must_use]
-    pub fn with_outside(self, outside: Outside) -> Self {
-        Self { outside, ..self }
-    }
-
-    /// The same with the attachments that have a text, or without.
-    #[must_use]
-    pub fn with_attachments(self, attachments: bool) -> Self {
-        Self { attachments, ..self }
+    pub fn with(self, outside: &Outside, attachments: bool) -> Self {
+        Self { outside: outside.clone(), attachments, ..self }
     }
 
     /// The folders elsewhere that belong to the vault.
@@ -233,7 +227,7 @@ mod tests {
     fn attachments_are_left_out_until_they_are_wanted() {
         let root = tempfile::tempdir().unwrap();
         let without = NoteRules::new(root.path(), &["archive/**".into()]).unwrap();
-        let with = without.clone().with_attachments(true);
+        let with = without.clone().with(&Outside::default(), true);
         for name in ["a.pdf", "notes/B.DOCX", "c.htm"] {
             assert!(with.takes(&path(name)) && !without.takes(&path(name)) && without.takes_attachment(&path(name)));
         }

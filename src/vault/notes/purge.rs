@@ -417,7 +417,7 @@ fn take_back(workspace: &Workspace, row: i64, tombstones: &[i64]) {
 /// Lifts what stays after all.
 pub(super) fn lift(workspace: &Workspace, tombstone: Option<i64>) {
     if let Some(id) = tombstone
-        && let Err(error) = workspace.forgotten.lift(id)
+        && let Err(error) = workspace.forgotten.tombstones.remove(id)
     {
         tracing::warn!("what was not removed counts as forgotten; `vault forgotten lift {id}` lifts it: {error}");
     }
