@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::task::Trust;
 use crate::base::fs::UNFINISHED;
 use crate::base::tasks::TaskSignal;
+use crate::serve::wire::Skipped;
 use crate::text::note::has_conflict;
 use crate::vault::disk::{BackupError, GIT_LOCK, Git, UNDER_WAY, is_markdown};
 
@@ -33,8 +34,8 @@ pub(crate) struct Repository {
 pub(crate) struct BackupReport {
     /// The commit; `None` when nothing had changed.
     pub commit: Option<BackupCommit>,
-    /// What was left out of it, and why.
-    pub held_back: Vec<HeldBack>,
+    /// The files and folders that were left out of it, why, and what to do about it.
+    pub held_back: Vec<Skipped>,
     /// Where it was pushed to, when it was.
     pub pushed: Option<String>,
 }
@@ -49,15 +50,6 @@ pub(crate) struct BackupCommit {
     /// What it changes.
     #[serde(flatten)]
     pub counts: Counts,
-}
-
-/// A file or folder that was left out of a commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct HeldBack {
-    /// Where it is in the vault.
-    pub path: String,
-    /// Why, and what to do about it.
-    pub reason: String,
 }
 
 /// Makes a new vault a repository with a first commit, unless it is inside one; says whether it did.
@@ -216,7 +208,7 @@ impl Repository {
             )));
         }
         let mut held_back = self.hold_back(&mut files);
-        held_back.extend(repositories.iter().map(|path| HeldBack {
+        held_back.extend(repositories.iter().map(|path| Skipped {
             path: self.in_vault(path),
             reason: "it is a git repository; back it up separately".into(),
         }));
@@ -229,7 +221,7 @@ impl Repository {
     }
 
     /// Takes the notes with conflict markers out of what is to be committed.
-    fn hold_back(&self, files: &mut Vec<ChangedFile>) -> Vec<HeldBack> {
+    fn hold_back(&self, files: &mut Vec<ChangedFile>) -> Vec<Skipped> {
         let mut held = Vec::new();
         files.retain(|change| {
             let path = String::from_utf8_lossy(&change.path).into_owned();
@@ -237,7 +229,7 @@ impl Repository {
                 is_markdown(&path) && read_if_short(&self.top.join(&path)).is_some_and(|text| has_conflict(&text));
             if marked {
                 let reason = "it has conflict markers (`<<<<<<<`): resolve them, and back up again";
-                held.push(HeldBack { path: self.in_vault(&path), reason: reason.into() });
+                held.push(Skipped { path: self.in_vault(&path), reason: reason.into() });
             }
             !marked
         });
@@ -310,10 +302,8 @@ impl Repository {
     pub(crate) fn push(&self) -> Result<String, BackupError> {
         let branch = self.branch()?;
         let upstream = self.config(&format!("branch.{branch}.remote"))?;
-        let chosen = match self.config(&format!("branch.{branch}.pushRemote"))? {
-            None => self.config("remote.pushDefault")?.or_else(|| upstream.clone()),
-            chosen => chosen,
-        };
+        let chosen = self.config(&format!("branch.{branch}.pushRemote"))?;
+        let chosen = chosen.or(self.config("remote.pushDefault")?).or_else(|| upstream.clone());
         let remotes = self.git.run(&["remote"])?.ok()?.text();
         let remotes: Vec<&str> = remotes.lines().collect();
         let remote = match (chosen, &remotes[..]) {
@@ -472,14 +462,14 @@ const SUBJECT: usize = 72;
 pub(super) fn message(files: &[ChangedFile], prefix: &str) -> String {
     let Counts { changed, new, removed } = Counts::of(files);
     let notes = files.iter().all(|change| is_markdown(&String::from_utf8_lossy(&change.path)));
-    let mut thing = Some(if notes { "note" } else { "file" });
-    let mut parts = Vec::new();
-    for (count, what) in [(changed, "changed"), (new, "new"), (removed, "removed")] {
-        if count > 0 {
-            let named = thing.take().map(|thing| format!("{thing}{} ", if count == 1 { "" } else { "s" }));
-            parts.push(format!("{count} {}{what}", named.unwrap_or_default()));
-        }
-    }
+    let thing = if notes { "note" } else { "file" };
+    let counts = [(changed, "changed"), (new, "new"), (removed, "removed")].into_iter().filter(|(count, _)| *count > 0);
+    let part = |(at, (count, what))| match (at, count) {
+        (0, 1) => format!("1 {thing} {what}"),
+        (0, _) => format!("{count} {thing}s {what}"),
+        _ => format!("{count} {what}"),
+    };
+    let parts: Vec<String> = counts.enumerate().map(part).collect();
     let name = |change: &ChangedFile| {
         let path = String::from_utf8_lossy(change.path.strip_prefix(prefix.as_bytes()).unwrap_or(&change.path));
         path.chars().map(|character| if character.is_control() { '\u{fffd}' } else { character }).collect::<String>()
