@@ -148,6 +148,18 @@ impl Request {
         self.log_entry(LogEntry::now(what, query, given));
     }
 
+    /// Logs an answer, given the places of which it has something; gives it on.
+    pub(crate) fn logged<T>(
+        &self,
+        what: &str,
+        query: &str,
+        answer: Result<T, RequestError>,
+        given: impl FnOnce(&T) -> Vec<String>,
+    ) -> Result<T, RequestError> {
+        self.log(what, query, answer.as_ref().map(given).unwrap_or_default());
+        answer
+    }
+
     /// The same, with what the answer was made of.
     pub(crate) fn log_receipt(&self, what: &str, query: &str, given: Vec<String>, receipt: String) {
         self.log_entry(LogEntry { receipt: Some(receipt), ..LogEntry::now(what, query, given) });

@@ -11,7 +11,7 @@ use crate::index::engine::{FileEntry, FileInfo, FileUpdate, NewChunk};
 use crate::text::derive::words::Stemming;
 use crate::text::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading, note_sources};
 use crate::text::note::{Note, PrivateReason, Visibility};
-use crate::vault::attachments::{AttachmentReader, ReadAttachment};
+use crate::vault::attachments::AttachmentReader;
 use crate::vault::disk::{NoteRules, ReadError, Source, Stamp, open_file, read};
 
 /// What reading a file came to.
@@ -60,8 +60,7 @@ pub fn prepare(
             if let Some(same) = as_known(known, &path, opened.stamp, opened.hash, read_ns) {
                 return Ok(same);
             }
-            let ReadAttachment { source, problems } = attachments.read(&path, opened)?;
-            (source, problems)
+            attachments.read(&path, opened)?
         } else {
             let source = read(folder, within, max_bytes)?;
             if let Some(same) = as_known(known, &path, source.stamp, source.hash, read_ns) {
@@ -69,7 +68,7 @@ pub fn prepare(
             }
             (source, Vec::new())
         };
-        let elsewhere = rules.outside().of(&path).map(|folder| (folder.name().clone(), within.clone()));
+        let elsewhere = rules.outside().of(&path).map(|folder| (folder.name.clone(), within.clone()));
         let mut update = update(path.clone(), elsewhere, source, read_ns, stemming);
         update.problems.extend(problems);
         Ok(PreparedFile::Changed(Box::new(update)))

@@ -30,7 +30,7 @@ use crate::models::{LoadEmbedder, ModelChoice, ModelInUse};
 use crate::serve::qmd::{IndexPaths, QmdCollections, QmdDocuments, QmdError};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::backup::{Trust, back_up};
-use crate::vault::disk::{CookieFolder, Files, Globs, Home, Lock, NoteRules, Outside, OutsideError, RulesError, globs};
+use crate::vault::disk::{CookieFolder, Files, Globs, Home, Lock, NoteRules, Outside, RulesError, globs};
 use crate::vault::forgotten::ForgottenTexts;
 use crate::vault::notes::{finish_open_purges, finish_purges};
 
@@ -40,15 +40,12 @@ const LEFT_FOR_GOOD: Duration = Duration::from_secs(3600);
 /// The vault could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A glob of the configuration cannot be read.
+    /// A glob of the configuration cannot be read, or a folder elsewhere cannot be a collection.
     #[error(transparent)]
     NoteRules(#[from] RulesError),
     /// A thread cannot be started.
     #[error(transparent)]
     Fs(#[from] FsError),
-    /// A folder elsewhere cannot be a collection.
-    #[error(transparent)]
-    Outside(#[from] OutsideError),
     /// The index cannot be read.
     #[error("the index cannot be read: {0}")]
     Index(#[from] EngineError),
@@ -117,9 +114,7 @@ impl App {
             root: home.root().to_owned(),
             engine,
             index: config.index.clone(),
-            rules: NoteRules::new(home.root(), &config.index.exclude)?
-                .with_outside(outside.clone())
-                .with_attachments(config.index.attachments),
+            rules: NoteRules::new(home.root(), &config.index.exclude)?.with(&outside, config.index.attachments),
             attachments: Arc::clone(&attachments),
             in_use: ModelInUse::of(&index_dir),
             batches: BatchRecords::of(&index_dir),

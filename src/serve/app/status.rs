@@ -71,13 +71,7 @@ impl App {
             index_bytes: folder_bytes(&workspace.index_dir),
             index_dir: workspace.index_dir.display().to_string(),
             text_bytes: snapshot.map_or(0, |snapshot| snapshot.files().iter().map(|file| file.stamp.size).sum()),
-            conflict_copies: snapshot
-                .map(|snapshot| {
-                    let (root, rules) = (workspace.home.root(), workspace.rules());
-                    let found = rules.map(|rules| workspace.conflict_files.lately(root, &rules));
-                    notes::conflict_copies(snapshot, &problems, found.unwrap_or_default())
-                })
-                .unwrap_or_default(),
+            conflict_copies: notes::conflict_copies(workspace, &problems, true),
             problems: problems
                 .into_iter()
                 .filter(|(_, reason)| !reason.ends_with(CONFLICT_MARKS))

@@ -95,26 +95,6 @@ pub struct Growth {
 /// Maximum number of collections that are named to whoever asks for one that is not there.
 const SHOWN_NAMES: usize = 50;
 
-/// Which notes to return, and how many.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ListingParams {
-    /// Only notes whose paths match this glob; `*` stays within a folder, `**` does not.
-    pub glob: Option<String>,
-    /// Only notes after this path.
-    pub after: Option<String>,
-    /// Maximum notes.
-    pub limit: usize,
-}
-
-/// A page of names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Listing {
-    /// This page.
-    pub notes: Vec<NoteName>,
-    /// Number on this page and later ones.
-    pub total: usize,
-}
-
 /// Which notes to list.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]

@@ -92,7 +92,7 @@ pub struct Forgotten {
 
 /// Something made from the forgotten text: a note, a fact, a summary.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DerivedNote {
     /// Where it is, or was.
     pub path: String,

@@ -42,12 +42,13 @@ pub(crate) fn title_of(text: &str, otherwise: &str) -> String {
         line.trim_matches(['#', '>', '-', '*', '`', '|', ' ']).to_owned()
     };
     let line = text.lines().map(bare).find(|line| line.chars().any(char::is_alphanumeric));
-    let line = line.unwrap_or_else(|| otherwise.to_owned());
-    if line.chars().count() <= MAX {
-        return line;
-    }
-    let cut: String = line.chars().take(MAX).collect();
-    let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
+    cut_at_word(line.as_deref().unwrap_or(otherwise), MAX)
+}
+
+/// A text of one line, cut at a word where it has more than so many characters.
+pub(crate) fn cut_at_word(line: &str, max: usize) -> String {
+    let Some((end, _)) = line.char_indices().nth(max) else { return line.to_owned() };
+    let cut = line[..end].rsplit_once(' ').map_or(&line[..end], |(words, _)| words);
     format!("{}…", cut.trim_end())
 }
 

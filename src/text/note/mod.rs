@@ -29,7 +29,9 @@ mod yaml;
 mod tests;
 
 pub(crate) use body::untagged;
-pub(crate) use compose::{INHERITED, PRIVATE, compose, guarded, kept_private, title_of, turn_block, written};
+pub(crate) use compose::{
+    INHERITED, PRIVATE, compose, cut_at_word, guarded, kept_private, title_of, turn_block, written,
+};
 pub(crate) use conflicts::{CONFLICT_MARKS, has_conflict, sides};
 pub(crate) use fields::aliases;
 pub(crate) use links::{has_scheme, wikilinks_in};
