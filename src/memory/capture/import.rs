@@ -31,7 +31,7 @@ const MAX_NAMES: usize = 10_000;
 /// # Errors
 /// When something of it is not right, or none can be kept now.
 pub(crate) fn import(capture: &Capture, owner: &Owner, params: ImportParams) -> Result<ImportTaken, RequestError> {
-    let imports = &*capture.imports;
+    let imports = &capture.queue.imports;
     let mut went_on = false;
     let import = match (params.dry_run, params.import) {
         (true, _) => None,
