@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use super::kinds::SourceKind;
 use crate::base::fence::without_fenced;
-use crate::text::derive::code::{changed_lines, code, without_lines};
-use crate::text::derive::{is_housekeeping, is_machine, is_silence, turns_of_thought};
+use crate::text::derive::code::{changed_lines, code, code_at, without_lines};
+use crate::text::derive::{is_housekeeping, is_machine, is_silence};
 
-pub(super) const THOUGHT: &str = "what a model thought (`<think>`)";
+const THOUGHT: &str = "what a model thought (`<think>`)";
 const INJECTED: &str = "what programs put into a turn (context, reminders, recalled memory)";
 const METADATA: &str = "blocks of metadata";
 pub(super) const HOUSEKEEPING: &str =
@@ -41,7 +41,7 @@ pub(super) fn is_program(role: &str) -> bool {
         || ["toolresult", "tool_use", "notice", "bashexecution"].iter().any(|known| role.eq_ignore_ascii_case(known))
 }
 
-pub(super) fn is_model(role: &str) -> bool {
+fn is_model(role: &str) -> bool {
     MODELS.iter().any(|known| role.trim().eq_ignore_ascii_case(known))
 }
 
@@ -63,18 +63,10 @@ impl LeftOfTurn {
     }
 }
 
-/// What somebody said of turns of one conversation as a program sends them, whatever program: each who speaks, in what role, and what. `None`
-/// where that is all of one.
-pub(crate) fn said_in_events(turns: &[(&str, &str, &str)]) -> Vec<Option<String>> {
-    let left = |((_, role, text), is_thought): (&(&str, &str, &str), bool)| {
-        if is_thought && is_model(role) {
-            return Some(String::new());
-        }
-        let (left, rules) = said(None, role, text);
-        (!rules.is_empty()).then_some(left)
-    };
-    let spoken: Vec<(&str, &str)> = turns.iter().map(|(speaker, _, text)| (*speaker, *text)).collect();
-    turns.iter().zip(turns_of_thought(&spoken)).map(left).collect()
+/// What somebody said of a turn as a program sends it, whatever program; `None` where that is all of it. `role` says who speaks.
+pub(crate) fn said_in_event(role: &str, text: &str) -> Option<String> {
+    let (left, rules) = said(None, role, text);
+    (!rules.is_empty()).then_some(left)
 }
 
 /// A turn without what was recalled; `None` where it has nothing of it.
@@ -295,11 +287,6 @@ fn is_named(rest: &str, tag: &str) -> bool {
     let named = rest.get(..tag.len()).is_some_and(|name| name.eq_ignore_ascii_case(tag));
     let is_bare = COMMON.contains(&tag);
     named && rest[tag.len()..].starts_with(|c: char| c == '>' || (!is_bare && (c == '/' || c.is_whitespace())))
-}
-
-/// The code that a place is in.
-fn code_at(code: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
-    code.get(code.partition_point(|range| range.end <= at)).filter(|range| range.start <= at)
 }
 
 /// Where the tag is closed that was opened before `from`, and first closed at `first`: behind as many others of its name as are opened
