@@ -95,7 +95,7 @@ impl Deref for Workspace {
 
 /// Takes what is in its files, and what is switched off, out of where captured events wait, as what is purged must not be left there; gives how
 /// many wait still, or why it could not, as a sentence. Waits so long for them to be written.
-pub type SweepPending = Box<dyn Fn(Duration) -> Result<u64, String> + Send + Sync>;
+pub(crate) type SweepPending = Box<dyn Fn(Duration) -> Result<u64, String> + Send + Sync>;
 
 impl Workspace {
     /// Of these parts.

@@ -2,6 +2,9 @@
 //! middle of a line, is what somebody wrote.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::kinds::SourceKind;
 use crate::base::fence::without_fenced;
@@ -159,8 +162,8 @@ const NEW_SESSION: &str = "A new session was started via /new or /reset.";
 const OWN_TURNS: [&str; 3] = ["[Subagent Context]", "[Subagent Task]", "[System Message]"];
 /// What lines begin with that OpenClaw puts before a turn: what happened meanwhile.
 const HAPPENED: [&str; 2] = ["System: [", "System (untrusted): ["];
-/// Maximum length of a mark of how a reply is sent, and of an envelope, in bytes.
-const MAX_MARK_BYTES: usize = 200;
+/// Maximum length of an envelope, in bytes.
+const MAX_ENVELOPE_BYTES: usize = 200;
 
 /// Whether a line says what a message is called where it was sent, and nothing else.
 fn is_message_id(line: &str) -> bool {
@@ -174,25 +177,17 @@ fn without_events(text: &str) -> Option<String> {
     (!text[..length].trim().is_empty()).then(|| text[length..].to_owned())
 }
 
-/// A turn without the envelope before it, which says where a message came from, and when: `[Telegram Bob id:7 2026-01-05 09:01 UTC]`.
+/// A turn without the envelope before it, which says where a message came from, and when: `[Telegram Bob id:7 2026-01-05 09:01 UTC]`. Before the
+/// time there is a word as programs write it: a day of the week, or where it came from.
 fn without_envelope(text: &str) -> Option<String> {
-    let (envelope, rest) = text.trim_start().strip_prefix('[')?.split_once(']')?;
-    let is_short = envelope.len() <= MAX_MARK_BYTES && !envelope.contains(['\n', '[']);
+    static ENVELOPE: LazyLock<Regex> = LazyLock::new(|| {
+        let time = "[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}";
+        Regex::new(&format!(r"^\s*\[([^\[\]\n]+ {time}[^\[\]\n]*)\]")).expect("the pattern is a constant")
+    });
+    let found = ENVELOPE.captures(text)?;
+    let rest = &text[found[0].len()..];
     let ends = rest.is_empty() || rest.starts_with(char::is_whitespace);
-    (is_short && ends && has_a_time(envelope)).then(|| rest.trim_start_matches([' ', '\t']).to_owned())
-}
-
-/// Whether a day and a time stand in an envelope, behind a word as programs write it: a day of the week, or where it came from.
-fn has_a_time(envelope: &str) -> bool {
-    let is_like = |found: &[u8]| {
-        found.iter().zip(b"0000-00-00 00:00").all(|(found, like)| match like {
-            b'0' => found.is_ascii_digit(),
-            b' ' => matches!(found, b' ' | b'T'),
-            like => found == like,
-        })
-    };
-    let bytes = envelope.as_bytes();
-    bytes.windows(16).enumerate().any(|(at, found)| at > 1 && bytes[at - 1] == b' ' && is_like(found))
+    (ends && found[1].len() <= MAX_ENVELOPE_BYTES).then(|| rest.trim_start_matches([' ', '\t']).to_owned())
 }
 
 /// Whether a turn is OpenClaw's own, whoever it says it is of. A day and a time may stand before it.
@@ -207,35 +202,17 @@ fn is_own_turn(text: &str) -> bool {
 
 /// A text without the marks of how a reply is sent, which begin or end a line.
 fn without_marks(text: &str) -> Option<String> {
+    static MARKS: LazyLock<[Regex; 2]> = LazyLock::new(|| {
+        let marks = r"(?:\s*\[\[\s*(?:reply_to_current|audio_as_voice|reply_to\s*:[^\[\]]*)\s*\]\])+\s*";
+        [format!("^{marks}"), format!("{marks}$")].map(|marks| Regex::new(&marks).expect("the pattern is a constant"))
+    });
     if !text.contains("[[") {
         return None;
     }
     changed_lines(text, |line| {
-        let mut said = line;
-        while let Some(rest) = after_mark(said).or_else(|| before_mark(said)) {
-            said = rest;
-        }
-        Some(said)
+        let said = MARKS[0].find(line).map_or(line, |mark| &line[mark.end()..]);
+        Some(MARKS[1].find(said).map_or(said, |mark| &said[..mark.start()]))
     })
-}
-
-/// What follows a mark that a line begins with.
-fn after_mark(line: &str) -> Option<&str> {
-    let (mark, rest) = line.trim_start().strip_prefix("[[")?.split_once("]]")?;
-    is_reply_mark(mark).then(|| rest.trim_start())
-}
-
-/// What stands before a mark that a line ends with.
-fn before_mark(line: &str) -> Option<&str> {
-    let (rest, mark) = line.trim_end().strip_suffix("]]")?.rsplit_once("[[")?;
-    is_reply_mark(mark).then(|| rest.trim_end())
-}
-
-fn is_reply_mark(mark: &str) -> bool {
-    let mark = mark.trim();
-    let is_short = mark.len() <= MAX_MARK_BYTES;
-    let to = mark.strip_prefix("reply_to").map(str::trim_start);
-    is_short && (matches!(mark, "reply_to_current" | "audio_as_voice") || to.is_some_and(|to| to.starts_with(':')))
 }
 
 /// A text without blocks of metadata, as OpenClaw puts them before a message: a line that says so, and a block of code below it.
