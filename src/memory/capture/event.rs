@@ -250,17 +250,13 @@ impl EventKind {
         Self::Bookmarks,
     ];
 
+    /// The folders, in the same order.
+    const FOLDERS: [&str; 7] =
+        ["conversations", "files", "searches", "notes", "snippets", "agent-activity", "bookmarks"];
+
     /// The folder.
     pub(super) fn folder(self) -> &'static str {
-        match self {
-            Self::Conversations => "conversations",
-            Self::Files => "files",
-            Self::Searches => "searches",
-            Self::Notes => "notes",
-            Self::Snippets => "snippets",
-            Self::AgentActivity => "agent-activity",
-            Self::Bookmarks => "bookmarks",
-        }
+        Self::FOLDERS[self as usize]
     }
 }
 

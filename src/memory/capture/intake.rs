@@ -27,7 +27,7 @@ use crate::vault::disk::{Files, Globs, WriteError};
 
 /// What a program does that could not send its events, and whoever could not import.
 const SEND_AGAIN: &str = "nothing was stored; send it again later";
-pub(super) const IMPORT_AGAIN: &str = "the earlier part is stored; import it again";
+const IMPORT_AGAIN: &str = "the earlier part is stored; import it again";
 
 /// The capture of one vault at work, until it is dropped.
 pub(crate) struct Capture {
@@ -76,13 +76,12 @@ impl Capture {
     /// # Errors
     /// When an event is not right, its kind is switched off, or the disk refuses.
     pub(super) fn take_imported(&self, body: Value, import: Option<i64>) -> Result<ImportTaken, RequestError> {
-        let unavailable = |error: StateError| RequestError::unavailable(error.to_string(), IMPORT_AGAIN);
         let (mut events, sent) = read(body, None, Timestamp::now())?;
         let config = self.queue.switches.capture();
         events.iter().try_for_each(|event| check_taken(&config, event.event.kind()))?;
         let mut taken = ImportTaken { empty: sent - events.len(), ..ImportTaken::default() };
         without_secrets(&mut events, config.redact);
-        let asked = self.queue.forgotten.look().map_err(unavailable)?;
+        let asked = self.queue.forgotten.look()?;
         let mut told_of = BTreeSet::new();
         events.retain_mut(|event| {
             event.import = import;
@@ -107,7 +106,7 @@ impl Capture {
         }
         if import.is_none() {
             let keys: Vec<u64> = events.iter().filter_map(|event| event.key).collect();
-            let known = self.queue.imports.known(&keys).map_err(unavailable)?;
+            let known = self.queue.imports.known(&keys)?;
             taken.existing = known.into_iter().filter(|known| *known).count();
             taken.added = events.len() - taken.existing;
         } else {
@@ -132,11 +131,6 @@ impl Capture {
             }
         }
         self.queue.append(events).map_err(|refused| RequestError::unavailable(refused, again))
-    }
-
-    /// How many events of a vault wait, whoever is at work on it.
-    pub(crate) fn waiting(state: &Arc<State>) -> u64 {
-        EventReader::new(state).count().unwrap_or(0)
     }
 
     /// How it is: how many events are not in their files yet, and why not.

@@ -235,7 +235,11 @@ mod tests {
         ] {
             assert_eq!(unopened(&text.lines().collect::<Vec<_>>()).is_some(), is_unopened, "{text}");
         }
-        assert_eq!(read("**18:32 · user:** a\n> </think>\n> b")[0].1, "1 a | 2 </think> | 3 b", "the person thinks in none");
+        assert_eq!(
+            read("**18:32 · user:** a\n> </think>\n> b")[0].1,
+            "1 a | 2 </think> | 3 b",
+            "the person thinks in none"
+        );
     }
 
     #[test]
@@ -249,8 +253,7 @@ mod tests {
             [(6, ""), (8, ""), (9, "Yes"), (12, "**18:34 · bot:**  It is."), (14, "**18:36 · bot:** more")]
         );
         let lines: Vec<&str> = talk.lines().collect();
-        for (of, around) in [((6, 6), 4..10), ((4, 4), 4..10), ((13, 13), 13..14), ((10, 11), 10..12), ((0, 0), 0..4)]
-        {
+        for (of, around) in [((6, 6), 4..10), ((4, 4), 4..10), ((13, 13), 13..14), ((10, 11), 10..12), ((0, 0), 0..4)] {
             assert_eq!(turns_around(&|at| lines[at], lines.len(), of), around, "{of:?}");
         }
         assert!(lines_with_machinery("# A note\n\n<think>x</think>\n", &[]).is_empty());
