@@ -15,7 +15,7 @@ use crate::base::clock::{Edge, moment};
 use crate::base::config::CaptureConfig;
 use crate::base::fence::is_of_recalled;
 use crate::base::state::{NewEvent, hash_of};
-use crate::memory::imports::{said_in_event, without_recalled};
+use crate::memory::imports::{is_address, said_in_event, without_recalled};
 use crate::serve::wire::{IngestTurn, TurnsParams};
 
 /// Something that happened.
@@ -348,6 +348,8 @@ impl Event {
 pub(super) const MAX_EVENTS: usize = 10_000;
 /// Maximum length of a text.
 const MAX_TEXT_BYTES: usize = 50 * 1024;
+/// What the address of a bookmark may begin with: a browser opens it without running it.
+const SCHEMES: [&str; 4] = ["http:", "https:", "mailto:", "file:"];
 /// Maximum length of an event's id, in bytes.
 const MAX_ID_BYTES: usize = 500;
 
@@ -415,7 +417,7 @@ fn checked(mut event: Event, sender: Option<&str>, now: Timestamp) -> Result<Cap
         }
     }
     if let Event::Bookmark(bookmark) = &event
-        && !is_address(&bookmark.url)
+        && !is_address(&bookmark.url, &SCHEMES)
     {
         return Err(wrong("url", "is not an address".into()));
     }
@@ -492,14 +494,6 @@ fn tidy(shape: TextShape, text: &mut String) -> Option<String> {
         *text = kept.to_owned();
     }
     None
-}
-
-/// Whether a bookmark may have it: what a browser opens without running it, and what stays one link in Markdown.
-fn is_address(url: &str) -> bool {
-    let known = ["http:", "https:", "mailto:", "file:"].iter().any(|scheme| {
-        url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)) && url.len() > scheme.len()
-    });
-    known && !url.contains(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"'))
 }
 
 /// Maximum number of turns that are taken at a time: each is two events.

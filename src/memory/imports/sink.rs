@@ -245,13 +245,7 @@ impl<'s> ImportSink<'s> {
     /// A page that was kept.
     pub(super) fn bookmark(&mut self, url: &str, title: &str, note: &str, at_ms: Option<i64>) {
         let url = url.trim();
-        let is_web = ["http:", "https:"].iter().any(|scheme| {
-            url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)) && url.len() > scheme.len()
-        });
-        if !is_web
-            || url.len() > 8000
-            || url.contains(|c: char| c.is_whitespace() || c.is_control() || "<>\"".contains(c))
-        {
+        if !is_address(url, &["http:", "https:"]) || url.len() > 8000 || url.contains(char::is_control) {
             return self.leave_out("bookmarks that are not web addresses (scripts, browser pages)");
         }
         let title = Some(line(title))
@@ -284,6 +278,14 @@ impl<'s> ImportSink<'s> {
         self.give(ImportItem::Note(ImportNote { id, title: line(title), text }));
         self.tally.notes += 1;
     }
+}
+
+/// Whether a text is an address of one of these schemes, and stays one link in Markdown.
+pub(crate) fn is_address(url: &str, schemes: &[&str]) -> bool {
+    let known = schemes.iter().any(|scheme| {
+        url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)) && url.len() > scheme.len()
+    });
+    known && !url.contains(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"'))
 }
 
 /// What a session is called here. Transcripts of Claude Code have the name by which its hook sends them, so that what was captured already

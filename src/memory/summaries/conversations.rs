@@ -11,7 +11,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::digest::{DigestSpan, has_file, text_of, write_file};
+use super::digest::{DigestSpan, has_file, page_of, write_file};
 use crate::access::request::{Owner, ReadScope, RequestError, Viewer, Workspace, limit, note_path, rfc3339};
 use crate::base::clock::Clock;
 use crate::base::fs::FsError;
@@ -27,9 +27,7 @@ use crate::serve::wire::{
     SummaryView,
 };
 use crate::text::derive::CONVERSATIONS;
-use crate::text::derive::generated::GeneratedNote;
-use crate::text::derive::summary::{SUMMARIES, summary_items};
-use crate::text::note::Note;
+use crate::text::derive::summary::SUMMARIES;
 
 /// Summaries when nobody says how many.
 const SUMMARIES_GIVEN: usize = 50;
@@ -71,15 +69,11 @@ pub(crate) fn list(viewer: &Viewer, params: &SummariesParams) -> Result<Summarie
 
 /// The summary that a file is, if it is one of a conversation.
 fn summary(scope: &ReadScope, file: &FileEntry, of: Option<&str>) -> Result<Option<SummaryView>, RequestError> {
-    let Some(source) = text_of(scope, file)? else { return Ok(None) };
-    let Some(generated) = GeneratedNote::read(&source) else { return Ok(None) };
+    let Some((generated, items)) = page_of(scope, file)? else { return Ok(None) };
     let text = |key: &str| generated.text_of(key).map(str::to_owned);
     let Some(conversation) = text(OF).filter(|found| of.is_none_or(|of| of == found)) else { return Ok(None) };
-    // Comments in it are a person's, and no part of what it says.
-    let note = Note::of(&file.path, &source);
-    let body = note.visible(&source, note.body.clone());
     let mut sections: Vec<DigestSection> = Vec::new();
-    for item in summary_items(&body, &generated.sources()) {
+    for item in items {
         match sections.last_mut().filter(|section| section.heading == item.section) {
             Some(section) => section.lines.push(item.said),
             None => sections.push(DigestSection { heading: item.section, lines: vec![item.said] }),
