@@ -41,7 +41,7 @@ pub(crate) use role::{EventSender, MemoryWriter, SeenByAgent};
 pub use role::{Owner, Role, Viewer};
 pub(crate) use source_trust::{SPEAKING_TOOLS, trust_of_note, trust_of_place, with_sources};
 pub(crate) use visibility::Visibility;
-pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
+pub(crate) use workspace::{SweepPending, Workspace, WorkspaceParts};
 
 use crate::access::policy::LogEntry;
 use crate::access::rules::{Principal, Scope, Turn};

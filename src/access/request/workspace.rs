@@ -31,7 +31,7 @@ use crate::vault::forgotten::{ForgottenNote, ForgottenTexts};
 /// The parts of a vault at work.
 pub struct WorkspaceParts {
     /// Ends before all else that it works with.
-    pub pending: Option<Arc<dyn PendingEvents>>,
+    pub pending: Option<SweepPending>,
     /// Its place.
     pub home: Home,
     /// Its configuration, as it was when it was opened.
@@ -93,15 +93,9 @@ impl Deref for Workspace {
     }
 }
 
-/// Captured events on their way into their files: what is purged must not be left there.
-pub trait PendingEvents: Send + Sync {
-    /// Takes what is in its files, and what is switched off, out of where events wait; gives how many wait still. Waits so long
-    /// for them to be written.
-    ///
-    /// # Errors
-    /// Why it could not, as a sentence.
-    fn sweep(&self, patience: Duration) -> Result<u64, String>;
-}
+/// Takes what is in its files, and what is switched off, out of where captured events wait, as what is purged must not be left there; gives how
+/// many wait still, or why it could not, as a sentence. Waits so long for them to be written.
+pub(crate) type SweepPending = Box<dyn Fn(Duration) -> Result<u64, String> + Send + Sync>;
 
 impl Workspace {
     /// Of these parts.
@@ -302,7 +296,7 @@ impl Workspace {
     /// # Errors
     /// Why it could not, as a sentence.
     pub fn sweep_pending(&self, patience: Duration) -> Result<u64, String> {
-        self.pending.as_ref().map_or(Ok(0), |pending| pending.sweep(patience))
+        self.pending.as_ref().map_or(Ok(0), |sweep| sweep(patience))
     }
 }
 

@@ -6,18 +6,17 @@ use std::time::{Duration, Instant};
 
 use super::App;
 use crate::access::policy::AgentRegistry;
-use crate::access::request::{Owner, PendingEvents, Request, Role, Workspace, WorkspaceParts};
+use crate::access::request::{Owner, Request, Role, Workspace, WorkspaceParts};
 use crate::access::rules::{Principal, Turn};
 use crate::base::clock::Clock;
 use crate::base::config::{Config, Switches};
 use crate::base::fs::FsError;
-use crate::base::path::VaultPath;
 use crate::base::state::ChangeTable;
 use crate::base::tasks::{Task, TaskSignal};
 use crate::index::engine::{Engine, EngineError};
 use crate::index::local::{LocalEngine, Settings};
 use crate::index::sync::{BatchRecords, Shared, SyncOptions, Syncer};
-use crate::memory::capture::{self, AtRest, Capture};
+use crate::memory::capture::{self, Capture};
 use crate::memory::context::FrozenContexts;
 use crate::memory::extraction::{Extraction, extract};
 use crate::memory::items::{EntryStore, FactStore, FactsParts};
@@ -30,7 +29,7 @@ use crate::models::{LoadEmbedder, ModelChoice, ModelInUse};
 use crate::serve::qmd::{IndexPaths, QmdCollections, QmdDocuments, QmdError};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::backup::{Trust, back_up};
-use crate::vault::disk::{CookieFolder, Files, Globs, Home, Lock, NoteRules, Outside, RulesError, globs};
+use crate::vault::disk::{CookieFolder, Files, Home, Lock, NoteRules, Outside, RulesError, globs};
 use crate::vault::forgotten::ForgottenTexts;
 use crate::vault::notes::{finish_open_purges, finish_purges};
 
@@ -130,11 +129,8 @@ impl App {
         let files = Files::new(home.root().to_owned(), &home.state_dir(), parts.outside.clone());
         let files = Arc::new(files.logged(Arc::clone(&parts.changes)));
         let private = globs("access.private", &config.access.private)?;
-        let capture = watch.then(|| start_capture(&parts, &files, private)).transpose()?.map(Arc::new);
-        let pending: Arc<dyn PendingEvents> = match &capture {
-            Some(capture) => Arc::clone(capture) as Arc<dyn PendingEvents>,
-            None => Arc::new(AtRest { state: Arc::clone(&parts.state), switches: Arc::clone(&parts.switches) }),
-        };
+        let capture = watch.then(|| Capture::start(&parts, &files, private)).transpose()?.map(Arc::new);
+        let pending = capture::pending(capture.clone(), &parts);
         let backup = config.backup.interval().filter(|_| watch);
         let backup = backup.map(|every| back_up(home.root().to_owned(), Trust::of(home), every)).transpose()?;
         let noticed = watch.then(|| {
@@ -240,31 +236,6 @@ fn read_parts(
         home,
         config,
     }
-}
-
-fn start_capture(parts: &WorkspaceParts, files: &Arc<Files>, by_place: Globs) -> Result<Capture, FsError> {
-    let (shared, hidden) = (Arc::clone(&parts.shared), Arc::clone(&parts.shared));
-    let titled = move |title: &str| {
-        let snapshot = shared.snapshot();
-        let files = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
-        let notes = files.filter(|file| file.path.collection() == "notes" && file.title == title);
-        notes.map(|file| file.path.clone()).collect()
-    };
-    let private = move |found: &mut dyn FnMut(&VaultPath, &str) -> bool| {
-        let Some(snapshot) = hidden.snapshot() else { return false };
-        let mut files = snapshot.files().facets().private().iter().filter_map(|id| snapshot.files().get(id));
-        files.any(|file| found(&file.path, &file.title))
-    };
-    Capture::start(capture::Options {
-        root: parts.home.root().to_owned(),
-        state: Arc::clone(&parts.state),
-        files: Arc::clone(files),
-        switches: Arc::clone(&parts.switches),
-        forgotten: Arc::clone(&parts.forgotten),
-        find_note: Box::new(titled),
-        find_private: Box::new(private),
-        private: by_place,
-    })
 }
 
 /// The engine of this process, for a vault.

@@ -36,6 +36,11 @@ pub(crate) fn code(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// The code that a place is in.
+pub(crate) fn code_at(code: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
+    code.get(code.partition_point(|range| range.end <= at)).filter(|range| range.start <= at)
+}
+
 /// The mark of the fence that a line is, its length, and whether nothing follows it, as behind one that closes.
 fn fence_of(line: &str) -> Option<(char, usize, bool)> {
     let line = line.trim_start_matches([' ', '\t', '>']);
