@@ -434,12 +434,6 @@ impl FactsHistory {
 const HEAD: &str = "# History of facts.md\n\nEach line is a change of a fact: when it was noticed, which, from what to what, by whom. \
     `vault` adds to it, and tells by it what was true when. Edit facts.md; what was never true is taken back there by `~~striking it out~~`.\n\n";
 
-/// The text of a history with changes at its end.
-#[cfg(test)]
-pub(super) fn with_changes(source: &str, changes: &[FactChange]) -> String {
-    format!("{source}{}", lines_after(source, changes))
-}
-
 /// What is put at the end of a history with that text, where changes come after it.
 pub(crate) fn lines_after(source: &str, changes: &[FactChange]) -> String {
     let end = line_ending(source);
