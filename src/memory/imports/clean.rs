@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::kinds::SourceKind;
 use crate::base::fence::without_fenced;
-use crate::text::derive::code::{changed_lines, code, without_lines};
+use crate::text::derive::code::{changed_lines, code, code_at, without_lines};
 use crate::text::derive::{is_housekeeping, is_machine, is_silence, turns_of_thought};
 
 pub(super) const THOUGHT: &str = "what a model thought (`<think>`)";
@@ -295,11 +295,6 @@ fn is_named(rest: &str, tag: &str) -> bool {
     let named = rest.get(..tag.len()).is_some_and(|name| name.eq_ignore_ascii_case(tag));
     let is_bare = COMMON.contains(&tag);
     named && rest[tag.len()..].starts_with(|c: char| c == '>' || (!is_bare && (c == '/' || c.is_whitespace())))
-}
-
-/// The code that a place is in.
-fn code_at(code: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
-    code.get(code.partition_point(|range| range.end <= at)).filter(|range| range.start <= at)
 }
 
 /// Where the tag is closed that was opened before `from`, and first closed at `first`: behind as many others of its name as are opened

@@ -3,16 +3,18 @@
 //! some models begin to think without a tag. Pure.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use regex::{Captures, Regex};
+
 use super::chunk::turn_start;
-use super::code::code;
+use super::code::{code, code_at};
 use super::machinery::{THOUGHTS, is_machine, said_lines};
 use super::words::fold;
 
-/// By which names the person goes in conversations, whatever they are called.
+/// By which names the person goes in conversations, whatever they are called. Folded.
 const PERSON: [&str; 18] = [
     "user", "human", "you", "me", "person", "owner", "ich", "nutzer", "benutzer", "yo", "usuario", "moi",
     "utilisateur", "我", "用户", "ユーザー", "я", "пользователь",
@@ -20,9 +22,8 @@ const PERSON: [&str; 18] = [
 
 /// Whether a speaker is the person, who goes by some `names` besides.
 fn is_person(speaker: &str, names: &[String]) -> bool {
-    static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| PERSON.iter().map(|name| fold(name)).collect());
     let speaker = fold(speaker.trim());
-    KNOWN.contains(&speaker) || names.iter().any(|name| fold(name.trim()) == speaker)
+    PERSON.contains(&speaker.as_str()) || names.iter().any(|name| fold(name.trim()) == speaker)
 }
 
 /// A turn of a conversation.
@@ -181,26 +182,21 @@ impl<'t> TurnText<'t> {
 
     /// Its tags, in their order. What stands in code is somebody's words.
     fn tags(&self) -> Vec<ThoughtTag> {
+        static TAG: LazyLock<Regex> = LazyLock::new(|| {
+            let names = THOUGHTS.join("|");
+            Regex::new(&format!(r"<(/?)({names})[a-z0-9_:-]*(?:[>/ \n]|\z)")).expect("a test uses it")
+        });
         if !self.lines.iter().any(|line| line.contains('<')) {
             return Vec::new();
         }
         let text = self.lines.join("\n").to_ascii_lowercase();
-        let (code, mut next) = (code(&text), 0);
-        let tag_at = |(at, _)| {
-            while code.get(next).is_some_and(|range| range.end <= at) {
-                next += 1;
-            }
-            if code.get(next).is_some_and(|range| range.contains(&at)) {
-                return None;
-            }
-            let rest = &text[at + 1..];
-            let name = rest.strip_prefix('/').unwrap_or(rest);
-            let number = THOUGHTS.iter().position(|tag| name.starts_with(tag))?;
-            let end = name.find(|sign: char| !(sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-' | ':')));
-            let is_tag = end.is_none_or(|end| name[end..].starts_with(['>', '/', ' ', '\n']));
-            is_tag.then(|| ThoughtTag { number, is_close: rest.starts_with('/') })
+        let code = code(&text);
+        let tags = TAG.captures_iter(&text).filter(|found| code_at(&code, found.get_match().start()).is_none());
+        let tag = |found: Captures<'_>| {
+            let number = THOUGHTS.iter().position(|tag| *tag == &found[2])?;
+            Some(ThoughtTag { number, is_close: !found[1].is_empty() })
         };
-        text.match_indices('<').filter_map(tag_at).collect()
+        tags.filter_map(tag).collect()
     }
 }
 
