@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::generated::is_generated;
 use super::words::{fold, plain_words};
 use crate::base::path::folded;
-use crate::text::note::{Note, aliases};
+use crate::text::note::{Note, aliases, key_of};
 
 /// Keys that say how a note is kept and not what it is: the program's own, and what the note is called, which stands elsewhere.
 const KEPT: [&str; 14] = [
@@ -61,18 +61,13 @@ pub(crate) fn property_names(metadata: &Map<String, Value>) -> impl Iterator<Ite
 pub(crate) fn property_line(source: &str, key: &str) -> Option<usize> {
     let mut lines = source.trim_start_matches('\u{feff}').lines();
     let mark = lines.next().map(str::trim_end)?;
-    let sign = match mark {
-        "---" => ':',
-        "+++" => '=',
-        _ => return None,
-    };
+    if !matches!(mark, "---" | "+++") {
+        return None;
+    }
     let wanted = folded(key.trim());
-    let is_it = |line: &str| {
-        let name = line.split_once(sign).filter(|_| !line.starts_with([' ', '\t'])).map(|(name, _)| name.trim());
-        name.is_some_and(|name| folded(name.trim_matches(['"', '\''])) == wanted)
-    };
+    let is_it = |line: &str| key_of(line).is_some_and(|name| folded(name) == wanted);
     // A table of TOML has properties of its own.
-    let goes_on = |line: &&str| line.trim_end() != mark && !(sign == '=' && line.starts_with('['));
+    let goes_on = |line: &&str| line.trim_end() != mark && !(mark == "+++" && line.starts_with('['));
     lines.take_while(goes_on).position(is_it).map(|at| at + 2)
 }
 
@@ -85,25 +80,14 @@ pub(crate) fn values_of(metadata: &Map<String, Value>, key: &str) -> Vec<String>
 
 fn collect(key: &str, value: &Value, found: &mut Vec<Property>, room: &mut (usize, usize)) {
     let mut values = Vec::new();
-    let mut put = |text: String| {
+    let put = |text: String| {
         if !text.trim().is_empty() && room.0 > 0 && text.len() <= room.1 {
             *room = (room.0 - 1, room.1 - text.len());
             values.push(text);
         }
     };
     match value {
-        Value::Null => {}
-        Value::Bool(_) | Value::Number(_) => put(value.to_string()),
-        Value::String(text) => put(without_links(text)),
-        Value::Array(items) => {
-            for item in items {
-                match item {
-                    Value::String(text) => put(without_links(text)),
-                    Value::Bool(_) | Value::Number(_) => put(item.to_string()),
-                    Value::Null | Value::Array(_) | Value::Object(_) => {}
-                }
-            }
-        }
+        Value::Array(items) => items.iter().filter_map(text_of).for_each(put),
         Value::Object(fields) => {
             for (inner, value) in fields {
                 // No deeper than this: what is nested further is data of some program.
@@ -112,9 +96,19 @@ fn collect(key: &str, value: &Value, found: &mut Vec<Property>, room: &mut (usiz
                 }
             }
         }
+        value => text_of(value).into_iter().for_each(put),
     }
     if !values.is_empty() {
         found.push(Property { key: key.to_owned(), values });
+    }
+}
+
+/// A scalar as it is read.
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(without_links(text)),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! From what the Markdown parser names to blocks that cover the body.
 
-use super::{Block, BlockKind, Lines};
+use super::{Block, BlockKind, Lines, outside};
 use std::ops::Range;
 
 /// Widens the blocks found to whole lines, and gives a block to every line that has none. `found` is in source order.
@@ -85,13 +85,8 @@ impl Cover<'_> {
     /// A block that holds nothing but comments is one, but for headings, which open sections all the same.
     fn name_comments(&mut self) {
         let mut blocks = std::mem::take(&mut self.blocks);
-        let mut first = 0;
         for block in &mut blocks {
-            while self.comments.get(first).is_some_and(|comment| comment.end <= block.span.start) {
-                first += 1;
-            }
-            let touched = self.comments.get(first).is_some_and(|comment| comment.start < block.span.end);
-            if touched && !matches!(block.kind, BlockKind::Heading(_)) && !self.is_visible(&block.span) {
+            if !matches!(block.kind, BlockKind::Heading(_)) && !self.is_visible(&block.span) {
                 block.kind = BlockKind::Comment;
             }
         }
@@ -106,16 +101,6 @@ impl Cover<'_> {
 
     /// Whether a span has a non-blank byte outside of comments.
     fn is_visible(&self, span: &Range<usize>) -> bool {
-        let mut at = span.start;
-        let mut index = self.comments.partition_point(|comment| comment.end <= at);
-        while at < span.end {
-            let next = self.comments.get(index).map_or(span.end, |comment| comment.start.clamp(at, span.end));
-            if !self.source[at..next].trim().is_empty() {
-                return true;
-            }
-            at = self.comments.get(index).map_or(span.end, |comment| comment.end.max(at));
-            index += 1;
-        }
-        false
+        !outside(self.comments, self.source, span.clone()).trim().is_empty()
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use pulldown_cmark::{Event, LinkType, Parser, Tag, TagEnd};
 
 use super::links::Links;
-use super::model::{outside, parent_of};
+use super::model::{merged, outside, parent_of};
 use super::parse::OPTIONS;
 use super::tags::TagSet;
 use super::{Block, BlockKind, Heading, Lines, Link, Problem, mask, tags};
@@ -71,7 +71,9 @@ pub(super) fn read(source: &str, start: usize, lines: &Lines, tags: &mut TagSet)
         run: None,
         html_comments: Vec::new(),
     };
-    walk.body.problems.extend(masked.problem(|at| lines.line_of(start + at)));
+    walk.body.problems.extend(masked.unclosed.map(|at| {
+        Problem::new(lines.line_of(start + at), "`%%` opens a comment that is never closed; it is read as text")
+    }));
     for comment in &masked.comments {
         walk.doubt(original, comment.clone());
     }
@@ -337,18 +339,9 @@ impl BodyWalk<'_> {
         self.end_run();
         self.end_loose();
         let both = self.masked.iter().chain(&self.html_comments).cloned();
-        let mut comments: Vec<_> = both.map(|range| self.absolute(range)).collect();
-        comments.sort_by_key(|range| range.start);
         // An HTML comment within masked text cannot be, but the ranges must be disjoint whatever the parser does.
-        comments.dedup_by(|next, last| {
-            let joined = next.start <= last.end;
-            if joined {
-                last.end = last.end.max(next.end);
-            }
-            joined
-        });
-        self.body.comments = comments;
-        self.body.links = self.links.into_vec();
+        self.body.comments = merged(both.map(|range| self.absolute(range)).collect());
+        self.body.links = self.links.found;
         self.body
     }
 }

@@ -1,6 +1,5 @@
 //! What the Markdown parser must not see: Obsidian's comments, and nesting that only hostile text has.
 
-use super::Problem;
 use super::parse::OPTIONS;
 use pulldown_cmark::{Event, Parser, Tag};
 use std::borrow::Cow;
@@ -13,13 +12,6 @@ pub(super) struct Masked<'t> {
     pub(super) comments: Vec<Range<usize>>,
     /// Where a `%%` alone on its line is never closed.
     pub(super) unclosed: Option<usize>,
-}
-
-impl Masked<'_> {
-    pub(super) fn problem(&self, line_of: impl Fn(usize) -> usize) -> Option<Problem> {
-        let line = line_of(self.unclosed?);
-        Some(Problem::new(line, "`%%` opens a comment that is never closed; it is read as text"))
-    }
 }
 
 /// Masks a text.
