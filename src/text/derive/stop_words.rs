@@ -4,7 +4,7 @@
 //! They are searched for as all words are; this is about what is shown of them.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, OnceLock};
 
 use super::words::{Stemming, fold, plain_words};
 use crate::base::config::StemmerLanguage::{self, *};
@@ -189,9 +189,8 @@ pub(crate) struct CommonWords {
 impl CommonWords {
     /// Those of a language. Made once, and the same for everyone, so that nothing in a vault moves a score of another.
     pub(crate) fn of(language: StemmerLanguage) -> &'static Self {
-        static KNOWN: LazyLock<Mutex<HashMap<StemmerLanguage, &'static CommonWords>>> = LazyLock::new(Mutex::default);
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry(language).or_insert_with(|| Box::leak(Box::new(Self::read(language))))
+        static KNOWN: [OnceLock<CommonWords>; LANGUAGES] = [const { OnceLock::new() }; LANGUAGES];
+        KNOWN[language as usize].get_or_init(|| Self::read(language))
     }
 
     fn read(language: StemmerLanguage) -> Self {
