@@ -56,7 +56,7 @@ impl TextLanguage {
             return None;
         }
         let words = plain_words(sample, false);
-        let counts = stop_words::counts(&words);
+        let counts = stop_words::counts(words.iter());
         let share = |count: usize| count as f64 / words.len().max(1) as f64;
         let most_but = |language: Option<StemmerLanguage>| {
             let others = counts.iter().enumerate().filter(|(at, _)| language.is_none_or(|own| own as usize != *at));
