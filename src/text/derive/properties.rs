@@ -1,7 +1,9 @@
 //! What a note's frontmatter says of it: as properties, as lines that are read, and as words by which it is found.
 
 use std::fmt;
+use std::sync::LazyLock;
 
+use regex::{Captures, Regex};
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -114,17 +116,12 @@ fn text_of(value: &Value) -> Option<String> {
 
 /// A value as it is read: links are what they show.
 pub(crate) fn without_links(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("[[") {
-        let Some((link, behind)) = after.split_once("]]") else { break };
-        out.push_str(before);
-        let shows = link.split_once('|').map_or_else(|| link.rsplit('/').next().unwrap_or(link), |(_, shows)| shows);
-        out.push_str(shows);
-        rest = behind;
-    }
-    out.push_str(rest);
-    out.trim().to_owned()
+    static LINK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)\[\[(.*?)\]\]").expect("a test uses it"));
+    let shows = |link: &Captures<'_>| match link[1].split_once('|') {
+        Some((_, shows)) => shows.to_owned(),
+        None => link[1].rsplit('/').next().unwrap_or_default().to_owned(),
+    };
+    LINK.replace_all(text, shows).trim().to_owned()
 }
 
 /// The properties as lines, `key: value, value`, with tags and other names: what a note says that has no more than these.

@@ -8,7 +8,6 @@
 //! Every offset is a byte offset into the source as it was given, byte order mark included. What cannot be read becomes a
 //! [`Problem`], and a note whose frontmatter leaves a doubt is [`Visibility::Private`].
 
-mod blocks;
 mod body;
 mod compose;
 mod conflicts;

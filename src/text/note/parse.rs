@@ -5,8 +5,8 @@ use pulldown_cmark::Options;
 use super::conflicts::{CONFLICT_MARKS, first_mark};
 use super::tags::TagSet;
 use super::{
-    Block, BlockKind, Heading, Lines, Note, PrivateReason, Problem, Visibility, blocks, body, fields, frontmatter,
-    privacy, tags,
+    Block, BlockKind, Heading, Lines, Note, PrivateReason, Problem, Visibility, body, fields, frontmatter, privacy,
+    tags,
 };
 use crate::access::rules::session_marks;
 
@@ -57,7 +57,7 @@ impl Note {
         let read = &source[..body.end];
         let lines_read = (read.len() < source.len()).then(|| Lines::new(read));
         let lines_read = lines_read.as_ref().unwrap_or(&lines);
-        let blocks = blocks::cover(read, lines_read, span.start..read.len(), body.blocks, &body.comments);
+        let blocks = body::cover(read, lines_read, span.start..read.len(), body.blocks, &body.comments);
         // Above the first heading of a note whose frontmatter cannot be read stands that.
         let title = match frontmatter.broken {
             true => body

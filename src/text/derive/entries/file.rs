@@ -303,10 +303,9 @@ fn is_kept(before: &MemoryEntry, now: &MemoryEntry) -> bool {
 /// # Errors
 /// When the frontmatter cannot be changed so: then what is new would be seen where its sources are not.
 pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryFileKind) -> Result<String, ItemEditError> {
-    let cited = |text: &str| {
-        let file = EntriesFile::read(text, shelf);
-        let paths: Vec<String> = file.entries.iter().flat_map(MemoryEntry::source_paths).map(str::to_owned).collect();
-        paths
+    let cited = |text: &str| -> Vec<String> {
+        let entries = EntriesFile::read(text, shelf).entries;
+        entries.iter().flat_map(MemoryEntry::source_paths).map(str::to_owned).collect()
     };
     let (was, now) = (cited(before), cited(source));
     let listed = Note::parse(source, "").metadata.get("sources").cloned();
