@@ -23,14 +23,14 @@ impl Note {
         let mut doubts = TagSet::default();
         let commented = privacy::doubts_in_frontmatter(source, &lines, &frontmatter, &mut doubts);
         let has_more_tags = tags.has_more || doubts.has_more || body.doubtful.has_more;
-        body.doubtful.into_vec().iter().for_each(|tag| doubts.add(tag));
+        body.doubtful.tags.iter().for_each(|tag| doubts.add(tag));
         // A tag with blanks in it, as a list may have one, may be several.
-        tags.iter().flat_map(|tag| tags::pieces(tag)).for_each(|piece| doubts.add(piece));
-        let mut doubtful = doubts.into_vec();
+        tags.tags.iter().flat_map(|tag| tags::pieces(tag)).for_each(|piece| doubts.add(piece));
+        let mut doubtful = doubts.tags;
         doubtful.retain(|tag| !tags.has(tag));
         // From where a session comes hides it as a tag does.
         doubtful.extend(session_marks(&frontmatter.metadata));
-        let tags = tags.into_vec();
+        let tags = tags.tags;
 
         let mut problems = std::mem::take(&mut frontmatter.problems);
         problems.extend(fields.problems);

@@ -102,13 +102,8 @@ fn object_in(text: &str) -> Result<Value, String> {
     if text.trim().is_empty() {
         return Err("it is empty".into());
     }
-    let (Some(first), Some(last)) = (text.find('{'), text.rfind('}')) else {
-        return Err("there is no JSON object in it".into());
-    };
-    if last < first {
-        return Err("there is no JSON object in it".into());
-    }
-    serde_json::from_str(&text[first..=last]).map_err(|error| {
+    let object = text.find('{').zip(text.rfind('}')).and_then(|(first, last)| text.get(first..=last));
+    serde_json::from_str(object.ok_or("there is no JSON object in it")?).map_err(|error| {
         format!("it is no JSON from line {}, column {} of the object on", error.line(), error.column())
     })
 }
