@@ -2,16 +2,18 @@
 //! said by nobody. Pure.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
 
 use super::chunk::turn_start;
 use super::code::{code, code_at};
 use super::machinery::{THOUGHTS, is_machine, said_lines};
 use super::words::fold;
 
-/// By which names the person goes in conversations, whatever they are called.
+/// By which names the person goes in conversations, whatever they are called. Folded.
 const PERSON: [&str; 18] = [
     "user", "human", "you", "me", "person", "owner", "ich", "nutzer", "benutzer", "yo", "usuario", "moi",
     "utilisateur", "我", "用户", "ユーザー", "я", "пользователь",
@@ -19,9 +21,8 @@ const PERSON: [&str; 18] = [
 
 /// Whether a speaker is the person, who goes by some `names` besides.
 fn is_person(speaker: &str, names: &[String]) -> bool {
-    static KNOWN: LazyLock<HashSet<String>> = LazyLock::new(|| PERSON.iter().map(|name| fold(name)).collect());
     let speaker = fold(speaker.trim());
-    KNOWN.contains(&speaker) || names.iter().any(|name| fold(name.trim()) == speaker)
+    PERSON.contains(&speaker.as_str()) || names.iter().any(|name| fold(name.trim()) == speaker)
 }
 
 /// A turn of a conversation.

@@ -58,7 +58,8 @@ pub(crate) fn turn_block(speaker: &str, text: &str, at: &Zoned, file_date: Date)
     let time = if at.date() == file_date { at.strftime("%H:%M") } else { at.strftime("%Y-%m-%d %H:%M") };
     let speaker = plain(speaker);
     let text = guarded(text);
-    if is_plain_line(&text) {
+    // Some text can follow the speaker on the same line.
+    if !text.contains('\n') && !text.starts_with([' ', '\t']) {
         return untagged(&format!("**{time} · {speaker}:** {text}"), 0);
     }
     let quoted: String = text
@@ -96,11 +97,6 @@ pub(crate) fn guarded(text: &str) -> String {
         }
     }
     guarded
-}
-
-/// Whether a text can follow the speaker on the same line.
-fn is_plain_line(text: &str) -> bool {
-    !text.contains('\n') && !text.starts_with([' ', '\t'])
 }
 
 #[cfg(test)]
