@@ -41,8 +41,8 @@ const HITS: usize = 10;
 /// # Errors
 /// When it may not write, the query is empty, or the disk refuses.
 pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Result<MemoryForgotten, RequestError> {
-    if writer.mode() == MemoryMode::Off {
-        return Err(forbidden(TargetError::Mode(writer.mode()).to_string(), "the owner set this in your `agent.md`"));
+    if writer.mode == MemoryMode::Off {
+        return Err(forbidden(TargetError::Mode(writer.mode).to_string(), "the owner set this in your `agent.md`"));
     }
     let query = text("query", &params.query)?;
     let most = match params.limit {
@@ -104,7 +104,7 @@ fn own_places(writer: &MemoryWriter) -> Result<Vec<ForgettableItem>, RequestErro
     let files = scope.files().map(|file| &file.path);
     // What is seen is neither left out nor kept from the agent.
     let may_write = |path: &&VaultPath| {
-        own_name(writer.slug(), path).is_some_and(|file| writable(writer.slug(), writer.mode(), file).is_ok())
+        own_name(&writer.slug, path).is_some_and(|file| writable(&writer.slug, writer.mode, file).is_ok())
     };
     let mut paths: Vec<&VaultPath> = files.filter(may_write).collect();
     paths.sort_unstable();

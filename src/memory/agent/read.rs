@@ -118,7 +118,7 @@ fn own_chunk(writer: &MemoryWriter, hash: &str) -> Result<MemoryText, RequestErr
 
 /// A file of the memory and what it says now; nothing where it is none, or is kept from the agent.
 pub(super) fn own_file(writer: &MemoryWriter, path: &str) -> Result<Option<(VaultPath, String)>, RequestError> {
-    let whole = if path.starts_with("agents/") { path.to_owned() } else { folder(writer.slug()) + path };
+    let whole = if path.starts_with("agents/") { path.to_owned() } else { folder(&writer.slug) + path };
     for _ in 0..ROUNDS {
         let scope = writer.own_memory()?;
         let Some(file) = scope.file(&whole) else { return Ok(None) };

@@ -3,19 +3,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::as_of::facts_of;
 use super::block::{BlockSection, MemoryLine};
 use super::likeness::{QuestionWords, telling};
-use super::lines::{ABOUT, NoteLines, OVERRIDES, PROFILE, is_known, is_planted, is_trusted};
+use super::lines::{ABOUT, NoteLines, OVERRIDES, PROFILE, facts_of, is_known, is_planted, is_trusted};
 use super::passages::{Passage, Talks, parts};
 use super::times::{DaySpan, SUMMARIES, day_at, day_of, digest_at, digests_of};
-use crate::access::request::{
-    Given, KeyRelation, KeyRelations, ReadScope, RequestError, Viewer, key_relations, trust_of_place,
-};
+use crate::access::request::{Given, ReadScope, RequestError, Viewer, key_relations, trust_of_place};
 use crate::base::config::{MemoryConfig, MemoryScope, Mode, PROFILE_TOKENS, Rerank, SearchConfig};
 use crate::index::engine::{FileEntry, Filter, Predicate};
 use crate::index::search::SearchRequest;
-use crate::serve::wire::{HitView, citation};
+use crate::serve::wire::{EdgeView, HitView, citation};
 use crate::text::derive::citations::CitedPaths;
 use crate::text::derive::entries::{MemoryEntry, TrustLevel, shelf_of, source_path};
 use crate::text::derive::{CONVERSATIONS, without_machinery};
@@ -182,20 +179,20 @@ impl<'a> Sections<'a> {
     pub(super) fn relations(&self, named: Option<&str>) -> Result<BlockSection, RequestError> {
         let user = self.notes.user_name().filter(|name| is_known(name, self.notes, &[self.notes.given()]));
         let names: Vec<String> = named.map(str::to_owned).into_iter().chain(user).collect();
-        let line = |relation: KeyRelation| {
-            for path in std::iter::once(&relation.path).chain(&relation.to) {
+        let line = |relation: EdgeView| {
+            for path in std::iter::once(&relation.from).chain(&relation.to) {
                 self.notes.look_at_indexed(self.notes.given(), path);
             }
-            MemoryLine::new(relation.line, relation.citation)
+            MemoryLine::new(relation.line(), relation.citation)
         };
         // What is related now says nothing of then.
-        let found = match self.notes.as_of {
-            Some(_) => KeyRelations::default(),
+        let (found, withheld) = match self.notes.as_of {
+            Some(_) => (Vec::new(), 0),
             None => key_relations(self.viewer, &names, MAX_RELATIONS)?,
         };
-        let lines = found.given.into_iter().map(line).collect();
+        let lines = found.into_iter().map(line).collect();
         let section = BlockSection::new("relations", "Key relationships", Some(RELATION_TOKENS), lines);
-        Ok(BlockSection { withheld: found.withheld, ..section })
+        Ok(BlockSection { withheld, ..section })
     }
 
     /// The newest summaries, or those of some days, with the digests of these: of a week that is whole its own in the place of its days'.
@@ -272,7 +269,7 @@ impl<'a> Sections<'a> {
     /// Passages of an agent's own memory.
     pub(super) fn memories(&mut self, query: &str) -> Result<BlockSection, RequestError> {
         let name = ("memories", "Your own notes");
-        let Some(own) = self.notes.visibility.own() else {
+        let Some(own) = self.notes.visibility.own.as_ref() else {
             return Ok(BlockSection::new(name.0, name.1, Some(ENTRY_TOKENS), Vec::new()));
         };
         let looking = Looking { text: query, filter: self.filter(), floor: self.floor(), whole: false };

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use blake3::{Hash, Hasher};
 use jiff::Timestamp;
-pub(crate) use write::{FactWriter, NoticedFacts};
+pub(crate) use write::FactWriter;
 
 use super::ItemError;
 use super::store::{ItemStore, ReadStamps, if_there, names_in, source, stamp_of};
@@ -69,18 +69,11 @@ impl FactStore {
 
     /// The scope of which a file has the facts, if it is one.
     pub(crate) fn scope_of(&self, path: &VaultPath) -> Option<MemoryScope> {
-        let folder = path.as_str().strip_suffix(FACTS_FILE)?.trim_end_matches('/');
-        let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
-        let scope = match above {
-            _ if folder.is_empty() => MemoryScope::User,
-            _ if folder == "system" => MemoryScope::System,
-            _ if folder == "orchestrator" => MemoryScope::Orchestrator,
-            PROJECTS => MemoryScope::Project(name.to_owned()),
-            AGENT_TYPES => MemoryScope::AgentType(name.to_owned()),
-            "agents" => MemoryScope::Agent(name.to_owned()),
-            _ => return None,
-        };
-        self.path(&scope).is_ok_and(|facts| facts == *path).then_some(scope)
+        let name = path.as_str().rsplit('/').nth(1).unwrap_or_default();
+        let named = [MemoryScope::Project, MemoryScope::AgentType, MemoryScope::Agent];
+        let mut scopes = vec![MemoryScope::User, MemoryScope::System, MemoryScope::Orchestrator];
+        scopes.extend(named.map(|scope| scope(name.to_owned())));
+        scopes.into_iter().find(|scope| self.path(scope).is_ok_and(|facts| facts == *path))
     }
 
     /// The file of facts beside which a file is the history, or a sync service's copy of that; it need not be there.
@@ -322,12 +315,6 @@ impl FactsSnapshot {
         })
     }
 
-    /// The same once its file says something else.
-    pub(super) fn written(&self, facts: FactsFile, hash: Hash) -> Self {
-        let (facts, hash, strange) = (Arc::new(facts), Some(hash), Vec::new());
-        Self { facts, hash, strange, stamp: None, is_noticed: Arc::default(), ..self.clone() }
-    }
-
     /// What is true of a fact of the file at a moment that is now, as it was written: what the file says, or what stood there before where that
     /// is still to begin.
     pub(crate) fn value_at<'b>(&'b self, fact: &'b Fact, at: i64) -> Option<&'b str> {
@@ -424,8 +411,8 @@ impl FactsParts {
         let mut waits = self.lock.is_held() && self.fact_store.let_go(now);
         for scope in self.fact_store.scopes() {
             match self.lock.is_held().then(|| self.fact_store.notice(&self.files, &scope)) {
-                None | Some(Ok(NoticedFacts::All)) => {}
-                Some(Ok(NoticedFacts::Waits)) => waits = true,
+                None => {}
+                Some(Ok(some)) => waits |= some,
                 Some(Err(error)) => {
                     tracing::warn!("the facts of `{scope}` are not followed: {error}");
                     failed.extend(
