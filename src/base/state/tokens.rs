@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use blake3::Hash;
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::schema::checksum;
 use super::store::{Durability, Handle, State, StateError};
@@ -169,8 +169,7 @@ impl Tokens<AgentRow> {
         self.handle.with(|opened| {
             let transaction = opened.connection.transaction()?;
             let row = made_of(AgentRow::of(&transaction, slug)?);
-            transaction.execute("DELETE FROM agents WHERE slug = ?1", [slug])?;
-            row.insert(&transaction)?;
+            row.put(&transaction)?;
             transaction.commit()
         })
     }
@@ -185,34 +184,21 @@ impl Tokens<AgentRow> {
             let transaction = opened.connection.transaction()?;
             let same = |row: &AgentRow| row.hash == known.hash && row.given == known.given;
             let Some(row) = AgentRow::of(&transaction, &known.slug)?.filter(same) else { return Ok(false) };
-            transaction.execute("DELETE FROM agents WHERE slug = ?1", [&known.slug])?;
-            AgentRow { given: given.to_owned(), given_since: Some(since), ..row }.insert(&transaction)?;
+            AgentRow { given: given.to_owned(), given_since: Some(since), ..row }.put(&transaction)?;
             transaction.commit().map(|()| true)
         })
     }
 }
 
 impl AgentRow {
-    /// Inserts it, unless the agent has one.
-    pub(super) fn insert(&self, connection: &Connection) -> rusqlite::Result<()> {
+    /// Puts it in the place of the one that the agent has.
+    fn put(&self, connection: &Connection) -> rusqlite::Result<()> {
         let (created_at, since) = (self.created_at.to_string(), self.given_since.map(|since| since.to_string()));
-        connection.execute(
-            &format!(
-                "INSERT INTO agents({COLUMNS}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
-                 WHERE NOT EXISTS (SELECT 1 FROM agents WHERE slug = ?1)"
-            ),
-            params![
-                self.slug,
-                created_at,
-                &*self.hash.to_hex(),
-                self.chat_type,
-                self.channel,
-                self.given,
-                since,
-                self.checksum()
-            ],
-        )?;
-        Ok(())
+        connection.execute("DELETE FROM agents WHERE slug = ?1", [&self.slug])?;
+        let insert = format!("INSERT INTO agents({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+        let Self { slug, hash, chat_type, channel, given, .. } = self;
+        let all = params![slug, created_at, &*hash.to_hex(), chat_type, channel, given, since, self.checksum()];
+        connection.execute(&insert, all).map(drop)
     }
 
     fn all(connection: &Connection) -> rusqlite::Result<Vec<Option<Self>>> {
@@ -221,8 +207,7 @@ impl AgentRow {
     }
 
     fn of(connection: &Connection, slug: &str) -> rusqlite::Result<Option<Self>> {
-        let mut row = connection.prepare_cached(&format!("SELECT {COLUMNS} FROM agents WHERE slug = ?1"))?;
-        Ok(row.query_row([slug], Self::read).optional()?.flatten())
+        Ok(Self::all(connection)?.into_iter().flatten().find(|row| row.slug == slug))
     }
 
     fn read(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {

@@ -4,7 +4,6 @@
 mod tests;
 mod write;
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,10 +37,8 @@ pub(crate) struct FactStore {
     store: ItemStore<FactsSnapshot>,
     /// Whether changes are noted.
     keeps_history: bool,
-    /// Files that have been seen: when one of them is not there any more, its facts are gone.
-    seen: Mutex<HashSet<VaultPath>>,
-    /// Those that any process on this machine has seen.
-    seen_before: Option<SeenTable>,
+    /// Files that any process on this machine has seen: when one of them is not there any more, its facts are gone.
+    seen: Option<SeenTable>,
     /// The hash of the file that a change is writing, until it is noted.
     writing: Mutex<Option<Hash>>,
 }
@@ -52,8 +49,7 @@ impl FactStore {
         Self {
             store: ItemStore::new(root, max_file_bytes),
             keeps_history,
-            seen: Mutex::default(),
-            seen_before: state.map(SeenTable::new),
+            seen: state.map(SeenTable::new),
             writing: Mutex::default(),
         }
     }
@@ -116,24 +112,25 @@ impl FactStore {
 
     /// Whether a file was seen here before that is not there now. What iCloud keeps elsewhere until it is opened is there.
     fn is_taken_away(&self, path: &VaultPath) -> bool {
-        let was_seen = || self.seen_before.as_ref().is_some_and(|seen| seen.has(path.as_str()).unwrap_or(false));
         let away = path.on_disk(self.root()).with_file_name(format!(".{FACTS_FILE}.icloud"));
-        (self.seen().contains(path) || was_seen()) && away.symlink_metadata().is_err()
+        self.was_seen(path) && away.symlink_metadata().is_err()
+    }
+
+    fn was_seen(&self, path: &VaultPath) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.has(path.as_str()).unwrap_or(false))
     }
 
     fn saw(&self, path: &VaultPath) {
-        if self.seen().insert(path.clone())
-            && let Some(seen) = &self.seen_before
+        if let Some(seen) = self.seen.as_ref().filter(|_| !self.was_seen(path))
             && let Err(error) = seen.add(path.as_str())
         {
-            tracing::warn!("should `{path}` be taken away while no daemon runs, it is not noted: {error}");
+            tracing::warn!("should `{path}` be taken away, it is not noted: {error}");
         }
     }
 
     /// What was taken away has been noted, or is to be named no more.
     fn saw_it_go(&self, path: &VaultPath) {
-        self.seen().remove(path);
-        if let Some(seen) = &self.seen_before
+        if let Some(seen) = &self.seen
             && let Err(error) = seen.remove(path.as_str())
         {
             tracing::warn!("`{path}` is still known to have been there: {error}");
@@ -144,15 +141,14 @@ impl FactStore {
     /// Gives whether some have not been away for long enough at `now`, in milliseconds since 1970.
     fn let_go(&self, now: i64) -> bool {
         let _one = self.store.one_change();
-        let mut seen = self.seen().clone();
-        let before = self.seen_before.as_ref().and_then(|seen| seen.all().ok()).unwrap_or_default();
-        seen.extend(before.into_iter().filter_map(|path| VaultPath::new(path).ok()));
+        let seen = self.seen.as_ref().and_then(|seen| seen.all().ok()).unwrap_or_default();
+        let seen = seen.into_iter().filter_map(|path| VaultPath::new(path).ok());
         let is_all_away = |path: &VaultPath| {
             let is_there = self.is_there(path) || self.is_there(&history_of(path));
             !is_there && copies_of_history(self.root(), path).is_empty()
         };
         let mut waits = false;
-        for path in seen.into_iter().filter(is_all_away) {
+        for path in seen.filter(is_all_away) {
             if is_settled(self.root(), &path, now) {
                 self.saw_it_go(&path);
             } else {
@@ -164,10 +160,6 @@ impl FactStore {
 
     fn writing(&self) -> MutexGuard<'_, Option<Hash>> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn seen(&self) -> MutexGuard<'_, HashSet<VaultPath>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn root(&self) -> &Path {

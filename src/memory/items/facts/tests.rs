@@ -190,7 +190,8 @@ fn a_look_waited_for_everybody_who_was_to_change_a_fact() {
     desk.look(0);
     let noted = desk.history();
     // As after a start: all is noted, and that is not known.
-    let fact_store = FactStore::new(desk.on_disk(""), true, 1 << 20, None);
+    let state = State::in_folder(&desk.folder.path().join("state"));
+    let fact_store = FactStore::new(desk.on_disk(""), true, 1 << 20, Some(&state));
     let desk = Desk { fact_store, ..desk };
     let changing = desk.fact_store.store.one_change();
     assert_eq!(desk.look(0), ALL);
