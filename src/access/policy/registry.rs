@@ -164,7 +164,8 @@ const AT_A_TIME: usize = 8;
 const AT_WORK: usize = 32;
 
 /// One of those that are under way, until this is dropped.
-pub(crate) type RequestPermit = Arc<()>;
+#[derive(Debug, Clone, Default)]
+pub struct RequestPermit(Arc<()>);
 
 /// What a request takes of its agent's room.
 #[derive(Debug)]
@@ -193,7 +194,7 @@ impl RateLimiter {
     pub fn permit(&self, of: &str, most: usize) -> Option<RequestPermit> {
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         let permit = under_way.entry(of.to_owned()).or_default();
-        (Arc::strong_count(permit) <= most).then(|| Arc::clone(permit))
+        (Arc::strong_count(&permit.0) <= most).then(|| permit.clone())
     }
 
     /// Counts a request of an agent that may make `per_minute`.

@@ -428,23 +428,18 @@ pub(crate) fn line_text(line: &str) -> String {
     }
 }
 
-/// Maximum number of lines, however many are asked for.
+/// Maximum number of key relations.
 const MAX_LINES: usize = 30;
 /// Maximum number of relations of one note that are looked at.
 const MAX_LOOKED_AT: usize = 200;
 
 /// The relations with a name that are true now, of the notes that these names mean and of no others: those of the first name first, of each the
-/// newest first. At most 30, and as many as `limit`. Those that a note says, or leads to, which may have been planted are counted alone: how
+/// newest first. At most 30. Those that a note says, or leads to, which may have been planted are counted alone: how
 /// many they are comes second. It is not logged: who asks for it gives it on, and logs that.
 ///
 /// # Errors
 /// When the index is not open yet, or nobody waits any more.
-pub(crate) fn key_relations(
-    viewer: &Viewer,
-    names: &[String],
-    limit: usize,
-) -> Result<(Vec<EdgeView>, usize), RequestError> {
-    let limit = limit.min(MAX_LINES);
+pub(crate) fn key_relations(viewer: &Viewer, names: &[String]) -> Result<(Vec<EdgeView>, usize), RequestError> {
     let params = GraphParams { depth: Some(1), limit: Some(MAX_LOOKED_AT), ..GraphParams::default() };
     let question = GraphQuestion { plain: false, ..GraphQuestion::of(&params, viewer.at())? };
     let scope = viewer.read_scope()?;
@@ -454,7 +449,7 @@ pub(crate) fn key_relations(
     let mut found: Vec<EdgeView> = Vec::new();
     let mut withheld = HashSet::new();
     for name in names {
-        if found.len() >= limit {
+        if found.len() >= MAX_LINES {
             break;
         }
         let mut steps = Walk::around(&meant(&scope, &targets, name).called, &mut book)?.steps;
@@ -469,7 +464,7 @@ pub(crate) fn key_relations(
                 continue;
             }
             let is_same = |known: &EdgeView| known.citation == edge.citation && known.line() == edge.line();
-            if found.len() < limit && !found.iter().any(is_same) {
+            if found.len() < MAX_LINES && !found.iter().any(is_same) {
                 found.push(edge);
             }
         }

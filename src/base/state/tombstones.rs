@@ -194,7 +194,7 @@ impl TombstoneTable {
         self.handle.with(|opened| {
             let transaction = opened.connection.transaction()?;
             for (Tombstone { at, place, about, digests, .. }, key) in &new {
-                insert(&transaction, DigestKey::new(*key).name(), &at.to_string(), place, about, digests)?;
+                insert(&transaction, DigestKey(*key).name(), &at.to_string(), place, about, digests)?;
             }
             transaction.commit()
         })

@@ -8,7 +8,6 @@
 //! - one place has all of its words, and every other at most half of them.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::time::Instant;
 
 use serde::Deserialize;
@@ -203,13 +202,11 @@ fn places(path: &VaultPath, note: &Note, source: &str) -> Vec<ForgettableItem> {
         }
         let nth = seen.entry(text.clone()).and_modify(|nth| *nth += 1).or_insert(0_u32);
         let hash = name(path, &text, *nth);
-        places.push(ForgettableItem { path: path.clone(), hash, lines: lines(note, &block.span), text, words });
+        let (first, last) = (block.span.start, block.span.end.saturating_sub(1).max(block.span.start));
+        let lines = (note.lines.line_of(first), note.lines.line_of(last));
+        places.push(ForgettableItem { path: path.clone(), hash, lines, text, words });
     }
     places
-}
-
-fn lines(note: &Note, span: &Range<usize>) -> (usize, usize) {
-    (note.lines.line_of(span.start), note.lines.line_of(span.end.saturating_sub(1).max(span.start)))
 }
 
 /// Names a place by its file, its text and how many of the same stand above it. No chunk has the same name.
@@ -246,7 +243,9 @@ fn meant(query: &str, places: &[ForgettableItem], near: &[usize], most: usize) -
     if wanted.is_empty() {
         return ForgetMatch::Perhaps(Vec::new());
     }
-    let exact: Vec<usize> = (0..places.len()).filter(|at| holds(&places[*at].words, &wanted)).collect();
+    // Its words stand next to each other and in order.
+    let holds = |at: &usize| places[*at].words.windows(wanted.len()).any(|found| found == wanted);
+    let exact: Vec<usize> = (0..places.len()).filter(holds).collect();
     if let [only] = exact[..] {
         return ForgetMatch::One(only);
     }
@@ -267,11 +266,6 @@ fn meant(query: &str, places: &[ForgettableItem], near: &[usize], most: usize) -
     let mut seen = HashSet::new();
     let likely = exact.into_iter().chain(all).chain(near.iter().copied()).chain(some);
     ForgetMatch::Perhaps(likely.filter(|at| seen.insert(*at)).take(most).collect())
-}
-
-/// Whether words stand among others next to each other and in order.
-fn holds(words: &[String], wanted: &[String]) -> bool {
-    words.windows(wanted.len()).any(|found| found == wanted)
 }
 
 /// Maximum length of what is sent of a place, in characters; the beginning of a longer one says which it is.

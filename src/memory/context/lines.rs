@@ -6,8 +6,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::block::MemoryLine;
-use super::likeness::QuestionWords;
-use super::passages::{without_marks, without_sources};
+use super::passages::{QuestionWords, without_marks, without_sources};
 use crate::access::request::{
     ReadScope, RequestError, SPEAKING_TOOLS, Viewer, Visibility, Workspace, trust_of_note, with_sources,
 };

@@ -4,13 +4,11 @@
 mod block;
 mod gate;
 mod insert;
-mod likeness;
 mod lines;
 mod matching;
 mod passages;
 mod run;
 mod sections;
-mod times;
 
 pub(crate) use insert::ChatBody;
 pub(crate) use run::{FrozenContexts, context};

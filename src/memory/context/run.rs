@@ -11,8 +11,8 @@ use lru::LruCache;
 
 use super::block::{BlockSection, BudgetLeft, block};
 use super::gate::{Gate, Gated, gate};
-use super::likeness::telling;
 use super::lines::{NoteLines, named};
+use super::passages::telling;
 use super::sections::{EntrySelection, Sections};
 use crate::access::request::{Edge, RequestError, Viewer, parse, within};
 use crate::access::rules::{Principal, PromptMemoryMode};
@@ -56,14 +56,14 @@ fn context_of(viewer: &Viewer, params: &ContextParams) -> Result<(ContextView, H
     let named = named.as_deref();
     let mut gated = match (&params.sections, params.mode) {
         _ if viewer.agent().is_some() && !config.enabled => {
-            decided(Gate::Nothing, "`[memory] enabled` is false", query)
+            Gated::of(Gate::Nothing, "`[memory] enabled` is false", query)
         }
         _ if is_unwanted(viewer, params) => {
-            decided(Gate::Nothing, "`style` on the agent's page excludes memory from prompts", query)
+            Gated::of(Gate::Nothing, "`style` on the agent's page excludes memory from prompts", query)
         }
-        (Some(_), _) => decided(Gate::Asked, "these sections were requested", query),
-        (None, Some(ContextMode::Full)) => decided(Gate::Full, "all layers were requested", query),
-        (None, None) if query.is_empty() => decided(Gate::Full, "no question was asked", query),
+        (Some(_), _) => Gated::of(Gate::Asked, "these sections were requested", query),
+        (None, Some(ContextMode::Full)) => Gated::of(Gate::Full, "all layers were requested", query),
+        (None, None) if query.is_empty() => Gated::of(Gate::Full, "no question was asked", query),
         _ => gate(query, named, now.date()),
     };
     let mut given = of_gate(&mut sections, &gated, params, (query, named))?;
@@ -148,10 +148,6 @@ fn log(viewer: &Viewer, params: &ContextParams, view: &ContextView) {
     let receipt = &view.receipt;
     let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
     viewer.log_receipt("context", params.query.as_deref().unwrap_or_default(), receipt.places(), told);
-}
-
-fn decided(gate: Gate, why: &str, query: &str) -> Gated {
-    Gated { gate, why: why.to_owned(), rest: query.to_owned(), span: None }
 }
 
 /// The sections of a gate, in their order.

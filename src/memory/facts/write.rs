@@ -57,7 +57,7 @@ fn may_be_past(viewer: &Viewer, window: &Validity) -> Result<(), RequestError> {
     if viewer.agent().is_some() {
         return refused("an agent can only set what is true from now on");
     }
-    if !viewer.workspace().fact_store.keeps_history() {
+    if !viewer.workspace().fact_store.keeps_history {
         return refused("only the history stores past spans, and it is switched off: `[facts] history` in memory.toml");
     }
     if window.from.is_none() {

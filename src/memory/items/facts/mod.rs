@@ -36,7 +36,7 @@ const SETTLE_MS: i64 = 3_000;
 pub(crate) struct FactStore {
     store: ItemStore<FactsSnapshot>,
     /// Whether changes are noted.
-    keeps_history: bool,
+    pub(crate) keeps_history: bool,
     /// Files that any process on this machine has seen: when one of them is not there any more, its facts are gone.
     seen: Option<SeenTable>,
     /// The hash of the file that a change is writing, until it is noted.
@@ -89,11 +89,6 @@ impl FactStore {
         });
         scopes.sort();
         scopes
-    }
-
-    /// Whether changes are noted.
-    pub(crate) fn keeps_history(&self) -> bool {
-        self.keeps_history
     }
 
     fn is_there(&self, path: &VaultPath) -> bool {
