@@ -229,8 +229,7 @@ const AGENTS_CONFIDENCE: f64 = 0.8;
 /// When a parameter makes no sense, who asks may not write there, the vault keeps none of agents, or the disk refuses.
 pub(crate) fn add(viewer: &Viewer, params: &EntryAddParams) -> Result<EntryAdded, RequestError> {
     if viewer.agent().is_some() && !viewer.workspace().config.memory.enabled {
-        let hint = Some("`[memory] enabled` in memory.toml".into());
-        return Err(RequestError { hint, ..RequestError::forbidden("this vault stores no entries") });
+        return Err(RequestError::forbidden("this vault stores no entries").hint("`[memory] enabled` in memory.toml"));
     }
     let (text, redacted) = entry_text(viewer, &params.text)?;
     let mut entry = MemoryEntry::new(params.kind.unwrap_or(MemoryKind::Fact), &text);
@@ -453,8 +452,7 @@ pub(crate) fn rewrite(owner: &Owner, params: &EntriesRewriteParams) -> Result<En
 }
 
 fn absent(id: &str) -> RequestError {
-    let hint = Some("`vault memory list` lists all entries".into());
-    RequestError { hint, ..RequestError::not_found(format!("there is no entry `{id}`")) }
+    RequestError::not_found(format!("there is no entry `{id}`")).hint("`vault memory list` lists all entries")
 }
 
 fn changed(id: &str, checkpoints: impl IntoIterator<Item = CheckpointId>) -> EntryChanged {

@@ -163,8 +163,8 @@ const AT_A_TIME: usize = 8;
 /// Maximum number of requests of one agent that a thread works on: those too that were given up while they hang on a disk.
 const AT_WORK: usize = 32;
 
-/// One of those that are under way, until this is dropped.
-#[derive(Debug, Clone, Default)]
+/// One of those that are under way, until this is dropped. A clone of what is in it would count as another.
+#[derive(Debug, Default)]
 pub struct RequestPermit(Arc<()>);
 
 /// What a request takes of its agent's room.
@@ -194,7 +194,7 @@ impl RateLimiter {
     pub fn permit(&self, of: &str, most: usize) -> Option<RequestPermit> {
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         let permit = under_way.entry(of.to_owned()).or_default();
-        (Arc::strong_count(&permit.0) <= most).then(|| permit.clone())
+        (Arc::strong_count(&permit.0) <= most).then(|| RequestPermit(Arc::clone(&permit.0)))
     }
 
     /// Counts a request of an agent that may make `per_minute`.

@@ -148,10 +148,9 @@ fn edit_without(
     note: &Note,
     left: Result<Remainder, RemoveError>,
 ) -> Result<NoteEdit, RequestError> {
-    let left = left.map_err(|error| RequestError {
-        hint: Some("nothing was written".into()),
-        ..RequestError::conflict(format!("`{path}`: {error}"))
-    })?;
+    let conflict =
+        |error: RemoveError| RequestError::conflict(format!("`{path}`: {error}")).hint("nothing was written");
+    let left = left.map_err(conflict)?;
     let left = left.text.unwrap_or_else(|| existing[..note.body.start].to_owned());
     let (left, empty) = checked(existing, note, left).map_err(|error| refused(path, error))?;
     Ok(if empty { NoteEdit::Gone } else { NoteEdit::Text(left) })

@@ -318,9 +318,8 @@ fn may_be_long(writer: &MemoryWriter, path: &VaultPath, text: &str) -> Result<()
     if text.len() as u64 <= writer.workspace().config.index.max_file_bytes {
         return Ok(());
     }
-    let hint = Some("nothing was written; use another file, or delete what you no longer need".into());
     let message = format!("`{path}` would have {} bytes, more than are indexed", text.len());
-    Err(RequestError { hint, ..RequestError::invalid(message) })
+    Err(RequestError::invalid(message).hint("nothing was written; use another file, or delete what you no longer need"))
 }
 
 /// Adds a text to `memory/<collection>.md`, or to the file that [`save`](super::write::save) takes, below a heading that is its title; tags and
@@ -509,7 +508,7 @@ fn looks_like_another(c: char) -> bool {
 
 /// It may not, and what to do about it.
 pub(super) fn forbidden(message: impl Into<String>, hint: &str) -> RequestError {
-    RequestError { hint: Some(hint.into()), ..RequestError::forbidden(message) }
+    RequestError::forbidden(message).hint(hint)
 }
 
 #[cfg(test)]

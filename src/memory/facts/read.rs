@@ -584,7 +584,7 @@ fn of_note(
     if let Some(source) = source.filter(|source| source.text.contains("::")) {
         let note = Note::of(&file.path, &source.text);
         for field in inline_fields(&note, &source.text).into_iter().filter(|field| is_wanted(&field.key)) {
-            let value = read_value(&field.text).unwrap_or_else(|_| Value::String(field.text.clone()));
+            let value = value(Some(&field.text));
             found.push(FactView { citation: at(Some(field.line)), ..view(file, &field.key, value) });
         }
     }
