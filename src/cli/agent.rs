@@ -261,7 +261,7 @@ impl TokenCommand {
                 return answer(&shown, !tokens.is_empty(), |out| {
                     let none = "no program has a token; `vault token add --capture NAME` makes one";
                     remark_none(!tokens.is_empty(), none);
-                    for token in &*tokens {
+                    for token in &tokens {
                         writeln!(out, "{}  sends events  since {}", token.name, local_time(token.created_at));
                     }
                 });

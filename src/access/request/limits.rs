@@ -22,7 +22,7 @@ const MAX_CHECKPOINT_BYTES: u64 = 100_000_000;
 /// How much who asks gets: an agent as its page says, else as `[agents]` does; the person gets all.
 pub(crate) fn agent_limits(config: &AgentsConfig, principal: &Principal) -> Option<AgentsConfig> {
     match principal {
-        Principal::Agent(caller) => Some(caller.policy.limits.over(config)),
+        Principal::Agent(caller) => Some(caller.policy.limits_over(config)),
         Principal::Owner | Principal::Capture(_) => None,
     }
 }

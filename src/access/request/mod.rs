@@ -13,7 +13,6 @@ mod limits;
 mod link_targets;
 mod read_scope;
 mod role;
-mod source_trust;
 mod usage;
 mod visibility;
 mod workspace;
@@ -28,10 +27,7 @@ pub(crate) use checks::{
 };
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;
-pub(crate) use graph::{
-    GraphQuestion, NoteMatches, RelationCache, Walk, edge, edge_chars, entity, entity_chars, line_text, meant,
-};
-pub use graph::{KeyRelation, KeyRelations, key_relations};
+pub(crate) use graph::{graph, key_relations, line_text};
 pub(crate) use limits::{
     Budget, Edge, MAY_LACK_THE_NEWEST, agent_limits, day_of, frontmatter_chars, now, parse, parse_last, rfc3339,
 };
@@ -39,13 +35,12 @@ pub(crate) use link_targets::LinkTargets;
 pub(crate) use read_scope::{ReadScope, no_chunk, read_seen, share};
 pub(crate) use role::{EventSender, MemoryWriter, SeenByAgent};
 pub use role::{Owner, Role, Viewer};
-pub(crate) use source_trust::{SPEAKING_TOOLS, trust_of_note, trust_of_place, with_sources};
-pub(crate) use visibility::Visibility;
+pub(crate) use visibility::{SPEAKING_TOOLS, Visibility, trust_of_note, trust_of_place, with_sources};
 pub(crate) use workspace::{SweepPending, Workspace, WorkspaceParts};
 
-use crate::access::policy::LogEntry;
 use crate::access::rules::{Principal, Scope, Turn};
 use crate::base::config::AgentsConfig;
+use crate::base::state::LogEntry;
 use crate::index::engine::Reader;
 
 /// One request.
@@ -169,6 +164,6 @@ impl Request {
         let Principal::Agent(caller) = &self.principal else { return };
         let refused = entry.given.is_empty().then(|| self.refusal()).flatten();
         let entry = LogEntry { refused, ..entry };
-        self.workspace.agents.log().add(&caller.slug, &entry);
+        self.workspace.agents.log().add(&caller.slug, entry);
     }
 }

@@ -69,6 +69,11 @@ impl FileEntry {
         is_said(self.path.collection())
     }
 
+    /// Whether it has a label.
+    pub(crate) fn is_labelled(&self, label: Label) -> bool {
+        self.labels.binary_search(&label).is_ok()
+    }
+
     /// What the file adds to the statistics of a scope.
     pub fn statistics(&self) -> Statistics {
         let mut statistics = Statistics::default();

@@ -164,7 +164,7 @@ impl Drop for Capture {
 /// # Errors
 /// When an event is not right, or none can be kept now.
 pub(crate) fn accept(capture: &Capture, sender: &EventSender, body: Value) -> Result<EventsAccepted, RequestError> {
-    let (mut events, sent) = read(body, Some(sender.name()), Timestamp::now())?;
+    let (mut events, sent) = read(body, Some(&sender.name), Timestamp::now())?;
     let config = capture.queue.switches.capture();
     events.retain(|event| takes(&config, event.event.kind()));
     without_secrets(&mut events, config.redact);
@@ -274,7 +274,7 @@ impl CaptureTokens {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub(crate) fn list(&self) -> Result<Arc<[TokenRow]>, StateError> {
+    pub(crate) fn list(&self) -> Result<Vec<TokenRow>, StateError> {
         self.0.list()
     }
 }

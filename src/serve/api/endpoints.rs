@@ -184,7 +184,7 @@ endpoints! {
     /// The graph of notes.
     graph {
         /// Returns the surroundings of a note, the relations with a name, or the notes of a type.
-        NOTES_AROUND = GET "/api/graph", Query<GraphParams> => GraphView, Viewer [fresh]: crate::memory::graph::graph;
+        NOTES_AROUND = GET "/api/graph", Query<GraphParams> => GraphView, Viewer [fresh]: crate::access::request::graph;
     }
 
     /// Writing and undoing.

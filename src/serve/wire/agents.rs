@@ -9,8 +9,8 @@ use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
 use super::search::{SearchQuery, SearchResponse, object};
-use crate::access::policy::LogEntry;
 use crate::access::rules::{MemoryMode, Session};
+use crate::base::state::LogEntry;
 
 /// Reads a mode on a command line.
 fn write_mode(text: &str) -> Result<MemoryMode, &'static str> {

@@ -3,12 +3,10 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-
 use crate::access::request::{Edge, Owner, RequestError, parse, rfc3339, within};
 use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
-use crate::base::state::{ChangeFilter, ChangeLine, Digest, ForgottenKind, ImportTable, StateError, Tombstone};
+use crate::base::state::{ChangeLine, Digest, ForgottenKind, ImportTable, StateError, Tombstone};
 use crate::serve::wire::{
     BackAgain, ChangeView, ChangesParams, ChangesView, CheckpointView, CheckpointsParams, CheckpointsView,
     ForgottenView, LiftedView, RestoreParams, Restored, TombstoneView,
@@ -119,10 +117,8 @@ fn tombstone(tombstone: &Tombstone) -> TombstoneView {
 pub(crate) fn changes(owner: &Owner, params: &ChangesParams) -> Result<ChangesView, RequestError> {
     let limit = within("limit", params.limit, 1..=MAX_CHANGES)?.unwrap_or(CHANGES);
     let since = params.since.as_deref().map(|since| parse("since", since, Edge::Start, owner.at())).transpose()?;
-    let since = since.and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    let filter = ChangeFilter { path: params.path.clone(), since, limit };
     let workspace = owner.workspace();
-    let lines = workspace.changes.newest(&filter)?;
+    let lines = workspace.changes.newest(params.path.as_deref(), since, limit)?;
     let undoable: HashSet<String> = match workspace.files() {
         Ok(files) => files.checkpoints()?.into_iter().map(|checkpoint| checkpoint.id.to_string()).collect(),
         // Another process has them.

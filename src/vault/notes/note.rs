@@ -51,11 +51,10 @@ fn note_of(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestErro
     let targets = LinkTargets::of(&scope);
     let tree = match file.path.is_document() {
         true => note.plain_tree(&source.text, around),
-        false => note.tree(&source.text, around, |target| {
-            // A link to a note that may have become private leads nowhere.
-            let to = targets.resolve(target, &file.path).filter(|to| scope.gives(to));
-            to.map(|to| to.path.to_string())
-        }),
+        // A link to a note that may have become private leads nowhere.
+        false => {
+            note.tree(&source.text, around, |target| targets.resolve(target, &file.path).map(|to| to.path.to_string()))
+        }
     };
     Ok(NoteView {
         path: file.path.to_string(),

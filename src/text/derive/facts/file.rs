@@ -83,11 +83,6 @@ impl FactsFile {
         self.by_name.values().flat_map(|keys| keys.values()).map(|at| &self.facts[*at])
     }
 
-    /// The facts of a namespace, by key.
-    pub(crate) fn namespace(&self, namespace: &str) -> impl Iterator<Item = &Fact> {
-        self.by_name.get(namespace).into_iter().flat_map(|keys| keys.values()).map(|at| &self.facts[*at])
-    }
-
     /// The facts of a key, in whichever namespace.
     pub(crate) fn called<'f>(&'f self, key: &'f str) -> impl Iterator<Item = &'f Fact> {
         self.by_name.values().filter_map(move |keys| keys.get(key)).map(|at| &self.facts[*at])

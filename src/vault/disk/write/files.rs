@@ -456,7 +456,7 @@ mod tests_of_the_log {
     use std::sync::Arc;
 
     use super::*;
-    use crate::base::state::{ChangeFilter, ChangeTable, State};
+    use crate::base::state::{ChangeTable, State};
     use crate::vault::disk::write::tests::{path, restore, vault};
     use crate::vault::disk::{Action, Outside};
 
@@ -489,7 +489,7 @@ mod tests_of_the_log {
         restore(&files, &trashed, false).unwrap();
         assert!(files.replace(&note, one, "lost", Action::Edit).is_err());
         files.purge(&note).unwrap();
-        let mut lines = log.newest(&ChangeFilter { limit: 99, ..ChangeFilter::default() }).unwrap();
+        let mut lines = log.newest(None, None, 99).unwrap();
         lines.reverse();
         let said: Vec<String> = lines
             .iter()
