@@ -15,7 +15,6 @@ use crate::base::config::Mode;
 use crate::text::note::Node;
 
 /// A page of passages.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -116,7 +115,6 @@ pub(crate) struct Listing {
 }
 
 /// Which notes to list.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -196,7 +194,6 @@ pub struct TagCount {
 }
 
 /// A note by its path.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -271,7 +268,6 @@ pub struct NoteParams {
     /// Its path in the vault.
     pub path: String,
     /// For a note too long for `body` (1 MB): return the part around this line, from 1; default its beginning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1)]
     pub line: Option<usize>,
 }
@@ -339,7 +335,6 @@ pub struct LinksParams {
     /// Its path in the vault.
     pub path: String,
     /// Maximum links of each kind, 1 to 1,000; default 200.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
@@ -413,7 +408,6 @@ pub struct Backlink {
 #[into_params(parameter_in = Query)]
 pub struct UnresolvedParams {
     /// Maximum links, 1 to 1,000; default 200.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
@@ -443,7 +437,6 @@ pub struct UnresolvedLink {
 }
 
 /// Which part of the graph; by default the notes with a `type`.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
