@@ -15,7 +15,7 @@ use hyper::body::Bytes;
 use hyper::header::HeaderValue;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
@@ -29,7 +29,7 @@ use crate::base::config::Config;
 use crate::index::sync::Shared;
 use crate::serve::api::AS_AGENT;
 use crate::serve::daemon::{Daemon, DaemonError, Serves};
-use crate::serve::mcp::{MAX_MESSAGE_BYTES, SESSION, changes_nothing};
+use crate::serve::mcp::{ErrorCode, MAX_MESSAGE_BYTES, SESSION, changes_nothing, read_message, refusal};
 use crate::vault::disk::{Home, HomeError, slug};
 
 /// Serve the Model Context Protocol on standard input and output, for the programs that start it.
@@ -151,7 +151,7 @@ async fn answer<L: AnswersMessages>(link: &Arc<L>, line: InputLine, answers: &mp
             Ok(answer) => answer,
             Err(error) => {
                 tracing::warn!("{}: {error:#}", message.method);
-                message.id.as_ref().map(|id| refusal(id, INTERNAL, &format!("{error:#}")))
+                message.id.as_ref().map(|id| refused(id, ErrorCode::INTERNAL_ERROR, &format!("{error:#}")))
             }
         },
     };
@@ -169,11 +169,6 @@ enum AnswerForm {
     /// As text for a model
     Text,
 }
-
-const PARSE_ERROR: i32 = -32700;
-const INVALID_REQUEST: i32 = -32600;
-/// Nobody could answer.
-const INTERNAL: i32 = -32603;
 
 /// Where a request names the version of the protocol that it is of, since there are no sessions any more.
 const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
@@ -206,24 +201,18 @@ pub(super) struct RpcMessage {
 impl ReadLine {
     /// Reads a line.
     fn of(line: InputLine) -> Self {
-        let refused = |code, message: &str| Self::Refused(refusal(&Value::Null, code, message));
+        let refused = |message: &str| Self::Refused(refused(&Value::Null, ErrorCode::INVALID_REQUEST, message));
         let line = match line {
             InputLine::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => return Self::Nothing,
             InputLine::Whole(line) => line,
             InputLine::TooLong => {
-                return refused(INVALID_REQUEST, &format!("a message may have at most {MAX_MESSAGE_BYTES} bytes"));
+                return refused(&format!("a message may have at most {MAX_MESSAGE_BYTES} bytes"));
             }
         };
-        let message: Value = match serde_json::from_slice(&line) {
+        let message = match read_message(&line) {
             Ok(message) => message,
-            Err(error) => return refused(PARSE_ERROR, &format!("each line must be one JSON message: {error}")),
+            Err((code, why)) => return Self::Refused(self::refused(&Value::Null, code, &why)),
         };
-        if message.is_array() {
-            return refused(INVALID_REQUEST, "MCP has no batches; send one message per line");
-        }
-        if !message.is_object() {
-            return refused(INVALID_REQUEST, "a message must be a JSON object");
-        }
         let id = message.get("id");
         match message.get("method") {
             Some(Value::String(method)) if id.is_none_or(|id| id.is_string() || id.is_number()) => {
@@ -248,11 +237,11 @@ impl ReadLine {
                     bytes: line.into(),
                 })
             }
-            Some(Value::String(_)) => refused(INVALID_REQUEST, "`id` must be a string or a number"),
-            Some(_) => refused(INVALID_REQUEST, "`method` must be a string"),
+            Some(Value::String(_)) => refused("`id` must be a string or a number"),
+            Some(_) => refused("`method` must be a string"),
             // An answer to a question that was never asked.
             None if message.get("result").is_some() || message.get("error").is_some() => Self::Nothing,
-            None => refused(INVALID_REQUEST, "`method` is required"),
+            None => refused("`method` is required"),
         }
     }
 }
@@ -275,8 +264,8 @@ fn sayable(text: &str) -> String {
 }
 
 /// The answer that there is none.
-fn refusal(id: &Value, code: i32, message: &str) -> Vec<u8> {
-    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }).to_string().into_bytes()
+fn refused(id: &Value, code: ErrorCode, message: &str) -> Vec<u8> {
+    refusal(id, code, message).to_string().into_bytes()
 }
 
 /// What came on standard input.
@@ -490,7 +479,7 @@ impl AnswersMessages for DaemonLink {
         let said = |key: &str| answer["error"][key].as_str().map(str::to_owned);
         let message = said("message").unwrap_or_else(|| format!("the daemon answers with {status}"));
         let message = [Some(message), said("hint")].into_iter().flatten().collect::<Vec<_>>().join(". ");
-        Ok(Some(refusal(id, INTERNAL, &message)))
+        Ok(Some(refused(id, ErrorCode::INTERNAL_ERROR, &message)))
     }
 
     /// Ends what this process did as the daemon. Tells whether the stores could be closed in time.
@@ -541,6 +530,8 @@ async fn serve(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn read(line: &str) -> ReadLine {
@@ -550,14 +541,14 @@ mod tests {
     #[test]
     fn what_is_no_message_is_answered_or_passed_over() {
         for (line, code) in [
-            ("nonsense", PARSE_ERROR),
-            ("{\"jsonrpc\":", PARSE_ERROR),
-            ("[]", INVALID_REQUEST),
-            ("7", INVALID_REQUEST),
-            ("{}", INVALID_REQUEST),
-            (r#"{"id":null,"method":"ping"}"#, INVALID_REQUEST),
-            (r#"{"id":{},"method":"ping"}"#, INVALID_REQUEST),
-            (r#"{"id":1,"method":7}"#, INVALID_REQUEST),
+            ("nonsense", ErrorCode::PARSE_ERROR),
+            ("{\"jsonrpc\":", ErrorCode::PARSE_ERROR),
+            ("[]", ErrorCode::INVALID_REQUEST),
+            ("7", ErrorCode::INVALID_REQUEST),
+            ("{}", ErrorCode::INVALID_REQUEST),
+            (r#"{"id":null,"method":"ping"}"#, ErrorCode::INVALID_REQUEST),
+            (r#"{"id":{},"method":"ping"}"#, ErrorCode::INVALID_REQUEST),
+            (r#"{"id":1,"method":7}"#, ErrorCode::INVALID_REQUEST),
         ] {
             let ReadLine::Refused(answer) = read(line) else { panic!("{line} is refused") };
             let answer: Value = serde_json::from_slice(&answer).unwrap();
