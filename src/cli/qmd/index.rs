@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, bail};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::access::request::{ErrorKind, RequestError};
@@ -18,6 +17,7 @@ use crate::base::fs::create_private_dir;
 use crate::cli::backend::{Backend, PATIENCE};
 use crate::cli::exit;
 use crate::cli::terminal::{Outcome, remark};
+use crate::serve::api::{Endpoint, Input};
 use crate::serve::daemon::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
 use crate::serve::qmd::{AGENT, IndexPaths, QmdCollections, QmdDocument, QmdDocuments, QmdError, indexes_folder};
 use crate::serve::wire::Status;
@@ -108,27 +108,27 @@ impl QmdIndex {
     }
 }
 
-/// Asks with `GET`, as the agent that sees no private note. Where the index is just being opened, for another command, it is waited for.
+/// Asks as the agent that sees no private note. Where the index is just being opened, for another command, it is waited for.
 ///
 /// # Errors
 /// When it does not answer.
-pub(super) fn get_as_agent<T: DeserializeOwned>(
+pub(super) fn ask_as_agent<In: Input, Out: DeserializeOwned>(
     client: &mut Backend,
-    path: &str,
-    params: &impl Serialize,
-) -> anyhow::Result<T> {
-    let get = |client: &mut Backend| {
-        let answer = client.ask_as(Some(AGENT)).get(path, params);
+    endpoint: &Endpoint<In, Out>,
+    params: &In::Params,
+) -> anyhow::Result<Out> {
+    let ask = |client: &mut Backend| {
+        let answer = client.ask_as(Some(AGENT)).ask(endpoint, params);
         client.ask_as(None);
         answer
     };
     let is_early = |error: &anyhow::Error| {
         error.downcast_ref::<RequestError>().is_some_and(|error| error.kind == ErrorKind::Unavailable)
     };
-    match get(client) {
+    match ask(client) {
         Err(error) if is_early(&error) => {
             catch_up(client)?;
-            get(client)
+            ask(client)
         }
         answer => answer,
     }
