@@ -393,6 +393,19 @@ pub(super) fn remark_end(any: bool, cut: bool, none: &str) {
     }
 }
 
+/// Prints a list: as JSON, or thing by thing. Where there is nothing in it, nothing was found.
+pub(super) fn list<T>(
+    found: &impl Serialize,
+    things: &[T],
+    none: &str,
+    print: impl Fn(&T, &mut Out),
+) -> anyhow::Result<Outcome> {
+    answer(found, !things.is_empty(), |out| {
+        things.iter().for_each(|thing| print(thing, out));
+        remark_none(!things.is_empty(), none);
+    })
+}
+
 /// Says that there is nothing.
 pub(super) fn remark_none(any: bool, none: &str) {
     remark_end(any, false, none);
