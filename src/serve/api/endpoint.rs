@@ -4,7 +4,6 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Query, Request, State};
-use axum::response::IntoResponse;
 use axum::routing::{MethodFilter, on};
 use axum::{Json, RequestExt, Router};
 use hyper::Method;
@@ -27,14 +26,18 @@ use crate::serve::wire::percent_encode;
 
 /// Where a request is sent, what it takes, and what it answers.
 pub(crate) struct Endpoint<In, Out> {
-    method: EndpointMethod,
+    pub(super) method: EndpointMethod,
     /// Its address. At most one part of it, in braces, is a name that the request says.
-    path: &'static str,
-    is_slow: bool,
-    is_repeatable: bool,
-    is_large: bool,
-    sees_saves: bool,
-    types: PhantomData<fn(In) -> Out>,
+    pub(super) path: &'static str,
+    /// Whether the answer may take as long as the disk does.
+    pub(super) slow: bool,
+    /// Whether it may be asked twice: nothing is changed, or nothing more the second time.
+    pub(super) repeatable: bool,
+    /// Whether it takes bodies of up to [`MAX_TRACE_BYTES`].
+    pub(super) large: bool,
+    /// Whether it waits for what was saved just before, if it is asked over the Unix socket.
+    pub(super) fresh: bool,
+    pub(super) types: PhantomData<fn(In) -> Out>,
 }
 
 /// The methods that there are.
@@ -108,34 +111,14 @@ pub(super) type Run<In, Out, R> = fn(Asked<'_, R, <In as Input>::Params>) -> Res
 
 impl<In, Out> Endpoint<In, Out> {
     pub(super) const fn new(method: EndpointMethod, path: &'static str) -> Self {
-        let is_repeatable = matches!(method, EndpointMethod::GET);
-        Self { method, path, is_slow: false, is_repeatable, is_large: false, sees_saves: false, types: PhantomData }
-    }
-
-    /// The same, whose answer may take as long as the disk does.
-    pub(super) const fn slow(self) -> Self {
-        Self { is_slow: true, ..self }
-    }
-
-    /// The same, that may be asked twice: nothing is changed, or nothing more the second time.
-    pub(super) const fn repeatable(self) -> Self {
-        Self { is_repeatable: true, ..self }
-    }
-
-    /// The same, that takes bodies of up to [`MAX_TRACE_BYTES`].
-    pub(super) const fn large(self) -> Self {
-        Self { is_large: true, ..self }
-    }
-
-    /// The same, that waits for what was saved just before, if it is asked over the Unix socket.
-    pub(super) const fn fresh(self) -> Self {
-        Self { sees_saves: true, ..self }
+        let repeatable = matches!(method, EndpointMethod::GET);
+        Self { method, path, slow: false, repeatable, large: false, fresh: false, types: PhantomData }
     }
 
     /// The same, whose answer is read as the person gets it: as one type, where agents get another.
     pub(crate) const fn answering<T>(&self) -> Endpoint<In, T> {
-        let Self { method, path, is_slow, is_repeatable, is_large, sees_saves, .. } = *self;
-        Endpoint { method, path, is_slow, is_repeatable, is_large, sees_saves, types: PhantomData }
+        let Self { method, path, slow, repeatable, large, fresh, .. } = *self;
+        Endpoint { method, path, slow, repeatable, large, fresh, types: PhantomData }
     }
 
     /// The request that asks it. `name` stands for the part of the address in braces.
@@ -158,8 +141,8 @@ impl<In, Out> Endpoint<In, Out> {
             method: self.method.parts().0,
             uri,
             body,
-            is_slow: self.is_slow,
-            is_repeatable: self.is_repeatable,
+            is_slow: self.slow,
+            is_repeatable: self.repeatable,
         })
     }
 }
@@ -168,15 +151,12 @@ impl<In, Out> Endpoint<In, Out> {
 pub(crate) trait Input: Send + 'static {
     type Params: Send + 'static;
 
-    #[doc(hidden)]
     fn take(request: Request) -> impl Future<Output = Result<Self::Params, ApiError>> + Send;
 
     /// Adds it to the description.
-    #[doc(hidden)]
     fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder;
 
     /// As the command line sends it: adds it to the address, or gives the body.
-    #[doc(hidden)]
     fn send(params: &Self::Params, uri: &mut String) -> anyhow::Result<Bytes>;
 }
 
@@ -271,15 +251,12 @@ impl Endpoints {
         Out: Serialize + ToSchema + Send + 'static,
         R: Role + 'static,
     {
-        let (has_name, sees_saves) = (endpoint.path.contains('{'), endpoint.sees_saves);
+        let (has_name, sees_saves) = (endpoint.path.contains('{'), endpoint.fresh);
         let handler = move |State(app): State<AppState>, asking: Asking, request: Request| async move {
-            match handle::<In, Out, R>(app, asking, request, has_name, sees_saves, run).await {
-                Ok(answer) => Json(answer).into_response(),
-                Err(error) => error.into_response(),
-            }
+            handle::<In, Out, R>(app, asking, request, has_name, sees_saves, run).await.map(Json)
         };
         let (_, filter, method) = endpoint.method.parts();
-        let route = match endpoint.is_large {
+        let route = match endpoint.large {
             true => on(filter, handler).layer(DefaultBodyLimit::max(MAX_TRACE_BYTES)),
             false => on(filter, handler),
         };
@@ -390,7 +367,8 @@ macro_rules! endpoints {
             use super::*;
 
             $($(#[doc = $line])+
-            pub(crate) const $NAME: Endpoint<$In, $Out> = Endpoint::new(EndpointMethod::$method, $path)$($(.$how())+)?;)+
+            pub(crate) const $NAME: Endpoint<$In, $Out> =
+                Endpoint { $($($how: true,)+)? ..Endpoint::new(EndpointMethod::$method, $path) };)+
 
             pub(super) fn add_to(all: Endpoints) -> Endpoints {
                 all$(.add::<$In, $Out, $R>(&$NAME, EndpointText { group: stringify!($group), name: stringify!($NAME), lines: &[$($line),+] },

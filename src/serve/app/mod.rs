@@ -33,7 +33,8 @@ use crate::text::note::Note;
 pub struct App {
     /// Ends first: it may be asking a model.
     worker: Option<Task>,
-    extraction: Arc<Extraction>,
+    /// The model of the memory: what it does and costs.
+    pub(crate) extraction: Arc<Extraction>,
     /// All of them end before all else that they work with.
     summaries: Option<Task<SummariesState>>,
     fact_store: Option<Task<FactsSeen>>,
@@ -41,7 +42,8 @@ pub struct App {
     _tasks: Vec<Task>,
     capture: Option<Arc<Capture>>,
     workspace: Arc<Workspace>,
-    frozen: FrozenContexts,
+    /// What sessions were given with their first requests.
+    pub(crate) frozen: FrozenContexts,
     /// Opened when it is asked first.
     upstream: OnceLock<Result<Arc<UpstreamClient>, String>>,
     /// Ends last: it may wait for git.
@@ -100,11 +102,6 @@ impl App {
         Ok(TurnsIngested { status: "ok".to_owned(), turns_ingested: params.turns.len() })
     }
 
-    /// What sessions were given with their first requests.
-    pub(crate) fn frozen(&self) -> &FrozenContexts {
-        &self.frozen
-    }
-
     /// Where requests to chat models are passed on.
     ///
     /// # Errors
@@ -127,11 +124,6 @@ impl App {
             Some(Note::parse(&source.text, slug).title)
         };
         name == slug || title().is_some_and(|title| title == name)
-    }
-
-    /// The model of the memory: what it does and costs.
-    pub(crate) fn extraction(&self) -> &Arc<Extraction> {
-        &self.extraction
     }
 
     /// Has conversations read that wait, at once: by the thread that does so, or where there is none before this returns.
