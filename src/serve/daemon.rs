@@ -45,14 +45,8 @@ pub(crate) enum DaemonError {
     )]
     Remote(SocketAddr),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}. Use `--port 0` for any free port")]
-    Listen {
-        /// The address asked for.
-        address: String,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
+    #[error("cannot listen on {0}: {1}. Use `--port 0` for any free port")]
+    Listen(String, #[source] io::Error),
 }
 
 /// A daemon that listens and indexes.
@@ -135,10 +129,15 @@ impl Daemon {
         let Self { app, tcp, socket, unix, announced } = self;
         let (stopping, stopped) = watch::channel(false);
         let live = Live::new(stopped.clone());
-        let outside = serve_outside(Arc::clone(&app), &live, tcp, stopped.clone());
+        let outside = async {
+            if let Some((listener, _, guard)) = tcp {
+                let router = guarded(Arc::clone(&app), &live, guard, mcp::router(Arc::clone(&app)));
+                serve(listener, router, ConnectionLimits::default(), stopped.clone()).await;
+            }
+        };
         let inside = serve_locally(Arc::clone(&app), &live, announced, unix, stopped.clone());
         let outside_vault = Home::socket_outside(app.home.root()).filter(|path| *path != socket);
-        let beside = serve_beside(Arc::clone(&app), &live, outside_vault.clone(), stopped);
+        let beside = serve_beside(Arc::clone(&app), &live, outside_vault.clone(), stopped.clone());
         let stop = async {
             stop.await;
             let _ = stopping.send(true);
@@ -165,7 +164,7 @@ impl Daemon {
 
 #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
 fn listen(host: &str, port: u16, allow_remote: bool) -> Result<(TcpListener, SocketAddr), DaemonError> {
-    let refused = |source| DaemonError::Listen { address: format!("{host}:{port}"), source };
+    let refused = |error| DaemonError::Listen(format!("{host}:{port}"), error);
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let address = (bare, port).to_socket_addrs().map_err(refused)?.next();
     let address = address.ok_or_else(|| refused(io::Error::other("the name has no address")))?;
@@ -178,19 +177,6 @@ fn listen(host: &str, port: u16, allow_remote: bool) -> Result<(TcpListener, Soc
     let listener = Handle::current().block_on(TcpListener::bind(address)).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     Ok((listener, address))
-}
-
-/// Serves over TCP, where it listens there.
-async fn serve_outside(
-    app: Arc<App>,
-    live: &Live,
-    tcp: Option<(TcpListener, SocketAddr, Guard)>,
-    stopped: watch::Receiver<bool>,
-) {
-    if let Some((listener, _, guard)) = tcp {
-        let more = mcp::router(Arc::clone(&app));
-        serve(listener, guarded(app, live, guard, more), ConnectionLimits::default(), stopped).await;
-    }
 }
 
 /// Serves on the Unix socket, and makes it anew, with all that the daemon says of itself, when the vault was restored
