@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use super::backend::{Backend, home};
 use super::note_named::{CommandTarget, NameFit, NoteNames, file_named, path_named};
 use super::terminal::{
-    DIM, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, list, printed, remark, remark_behind,
-    remark_none, remark_undo, say, stderr, stdout,
+    DIM, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, list, remark, remark_behind, remark_none, remark_undo,
+    say, stderr, stdout, typed,
 };
 use crate::base::clock::{local, local_time};
 use crate::serve::api::endpoints;
@@ -224,12 +224,8 @@ fn called(derived: &DerivedNote) -> String {
 
 /// Asks, and says whether the person agrees; nobody there to ask does not.
 pub(super) fn agreed(question: &str) -> anyhow::Result<bool> {
-    write!(stderr(), "\n{question} [y/N] ");
-    // What nobody could read is not agreed to.
-    printed()?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    let answer = typed(&mut stderr(), &format!("\n{question} [y/N] "))?.unwrap_or_default();
+    Ok(matches!(answer.to_lowercase().as_str(), "y" | "yes"))
 }
 
 fn tell(forgotten: &Forgotten, out: &mut Out) {

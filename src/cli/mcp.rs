@@ -512,7 +512,7 @@ async fn serve(
         // Whoever waits sees that nobody tells any more.
         Err(_) => return false,
     };
-    let _ = tell.send(Ok(Arc::clone(&daemon.app().shared)));
+    let _ = tell.send(Ok(Arc::clone(&daemon.app.shared)));
     let over = async {
         loop {
             tokio::select! {

@@ -421,6 +421,16 @@ pub(super) fn shell_quoted(path: &Path) -> String {
     format!("'{}'", path.replace('\'', r"'\''"))
 }
 
+/// What is typed in answer to a question; `None` at the end of the input.
+pub(super) fn typed(out: &mut Out, question: &str) -> anyhow::Result<Option<String>> {
+    write!(out, "{question}");
+    out.flush()?;
+    // What nobody could read is not answered.
+    printed()?;
+    let mut answer = String::new();
+    Ok((io::stdin().read_line(&mut answer)? > 0).then(|| answer.trim().to_owned()))
+}
+
 /// Says which entries went to the archive because there were too many: of many only how many.
 pub(super) fn say_archived(ids: &[String]) {
     let which = match ids {

@@ -51,7 +51,8 @@ pub(crate) enum DaemonError {
 
 /// A daemon that listens and indexes.
 pub(crate) struct Daemon {
-    app: Arc<App>,
+    /// What it serves.
+    pub(crate) app: Arc<App>,
     tcp: Option<(TcpListener, SocketAddr, Guard)>,
     socket: PathBuf,
     unix: UnixListener,
@@ -106,7 +107,8 @@ impl Daemon {
         let hosts: Vec<String> = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned().collect();
         let app = Arc::new(App::start(home, config, lock, true)?);
         let captures = Arc::new(CaptureTokens::new(&app.state));
-        tcp.iter().for_each(|(_, address)| app.listens_at(*address));
+        // It listens at one address all its life.
+        tcp.iter().for_each(|(_, address)| _ = app.address.set(*address));
         let agents = Arc::clone(&app.agents);
         let guard = Guard::new(vec![Arc::new(OwnerToken::new(&token)), captures, agents], hosts);
         let tcp = tcp.map(|(listener, address)| (listener, address, guard));
@@ -116,11 +118,6 @@ impl Daemon {
     /// Where it listens over TCP, if it does.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         self.tcp.as_ref().map(|(_, address, _)| *address)
-    }
-
-    /// What it serves.
-    pub(crate) fn app(&self) -> &Arc<App> {
-        &self.app
     }
 
     /// Serves until `stop` is done, then lets requests under way finish and closes the stores.

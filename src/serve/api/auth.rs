@@ -173,11 +173,6 @@ pub(super) fn is_open(path: &str) -> bool {
     path == "/" || path.starts_with("/page/")
 }
 
-/// Whether requests to a path are passed on, and have limits of size and time of their own.
-pub(super) fn is_passed_on(path: &str) -> bool {
-    path.starts_with("/v1/")
-}
-
 /// Whether what agents tell of their work is sent there; it has limits of its own.
 pub(super) fn is_trace(path: &str) -> bool {
     path == "/api/trace"
@@ -301,8 +296,8 @@ pub(super) async fn within_limits(State(app): State<Arc<App>>, mut request: Requ
     request.extensions_mut().insert(turn.clone());
     request.extensions_mut().insert(Arc::new(places.at_work));
     let answered = places.answered;
-    if is_passed_on(request.uri().path()) {
-        // Its turn is that of memory; how long the upstream may take is said elsewhere.
+    if request.uri().path().starts_with("/v1/") {
+        // It is passed on. Its turn is that of memory; how long the upstream may take is said elsewhere.
         let response = next.run(request).await;
         drop(answered);
         return response;

@@ -222,14 +222,10 @@ fn schema_of<T: ToSchema>(schemas: &mut Schemas) -> RefOr<Schema> {
     RefOr::Ref(Ref::from_schema_name(T::name()))
 }
 
-/// Adds an endpoint to the description.
-type Describe = Box<dyn FnOnce(&mut OpenApi)>;
-
-/// Endpoints on their way into the router and the description.
-#[derive(Default)]
+/// The routes of endpoints, and their description where one is made.
 pub(super) struct Endpoints {
-    router: Router<AppState>,
-    described: Vec<Describe>,
+    pub(super) router: Router<AppState>,
+    pub(super) document: Option<OpenApi>,
 }
 
 /// What an endpoint is called in the description, and what is said of it there.
@@ -262,20 +258,10 @@ impl Endpoints {
         };
         self.router = self.router.route(endpoint.path, route);
         let path = endpoint.path;
-        self.described.push(Box::new(move |document| describe::<In, Out>(document, path, method, &text)));
-        self
-    }
-
-    /// Their routes.
-    pub(super) fn routes(self) -> Router<AppState> {
-        self.router
-    }
-
-    /// Adds what they are to a description.
-    pub(super) fn describe(self, document: &mut OpenApi) {
-        for describe in self.described {
-            describe(document);
+        if let Some(document) = &mut self.document {
+            describe::<In, Out>(document, path, method, &text);
         }
+        self
     }
 }
 
@@ -377,8 +363,8 @@ macro_rules! endpoints {
         })+
 
         /// All of them.
-        pub(super) fn all() -> Endpoints {
-            let all = Endpoints::default();
+        pub(super) fn all(document: Option<utoipa::openapi::OpenApi>) -> Endpoints {
+            let all = Endpoints { router: Default::default(), document };
             $(let all = $group::add_to(all);)+
             all
         }

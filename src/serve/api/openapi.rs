@@ -28,8 +28,7 @@ struct Api;
 /// # Panics
 /// Never: a description is JSON.
 pub fn document() -> Value {
-    let mut document = Api::openapi();
-    endpoints::all().describe(&mut document);
+    let document = endpoints::all(Some(Api::openapi())).document;
     let mut document = serde_json::to_value(document).expect("a description is JSON");
     // Every route but `/health` and those of the page takes a token.
     let scheme = |scheme: &str| json!({ "type": "http", "scheme": scheme });

@@ -65,12 +65,12 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
     let events = Router::new().route("/events", get(events::events)).with_state((Arc::clone(&app), live.stop.clone()));
     let events = events.route_layer(middleware::from_fn(only::<Owner>));
     let readers = Router::new()
-        .route("/openapi.json", get(openapi))
+        .route("/openapi.json", get(|| async { Json(document()) }))
         .route("/api/context", post(events::context))
         .merge(passing::routes(&app))
         .merge(qmd::routes())
         .route_layer(middleware::from_fn(only::<Viewer>));
-    let declared = endpoints::all().routes();
+    let declared = endpoints::all(None).router;
     Router::new()
         .route("/health", get(health))
         // Programs with a capture token have it, too.
@@ -90,9 +90,12 @@ pub(super) async fn health() -> Json<Value> {
 
 /// What every answer has in common, those of merged routes included.
 fn finish(routes: Router) -> Router {
+    let none = || ApiError::new(StatusCode::NOT_FOUND, "not_found", "no such address").hint("see /openapi.json");
+    let wrong = "this address does not accept this method";
+    let wrong = move || ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", wrong);
     routes
-        .fallback(not_found)
-        .method_not_allowed_fallback(method_not_allowed)
+        .fallback(move || async move { none() })
+        .method_not_allowed_fallback(move || async move { wrong() })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::map_response(headers))
 }
@@ -108,18 +111,6 @@ async fn headers(mut response: Response) -> Response {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
-}
-
-async fn openapi() -> impl IntoResponse {
-    Json(document())
-}
-
-async fn not_found() -> ApiError {
-    ApiError::new(StatusCode::NOT_FOUND, "not_found", "no such address").hint("see /openapi.json")
-}
-
-async fn method_not_allowed() -> ApiError {
-    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this address does not accept this method")
 }
 
 /// Requests that are answered at a time; more wait.

@@ -49,7 +49,7 @@ pub struct App {
     /// Ends last: it may wait for git.
     backup: Option<Task<Backup>>,
     /// Where a daemon that has this vault listens over TCP.
-    address: OnceLock<SocketAddr>,
+    pub(crate) address: OnceLock<SocketAddr>,
 }
 
 impl App {
@@ -162,11 +162,6 @@ impl App {
         self.workspace.replace_model(load.into());
     }
 
-    /// Says where the daemon listens, for the status to tell.
-    pub fn listens_at(&self, address: SocketAddr) {
-        // A daemon listens at one address all its life.
-        let _ = self.address.set(address);
-    }
 }
 
 /// What its requests work with.

@@ -97,7 +97,7 @@ impl QmdDocuments {
     fn ask_whole<T>(&self, ask: impl Fn(&mut Connection) -> rusqlite::Result<T>) -> Result<T, QmdError> {
         let once = || {
             let mut connection = self.database.connection()?;
-            ask(&mut connection).map_err(QmdError::of(self.database.path()))
+            ask(&mut connection).map_err(QmdError::of(&self.database.file))
         };
         match once() {
             Err(error) if error.is_damage() && !self.is_healing.replace(true) => {
