@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use super::backend::{Backend, home};
 use super::note_named::{CommandTarget, NameFit, NoteNames, file_named, path_named};
 use super::terminal::{
-    DIM, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, list, remark, remark_behind, remark_none, remark_undo,
-    say, stderr, stdout, typed,
+    DIM, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, list, remark, remark_behind, remark_none,
+    remark_undo, say, stderr, stdout, typed,
 };
 use crate::base::clock::{local, local_time};
 use crate::serve::api::endpoints;

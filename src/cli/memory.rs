@@ -10,8 +10,8 @@ use clap::{Args, Subcommand};
 use super::backend::Backend;
 use super::status::since;
 use super::terminal::{
-    BAD, DIM, MATCH, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, remark_end, remark_none, say,
-    say_archived, say_undo, stdout, typed,
+    BAD, DIM, MATCH, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, remark_end, remark_none,
+    say, say_archived, say_undo, stdout, typed,
 };
 use crate::serve::api::endpoints;
 use crate::serve::wire::{

@@ -248,8 +248,20 @@ impl Endpoints {
         R: Role + 'static,
     {
         let (has_name, sees_saves) = (endpoint.path.contains('{'), endpoint.fresh);
-        let handler = move |State(app): State<AppState>, asking: Asking, request: Request| async move {
-            handle::<In, Out, R>(app, asking, request, has_name, sees_saves, run).await.map(Json)
+        let handler = move |State(app): State<AppState>, asking: Asking, mut request: Request| async move {
+            R::admits(&asking.principal)?;
+            let name = match has_name {
+                true => {
+                    let named = request.extract_parts::<Path<String>>().await;
+                    named.map_err(|rejection| RequestError::invalid(rejection.body_text()))?.0
+                }
+                false => String::new(),
+            };
+            let params = In::take(request).await?;
+            let asking = if sees_saves { asking.seeing_saves() } else { asking };
+            let (vault, is_local) = (Arc::clone(&app), asking.is_local);
+            let with = move |role: &R| run(Asked { app: &vault, role, name: &name, params, is_local });
+            answer(app, asking, with).await.map(Json)
         };
         let (_, filter, method) = endpoint.method.parts();
         let route = match endpoint.large {
@@ -263,28 +275,6 @@ impl Endpoints {
         }
         self
     }
-}
-
-async fn handle<In: Input, Out: Send + 'static, R: Role + 'static>(
-    app: AppState,
-    asking: Asking,
-    mut request: Request,
-    has_name: bool,
-    sees_saves: bool,
-    run: Run<In, Out, R>,
-) -> Result<Out, ApiError> {
-    R::admits(&asking.principal)?;
-    let name = match has_name {
-        true => {
-            let named = request.extract_parts::<Path<String>>().await;
-            named.map_err(|rejection| RequestError::invalid(rejection.body_text()))?.0
-        }
-        false => String::new(),
-    };
-    let params = In::take(request).await?;
-    let asking = if sees_saves { asking.seeing_saves() } else { asking };
-    let (vault, is_local) = (Arc::clone(&app), asking.is_local);
-    answer(app, asking, move |role: &R| run(Asked { app: &vault, role, name: &name, params, is_local })).await
 }
 
 fn describe<In: Input, Out: ToSchema>(

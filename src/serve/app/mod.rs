@@ -161,7 +161,6 @@ impl App {
     pub fn replace_model(&self, load: LoadEmbedder) {
         self.workspace.replace_model(load.into());
     }
-
 }
 
 /// What its requests work with.
