@@ -185,7 +185,7 @@ async fn serve_locally(
     unix: UnixListener,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let (mut listener, socket) = (unix, announced.daemon.socket.clone());
+    let mut listener = unix;
     loop {
         let (close, closed) = watch::channel(false);
         let router = local(Arc::clone(&app), live, mcp::router(Arc::clone(&app)));
@@ -198,10 +198,7 @@ async fn serve_locally(
                 }
                 let (app, announced) = (Arc::clone(&app), announced.clone());
                 // Files may be on a disk that does not answer.
-                let socket = socket.clone();
-                let again = tokio::task::spawn_blocking(move || {
-                    announce_again(&app, &announced).then(|| listen_locally(&socket).ok()).flatten()
-                });
+                let again = tokio::task::spawn_blocking(move || announce_again(&app, &announced));
                 if let Ok(Some(listener)) = again.await {
                     break Some(listener);
                 }
@@ -230,17 +227,17 @@ async fn serve_beside(app: Arc<App>, live: &Live, socket: Option<PathBuf>, stopp
     }
 }
 
-/// Says again what is no longer said, where the vault is and is ours. Tells whether the socket must be made anew too.
+/// Says again what is no longer said, where the vault is and is ours, and listens on the socket where that is gone too.
 #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
-fn announce_again(app: &App, announced: &Announced) -> bool {
+fn announce_again(app: &App, announced: &Announced) -> Option<UnixListener> {
     let (home, daemon) = (&app.home, &announced.daemon);
-    let Some(lock) = app.lock().filter(|lock| lock.is_held()) else { return false };
+    let lock = app.lock().filter(|lock| lock.is_held())?;
     if home.daemon().as_ref() != Some(daemon)
         && let Err(error) = home.announce(lock, daemon).and_then(|()| home.restore_owner_token(&announced.token))
     {
         tracing::warn!("the command line cannot find this daemon: {error}");
     }
-    !daemon.socket.exists()
+    (!daemon.socket.exists()).then(|| listen_locally(&daemon.socket).ok()).flatten()
 }
 
 /// Listens on the Unix socket; only the person may open it. Whoever has the lock may replace what a killed daemon left.
