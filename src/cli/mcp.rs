@@ -143,11 +143,11 @@ pub(super) async fn answer_lines<L: AnswersMessages>(link: Arc<L>) -> anyhow::Re
     Ok(closed)
 }
 
-async fn answer<L: AnswersMessages>(link: &Arc<L>, line: InputLine, answers: &mpsc::Sender<Vec<u8>>) {
-    let answer = match ReadLine::of(line) {
-        ReadLine::Nothing => None,
-        ReadLine::Refused(answer) => Some(answer),
-        ReadLine::Message(message) => match link.answer_message(&message).await {
+async fn answer<L: AnswersMessages>(link: &Arc<L>, line: Vec<u8>, answers: &mpsc::Sender<Vec<u8>>) {
+    let answer = match RpcMessage::read(line) {
+        Ok(None) => None,
+        Err(answer) => Some(answer),
+        Ok(Some(message)) => match link.answer_message(&message).await {
             Ok(answer) => answer,
             Err(error) => {
                 tracing::warn!("{}: {error:#}", message.method);
@@ -173,16 +173,6 @@ enum AnswerForm {
 /// Where a request names the version of the protocol that it is of, since there are no sessions any more.
 const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// What a line came to.
-enum ReadLine {
-    /// Nothing to be done.
-    Nothing,
-    /// No message; what to answer.
-    Refused(Vec<u8>),
-    /// A message to be passed on.
-    Message(RpcMessage),
-}
-
 /// A request or a notification.
 pub(super) struct RpcMessage {
     /// As it came.
@@ -198,21 +188,17 @@ pub(super) struct RpcMessage {
     changes_nothing: bool,
 }
 
-impl ReadLine {
-    /// Reads a line.
-    fn of(line: InputLine) -> Self {
-        let refused = |message: &str| Self::Refused(refused(&Value::Null, ErrorCode::INVALID_REQUEST, message));
-        let line = match line {
-            InputLine::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => return Self::Nothing,
-            InputLine::Whole(line) => line,
-            InputLine::TooLong => {
-                return refused(&format!("a message may have at most {MAX_MESSAGE_BYTES} bytes"));
-            }
-        };
-        let message = match read_message(&line) {
-            Ok(message) => message,
-            Err((code, why)) => return Self::Refused(self::refused(&Value::Null, code, &why)),
-        };
+impl RpcMessage {
+    /// Reads a line; `None` where nothing is to be done. The error is what to answer.
+    fn read(line: Vec<u8>) -> Result<Option<Self>, Vec<u8>> {
+        let invalid = |message: &str| Err(refused(&Value::Null, ErrorCode::INVALID_REQUEST, message));
+        if line.len() > MAX_MESSAGE_BYTES {
+            return invalid(&format!("a message may have at most {MAX_MESSAGE_BYTES} bytes"));
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(None);
+        }
+        let message = read_message(&line).map_err(|(code, why)| refused(&Value::Null, code, &why))?;
         let id = message.get("id");
         match message.get("method") {
             Some(Value::String(method)) if id.is_none_or(|id| id.is_string() || id.is_number()) => {
@@ -228,25 +214,23 @@ impl ReadLine {
                 };
                 let changes_nothing =
                     method != "tools/call" || name.is_some_and(|name| changes_nothing(name, &params["arguments"]));
-                Self::Message(RpcMessage {
+                Ok(Some(Self {
                     changes_nothing,
                     id: id.cloned(),
                     method: method.clone(),
                     name: name.map(str::to_owned),
                     version: version.as_str().map(str::to_owned),
                     bytes: line.into(),
-                })
+                }))
             }
-            Some(Value::String(_)) => refused("`id` must be a string or a number"),
-            Some(_) => refused("`method` must be a string"),
+            Some(Value::String(_)) => invalid("`id` must be a string or a number"),
+            Some(_) => invalid("`method` must be a string"),
             // An answer to a question that was never asked.
-            None if message.get("result").is_some() || message.get("error").is_some() => Self::Nothing,
-            None => refused("`method` is required"),
+            None if message.get("result").is_some() || message.get("error").is_some() => Ok(None),
+            None => invalid("`method` is required"),
         }
     }
-}
 
-impl RpcMessage {
     /// The headers that go with it over HTTP; `agreed` is the version that was agreed on at the start.
     fn headers(&self, agreed: Option<&str>) -> Vec<(&'static str, String)> {
         let mut headers = vec![("mcp-method", sayable(&self.method))];
@@ -268,17 +252,8 @@ fn refused(id: &Value, code: ErrorCode, message: &str) -> Vec<u8> {
     refusal(id, code, message).to_string().into_bytes()
 }
 
-/// What came on standard input.
-#[derive(Debug, PartialEq, Eq)]
-enum InputLine {
-    /// A line, without its end.
-    Whole(Vec<u8>),
-    /// One that is longer than any message; it was not kept.
-    TooLong,
-}
-
 /// The lines of standard input, until it ends.
-fn input_lines() -> mpsc::Receiver<InputLine> {
+fn input_lines() -> mpsc::Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel(1);
     std::thread::spawn(move || {
         let mut input = io::stdin().lock();
@@ -308,8 +283,8 @@ fn output_lines() -> (mpsc::Sender<Vec<u8>>, oneshot::Receiver<()>) {
     (sender, written)
 }
 
-/// Reads a line and keeps little more than `limit` bytes of it in memory. The last one may have no end.
-fn next_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<InputLine>> {
+/// Reads a line, without its end; of one that is longer than `limit`, one byte more than that. The last one may have no end.
+fn next_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     if input.by_ref().take(limit as u64 + 1).read_until(b'\n', &mut line)? == 0 {
         return Ok(None);
@@ -318,9 +293,8 @@ fn next_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<InputL
         line.pop();
     } else if line.len() > limit {
         input.skip_until(b'\n')?;
-        return Ok(Some(InputLine::TooLong));
     }
-    Ok(Some(InputLine::Whole(line)))
+    Ok(Some(line))
 }
 
 /// Maximum time for a daemon that was there to come back, before this process does its work.
@@ -534,8 +508,8 @@ mod tests {
 
     use super::*;
 
-    fn read(line: &str) -> ReadLine {
-        ReadLine::of(InputLine::Whole(line.into()))
+    fn read(line: &str) -> Result<Option<RpcMessage>, Vec<u8>> {
+        RpcMessage::read(line.into())
     }
 
     #[test]
@@ -550,29 +524,25 @@ mod tests {
             (r#"{"id":{},"method":"ping"}"#, ErrorCode::INVALID_REQUEST),
             (r#"{"id":1,"method":7}"#, ErrorCode::INVALID_REQUEST),
         ] {
-            let ReadLine::Refused(answer) = read(line) else { panic!("{line} is refused") };
+            let Err(answer) = read(line) else { panic!("{line} is refused") };
             let answer: Value = serde_json::from_slice(&answer).unwrap();
             assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &Value::Null), "{line}");
         }
         let deep = format!("{{\"id\":1,\"method\":\"ping\",\"params\":{}{}}}", "[".repeat(5000), "]".repeat(5000));
-        assert!(matches!(read(&deep), ReadLine::Refused(_)));
-        assert!(matches!(ReadLine::of(InputLine::Whole(vec![b'"', 0xff, b'"'])), ReadLine::Refused(_)));
-        assert!(matches!(ReadLine::of(InputLine::TooLong), ReadLine::Refused(_)));
-        assert!(
-            matches!(read(" \r"), ReadLine::Nothing) && matches!(read(r#"{"id":1,"result":{}}"#), ReadLine::Nothing)
-        );
+        assert!(read(&deep).is_err());
+        assert!(RpcMessage::read(vec![b'"', 0xff, b'"']).is_err());
+        assert!(RpcMessage::read(vec![b' '; MAX_MESSAGE_BYTES + 1]).is_err());
+        assert!(matches!(read(" \r"), Ok(None)) && matches!(read(r#"{"id":1,"result":{}}"#), Ok(None)));
     }
 
     #[test]
     fn a_message_says_in_headers_what_it_is() {
-        let ReadLine::Message(message) = read(r#"{"id":1,"method":"tools/call","params":{"name":"sück"}}"#) else {
-            panic!()
-        };
+        let Ok(Some(message)) = read(r#"{"id":1,"method":"tools/call","params":{"name":"sück"}}"#) else { panic!() };
         let headers = message.headers(Some("2025-11-25"));
         let expected = ["tools/call", "2025-11-25", "=?base64?c8O8Y2s=?="];
         assert_eq!(headers.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>(), expected);
         assert!(!message.changes_nothing);
-        let ReadLine::Message(message) = read(r#"{"method":"notifications/initialized"}"#) else { panic!() };
+        let Ok(Some(message)) = read(r#"{"method":"notifications/initialized"}"#) else { panic!() };
         assert!(message.id.is_none() && message.changes_nothing && message.headers(None).len() == 1);
     }
 
@@ -588,7 +558,7 @@ mod tests {
             ("none", json!({}), false),
         ] {
             let call = json!({ "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } });
-            let ReadLine::Message(message) = read(&call.to_string()) else { panic!("{call}") };
+            let Ok(Some(message)) = read(&call.to_string()) else { panic!("{call}") };
             assert_eq!(message.changes_nothing, again, "{call}");
         }
     }
@@ -603,12 +573,8 @@ mod tests {
             while let Some(line) = next_line(&mut input, 6).unwrap() {
                 input_lines.push(line);
             }
-            let whole = |text: &str| InputLine::Whole(text.into());
-            assert_eq!(
-                input_lines,
-                [whole("one"), whole(""), whole("four\r"), InputLine::TooLong, whole("last")],
-                "{piece}"
-            );
+            // One that is too long is cut where that is seen.
+            assert_eq!(input_lines, ["one", "", "four\r", "much to", "last"].map(Vec::from), "{piece}");
         }
     }
 }
