@@ -284,6 +284,7 @@ pub(super) fn parsing_ended(ended: &clap::Error) -> u8 {
     let said = ended.render();
     // It is made of clap's words, styles and all, and of what was given.
     let given = std::env::args_os().chain(std::env::var_os("VAULT_DIR"));
+    let is_harmless = |given: OsString| given.to_str().is_some_and(|given| !given.contains(steers));
     let printed = if out.rich && given.into_iter().all(is_harmless) {
         out.stream.write_all(said.ansi().to_string().as_bytes())
     } else {
@@ -292,10 +293,6 @@ pub(super) fn parsing_ended(ended: &clap::Error) -> u8 {
     // As with a remark: where nobody reads it, the exit code says enough.
     drop(printed);
     u8::try_from(ended.exit_code()).unwrap_or(2)
-}
-
-fn is_harmless(given: OsString) -> bool {
-    given.to_str().is_some_and(|given| !given.contains(steers))
 }
 
 /// Has panics told through here: their messages may quote a note.

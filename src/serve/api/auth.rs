@@ -136,7 +136,10 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
     }
     let path = request.uri().path();
     if path == "/health" || is_open(path) {
-        return match is_small(request.headers()) {
+        // As far as the length of the body is said.
+        let length =
+            request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+        return match length.is_none_or(|length| length <= MAX_OPEN_BODY_BYTES) {
             true => next.run(request).await,
             false => ApiError::too_large(MAX_OPEN_BODY_BYTES).into_response(),
         };
@@ -160,12 +163,6 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
     };
     request.extensions_mut().insert(principal);
     next.run(request).await
-}
-
-/// Whether a body, as far as its length is said, is one for an address that needs no token.
-fn is_small(headers: &HeaderMap) -> bool {
-    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    length.is_none_or(|length| length <= MAX_OPEN_BODY_BYTES)
 }
 
 /// Whether a path is served without a token.
