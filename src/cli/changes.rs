@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use super::backend::{Backend, home};
 use super::note_named::{CommandTarget, NameFit, NoteNames, file_named, path_named};
 use super::terminal::{
-    DIM, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, printed, remark, remark_behind, remark_none,
-    remark_undo, say, stderr, stdout,
+    DIM, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, list, remark, remark_behind, remark_none,
+    remark_undo, say, stderr, stdout, typed,
 };
 use crate::base::clock::{local, local_time};
 use crate::serve::api::endpoints;
@@ -39,19 +39,16 @@ impl LogCommand {
         };
         let params = ChangesParams { path, ..self.which };
         let found = Backend::without_model(vault)?.ask(&endpoints::forgotten::CHANGES, &params)?;
-        answer(&found, !found.changes.is_empty(), |out| {
-            for change in &found.changes {
-                let lines = match (change.line_start, change.line_end) {
-                    (Some(first), Some(last)) if first == last => format!(":{first}"),
-                    (Some(first), Some(last)) => format!(":{first}-{last}"),
-                    _ => String::new(),
-                };
-                let (when, what) = (local(&change.at), format!("{:<7}", change.what));
-                let (place, by) = (format!("{}{lines}", change.path), format!("by {}", change.by));
-                let undo = change.checkpoint_id.as_ref().map(|id| format!("vault restore {id}")).unwrap_or_default();
-                out.row(&[(PLAIN, &when), (PLAIN, &what), (TITLE, &place), (PLAIN, &by), (DIM, &undo)]);
-            }
-            remark_none(!found.changes.is_empty(), "nothing was changed");
+        list(&found, &found.changes, "nothing was changed", |change, out| {
+            let lines = match (change.line_start, change.line_end) {
+                (Some(first), Some(last)) if first == last => format!(":{first}"),
+                (Some(first), Some(last)) => format!(":{first}-{last}"),
+                _ => String::new(),
+            };
+            let (when, what) = (local(&change.at), format!("{:<7}", change.what));
+            let (place, by) = (format!("{}{lines}", change.path), format!("by {}", change.by));
+            let undo = change.checkpoint_id.as_ref().map(|id| format!("vault restore {id}")).unwrap_or_default();
+            out.row(&[(PLAIN, &when), (PLAIN, &what), (TITLE, &place), (PLAIN, &by), (DIM, &undo)]);
         })
     }
 }
@@ -70,16 +67,13 @@ impl CheckpointsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let path = self.which.path.map(|path| path_named(&path, &home(vault)?)).transpose()?;
         let found = Backend::without_model(vault)?.ask(&endpoints::writes::CHECKPOINTS, &CheckpointsParams { path })?;
-        answer(&found, !found.checkpoints.is_empty(), |out| {
-            for checkpoint in &found.checkpoints {
-                let before = || checkpoint.bytes.map_or_else(|| "was not there".into(), bytes);
-                let size = checkpoint.files.map_or_else(before, |files| count(files, "file"));
-                let action = format!("{:<7}", checkpoint.action);
-                let by = checkpoint.by.as_ref().map(|by| format!("by {by}")).unwrap_or_default();
-                let (id, path) = (&checkpoint.id, &checkpoint.path);
-                out.row(&[(TITLE, id), (PLAIN, &action), (PLAIN, path), (DIM, &size), (PLAIN, &by)]);
-            }
-            remark_none(!found.checkpoints.is_empty(), "there is nothing to undo");
+        list(&found, &found.checkpoints, "there is nothing to undo", |checkpoint, out| {
+            let before = || checkpoint.bytes.map_or_else(|| "was not there".into(), bytes);
+            let size = checkpoint.files.map_or_else(before, |files| count(files, "file"));
+            let action = format!("{:<7}", checkpoint.action);
+            let by = checkpoint.by.as_ref().map(|by| format!("by {by}")).unwrap_or_default();
+            let (id, path) = (&checkpoint.id, &checkpoint.path);
+            out.row(&[(TITLE, id), (PLAIN, &action), (PLAIN, path), (DIM, &size), (PLAIN, &by)]);
         })
     }
 }
@@ -230,12 +224,8 @@ fn called(derived: &DerivedNote) -> String {
 
 /// Asks, and says whether the person agrees; nobody there to ask does not.
 pub(super) fn agreed(question: &str) -> anyhow::Result<bool> {
-    write!(stderr(), "\n{question} [y/N] ");
-    // What nobody could read is not agreed to.
-    printed()?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    let answer = typed(&mut stderr(), &format!("\n{question} [y/N] "))?.unwrap_or_default();
+    Ok(matches!(answer.to_lowercase().as_str(), "y" | "yes"))
 }
 
 fn tell(forgotten: &Forgotten, out: &mut Out) {

@@ -125,13 +125,8 @@ pub(super) fn matching(viewer: &Viewer, glob: String) -> Result<Vec<String>, Req
 }
 
 /// Reads what a caller names, as far as there is room.
-pub(super) fn several(
-    viewer: &Viewer,
-    names: Vec<String>,
-    lines: Option<usize>,
-    max_bytes: usize,
-) -> Result<Texts, RequestError> {
-    let mut left = room(viewer, max_bytes);
+fn several(viewer: &Viewer, names: Vec<String>, lines: Option<usize>, bytes: usize) -> Result<Texts, RequestError> {
+    let mut left = room(viewer, bytes);
     let mut texts = Texts { results: Vec::new(), failed: Vec::new(), left_out: Vec::new() };
     for what in names {
         if left == 0 {

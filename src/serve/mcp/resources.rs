@@ -118,7 +118,7 @@ pub(super) fn complete(viewer: &Viewer, request: &CompleteRequestParams) -> Answ
             (uri, _) => return Err(unknown(&format!("`{argument}` of {uri}"))),
         },
         // What a person wants to recall or remember is not ours to guess.
-        Reference::Prompt(prompt) if is_prompt(&prompt.name) => Vec::new(),
+        Reference::Prompt(prompt) if PROMPTS.iter().any(|entry| entry.name == prompt.name) => Vec::new(),
         Reference::Prompt(prompt) => return Err(unknown(&format!("the prompt {}", prompt.name))),
         _ => return Err(unknown("this reference")),
     };
@@ -220,11 +220,6 @@ pub(super) fn prompts_of(principal: &Principal) -> Vec<Prompt> {
     };
     let of_use = |entry: &&PromptEntry| !entry.remembers || matches!(principal, Principal::Agent(_));
     PROMPTS.iter().filter(of_use).map(prompt).collect()
-}
-
-/// Whether there is a prompt with such a name.
-pub(super) fn is_prompt(name: &str) -> bool {
-    PROMPTS.iter().any(|entry| entry.name == name)
 }
 
 /// A prompt, with its argument filled in.

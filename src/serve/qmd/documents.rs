@@ -97,7 +97,7 @@ impl QmdDocuments {
     fn ask_whole<T>(&self, ask: impl Fn(&mut Connection) -> rusqlite::Result<T>) -> Result<T, QmdError> {
         let once = || {
             let mut connection = self.database.connection()?;
-            ask(&mut connection).map_err(QmdError::of(self.database.path()))
+            ask(&mut connection).map_err(QmdError::of(&self.database.file))
         };
         match once() {
             Err(error) if error.is_damage() && !self.is_healing.replace(true) => {
@@ -465,7 +465,7 @@ impl SeenFiles {
     /// # Errors
     /// When the configuration cannot be read, or the collections make no sense together.
     fn of(root: &Path, collections: &[CollectionConfig]) -> Result<Self, QmdError> {
-        let wrong = |error: &dyn std::fmt::Display| QmdError::Collection(error.to_string());
+        let wrong = |error: &dyn std::fmt::Display| QmdError::Refused(error.to_string());
         let config = Config::load(root).map_err(|error| wrong(&error))?;
         let places = Outside::new(root, collections).map_err(|error| wrong(&error))?;
         let Config { index, access, .. } = &config;

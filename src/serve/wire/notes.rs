@@ -15,7 +15,6 @@ use crate::base::config::Mode;
 use crate::text::note::Node;
 
 /// A page of passages.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -96,7 +95,6 @@ pub struct Growth {
 const SHOWN_NAMES: usize = 50;
 
 /// Which notes to list.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -176,7 +174,6 @@ pub struct TagCount {
 }
 
 /// A note by its path.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -251,7 +248,6 @@ pub struct NoteParams {
     /// Its path in the vault.
     pub path: String,
     /// For a note too long for `body` (1 MB): return the part around this line, from 1; default its beginning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1)]
     pub line: Option<usize>,
 }
@@ -319,7 +315,6 @@ pub struct LinksParams {
     /// Its path in the vault.
     pub path: String,
     /// Maximum links of each kind, 1 to 1,000; default 200.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
@@ -393,7 +388,6 @@ pub struct Backlink {
 #[into_params(parameter_in = Query)]
 pub struct UnresolvedParams {
     /// Maximum links, 1 to 1,000; default 200.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
@@ -423,7 +417,6 @@ pub struct UnresolvedLink {
 }
 
 /// Which part of the graph; by default the notes with a `type`.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
