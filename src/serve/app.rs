@@ -21,7 +21,6 @@ use crate::access::rules::{Principal, Turn};
 use crate::base::clock::Clock;
 use crate::base::config::{Config, Switches};
 use crate::base::fs::{FsError, folder_bytes};
-use crate::base::path::VaultPath;
 use crate::base::state::ChangeTable;
 use crate::base::tasks::{Task, TaskSignal};
 use crate::index::engine::{Engine, EngineError, Reader};
@@ -48,9 +47,7 @@ use crate::serve::wire::{
 use crate::text::note::{CONFLICT_MARKS, Note};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::backup::{Trust, back_up};
-use crate::vault::disk::{
-    CookieFolder, Files, Home, Lock, NoteRules, Outside, RulesError, WatchedBy, globs,
-};
+use crate::vault::disk::{CookieFolder, Files, Home, Lock, NoteRules, Outside, RulesError, WatchedBy, globs};
 use crate::vault::forgotten::ForgottenTexts;
 use crate::vault::notes::{self, finish_open_purges, finish_purges};
 

@@ -28,7 +28,7 @@ use crate::text::note::{Note, aliases};
 ///
 /// # Errors
 /// When a parameter makes no sense, or the index is not open yet.
-pub(crate) fn graph(viewer: &Viewer, params: &GraphParams) -> Result<GraphView, RequestError> {
+pub fn graph(viewer: &Viewer, params: &GraphParams) -> Result<GraphView, RequestError> {
     let found = found(viewer, params);
     let given = found.as_ref().map(|view| {
         let notes = view.entities.iter().chain(&view.near).map(|note| note.path.clone());
@@ -439,7 +439,7 @@ const MAX_LOOKED_AT: usize = 200;
 ///
 /// # Errors
 /// When the index is not open yet, or nobody waits any more.
-pub(crate) fn key_relations(viewer: &Viewer, names: &[String]) -> Result<(Vec<EdgeView>, usize), RequestError> {
+pub fn key_relations(viewer: &Viewer, names: &[String]) -> Result<(Vec<EdgeView>, usize), RequestError> {
     let params = GraphParams { depth: Some(1), limit: Some(MAX_LOOKED_AT), ..GraphParams::default() };
     let question = GraphQuestion { plain: false, ..GraphQuestion::of(&params, viewer.at())? };
     let scope = viewer.read_scope()?;

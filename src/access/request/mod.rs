@@ -27,7 +27,8 @@ pub(crate) use checks::{
 };
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;
-pub(crate) use graph::{graph, key_relations, line_text};
+pub(crate) use graph::line_text;
+pub use graph::{graph, key_relations};
 pub(crate) use limits::{
     Budget, Edge, MAY_LACK_THE_NEWEST, agent_limits, day_of, frontmatter_chars, now, parse, parse_last, rfc3339,
 };

@@ -4,9 +4,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::{Captures, Regex};
 
 use super::chunk::turn_start;
 use super::code::{code, code_at};
