@@ -255,7 +255,7 @@ fn limit_parameter(path: &str, name: &str, schema: &mut Value) {
     match (path, name) {
         (_, "hash") => limit(schema, &Like(HASH)),
         (_, "since" | "until" | "as_of" | "known_at" | "changed_since") => *schema = point_in_time(),
-        ("/api/user-memory/browse", "day") => schema["format"] = json!("date"),
+        ("/api/user-memory/browse", "day") => limit(schema, &Format("date")),
         ("/api/user-memory/search" | "/api/facts", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/search", "set") => limit(schema, &Like(SETTINGS)),
         (
