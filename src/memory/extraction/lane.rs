@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::ask::{ExtractionAsker, SkipReason};
+use super::ask::ExtractionAsker;
 use super::keep::{Proposals, found_in, keep_summary, propose, trust_of};
 use super::librarian::LIBRARIAN;
 use crate::access::request::Workspace;
@@ -197,7 +197,7 @@ impl Extraction {
         let rest = match self.next_job(EXTRACTION, &model, hurries)? {
             Ok(job) => {
                 crash::point("extraction-claimed");
-                return self.worked(EXTRACTION, &job, || self.work(known, &model, &job));
+                return self.worked(|| self.work(known, &model, &job));
             }
             Err((waits, time)) => {
                 self.state_mut().waits = waits;
@@ -210,7 +210,7 @@ impl Extraction {
         match self.next_job(LIBRARIAN, &model, hurries)? {
             Ok(job) => {
                 crash::point("librarian-claimed");
-                self.worked(LIBRARIAN, &job, || self.read_part(&model, &job))
+                self.worked(|| self.read_part(&model, &job))
             }
             Err((_, time)) => Ok(Some(rest.min(time))),
         }
@@ -274,16 +274,11 @@ impl Extraction {
         others.try_for_each(|job| self.jobs.remove(kind, job.key))
     }
 
-    fn worked(
-        &self,
-        kind: &str,
-        job: &Job,
-        work: impl FnOnce() -> Result<(), SkipReason>,
-    ) -> Result<Option<Duration>, StateError> {
+    fn worked<T>(&self, work: impl FnOnce() -> T) -> T {
         self.state_mut().working = true;
         let done = work();
         self.state_mut().working = false;
-        done.map_or_else(|skipped| self.skipped(kind, job, skipped), |()| Ok(None))
+        done
     }
 
     /// Takes the next job of a kind that may be done now; else gives why none is, where that is to be said, and how long to rest.
@@ -323,22 +318,29 @@ impl Extraction {
     }
 
     /// Reads a conversation or a digest, asks about it, writes what is found, and marks it as done.
-    fn work(&self, known: &KnownSessions, model: &Arc<dyn ChatModel>, job: &Job) -> Result<(), SkipReason> {
+    fn work(
+        &self,
+        known: &KnownSessions,
+        model: &Arc<dyn ChatModel>,
+        job: &Job,
+    ) -> Result<Option<Duration>, StateError> {
         let Some(path) = known.paths.get(&job.key).cloned() else {
+            self.jobs.remove(EXTRACTION, job.key)?;
             self.look_again();
-            return Ok(self.jobs.remove(EXTRACTION, job.key)?);
+            return Ok(None);
         };
         let source = match self.source(&path) {
             Ok(source) if cut(&source.hash) == job.content => source,
             // Once the index knows, its job goes; until then it is tried again, and not at once.
             Err(ReadError::Gone | ReadError::Unfit(_)) => {
-                return Err(SkipReason::Passing("its file cannot be read".into(), Some(SETTLE_DELAY)));
+                self.fails(EXTRACTION, job, "its file cannot be read", Some(SETTLE_DELAY))?;
+                return Ok(None);
             }
-            Ok(_) | Err(ReadError::Changing) => return Err(SkipReason::Changed),
+            Ok(_) | Err(ReadError::Changing) => return self.has_changed(EXTRACTION, job),
         };
         let note = Note::parse(&source.text, path.stem());
         if note.is_private() && !model.takes_private() {
-            return Err(self.is_private_by_now());
+            return self.is_private_by_now(job);
         }
         if is_digest(&path) {
             return self.tell_digest(model, job, (&path, &source));
@@ -351,7 +353,8 @@ impl Extraction {
         let is_copied =
             || done.iter().any(|(key, turns)| *key != job.key && *turns == digest && known.paths.contains_key(key));
         if turns.is_empty() || done.get(&job.key) == Some(&digest) || is_copied() {
-            return Ok(self.jobs.finish(EXTRACTION, job.key, job.content, self.now())?);
+            self.jobs.finish(EXTRACTION, job.key, job.content, self.now())?;
+            return Ok(None);
         }
         let date = note.created.map(|created| created.to_zoned(jiff::tz::TimeZone::system()).date().to_string());
         // The lines count, too: they are what is cited.
@@ -360,23 +363,34 @@ impl Extraction {
             now.is_ok_and(|now| now.hash == source.hash || self.turns(&now.text) == turns)
         };
         let proposals = |found: &CheckedAnswer| found_in((&path, trust_of(&note)), &found.entries);
-        let found = self.find(EXTRACTION, model, (&turns, date.as_deref()), &is_current, &proposals)?;
+        let found = match self.find(EXTRACTION, model, job, (&turns, date.as_deref()), &is_current, &proposals)? {
+            Ok(found) => found,
+            Err(rest) => return Ok(rest),
+        };
         let written = keep_summary(&self.workspace, (&path, &source), model.name(), &found.summary);
         crash::point("extraction-summarised");
-        written?;
+        if let Err(error) = written {
+            self.fails(EXTRACTION, job, &error.message, None)?;
+            return Ok(None);
+        }
         self.has_read(job.key, digest, job.content)
     }
 
-    /// Asks about turns of a day, as long as what they are of `is_current`, and proposes what is found.
+    /// Asks about turns of a day, as long as what they are of `is_current`, and proposes what is found. Where that is not to be had it is said what
+    /// is done next: what becomes of the job is settled.
     pub(super) fn find(
         &self,
         kind: &'static str,
         model: &Arc<dyn ChatModel>,
+        job: &Job,
         (turns, date): (&[SpokenTurn], Option<&str>),
         is_current: &dyn Fn() -> bool,
         proposals: &dyn Fn(&CheckedAnswer) -> Proposals,
-    ) -> Result<CheckedAnswer, SkipReason> {
-        let found = self.asker(kind, model, is_current).ask(&extraction_prompt(turns, date), date)?;
+    ) -> Result<Result<CheckedAnswer, Option<Duration>>, StateError> {
+        let found = match self.asker(kind, model, is_current).ask(&extraction_prompt(turns, date), date) {
+            Ok(found) => found,
+            Err(skipped) => return self.skipped(kind, job, skipped).map(Err),
+        };
         let is_librarian = kind == LIBRARIAN;
         if is_librarian {
             crash::point("librarian-answered");
@@ -386,11 +400,20 @@ impl Extraction {
             true => crash::point("librarian-proposed"),
             false => crash::point("extraction-proposed"),
         }
-        if written? { Ok(found) } else { Err(SkipReason::Changed) }
+        match written {
+            Ok(true) => Ok(Ok(found)),
+            Ok(false) => self.has_changed(kind, job).map(Err),
+            Err(error) => self.fails(kind, job, &error.message, None).map(|()| Err(None)),
+        }
     }
 
     /// Marks what was read and written as done: its turns or lines by `digest`, its file by `content`.
-    pub(super) fn has_read(&self, key: Digest, digest: Digest, content: Digest) -> Result<(), SkipReason> {
+    pub(super) fn has_read(
+        &self,
+        key: Digest,
+        digest: Digest,
+        content: Digest,
+    ) -> Result<Option<Duration>, StateError> {
         self.jobs.finish(TURNS, key, digest, self.now())?;
         crash::point("extraction-turns-marked");
         self.jobs.finish(EXTRACTION, key, content, self.now())?;
@@ -398,7 +421,7 @@ impl Extraction {
         self.state_mut().waits = None;
         // It answers: what was put aside while it did not gets its turn.
         self.jobs.revive(EXTRACTION, self.now())?;
-        Ok(())
+        Ok(None)
     }
 
     /// The turns that are sent: without secrets, as captured ones are.
