@@ -1,6 +1,7 @@
 //! The work, one job at a time: conversations that wait to be read, digests that wait for a short text, and traces of agents.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -47,8 +48,8 @@ pub(super) type MemoryModel = Option<Result<Arc<dyn ChatModel>, String>>;
 pub(super) struct LaneState {
     /// The model, or why it cannot be asked.
     pub(super) model: MemoryModel,
-    /// Whether something is being worked on.
-    pub(super) working: bool,
+    /// What is being worked on.
+    pub(super) working: Option<(&'static str, Digest)>,
     /// Why nothing is done, though something waits.
     pub(super) waits: Option<String>,
     /// Why nothing is done until somebody changes something.
@@ -104,6 +105,15 @@ impl Extraction {
         (state.model, state.stopped) = (model, None);
     }
 
+    /// Whether this process may write.
+    pub(super) fn is_ours(&self) -> bool {
+        self.workspace.lock().is_some_and(|lock| lock.is_held())
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.signal.is_stopped()
+    }
+
     /// How the work is.
     pub(super) fn state_mut(&self) -> MutexGuard<'_, LaneState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -111,15 +121,27 @@ impl Extraction {
 
     /// Has all that waits done at once, whoever searches.
     pub(super) fn hurry(&self) {
-        let mut state = self.state_mut();
-        (state.was_hurried, state.hurries) = (true, true);
-        drop(state);
+        self.state_mut().was_hurried = true;
+        self.go_on();
         self.signal.wake();
+    }
+
+    /// Whoever waits for it goes on with what is due, whoever searches.
+    pub(super) fn go_on(&self) {
+        self.state_mut().hurries = true;
     }
 
     /// Looks anew for what waits, whatever was seen.
     pub(super) fn look_again(&self) {
         self.state_mut().looks_again = true;
+    }
+
+    /// Puts aside what was being worked on when the work failed in a way that nobody foresaw.
+    pub(super) fn bury_broken(&self) {
+        let Some((kind, key)) = self.state_mut().working.take() else { return };
+        if let Err(error) = self.jobs.bury(kind, key, false, "the program failed while processing it") {
+            tracing::warn!("conversations are not read: {error}");
+        }
     }
 
     /// Ends a call that is under way, for good.
@@ -148,7 +170,7 @@ impl Extraction {
             allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
             timeout: Duration::from_millis(memory.timeout_ms),
             now: Box::new(|| self.now()),
-            is_stopped: Box::new(|| self.signal.is_stopped()),
+            is_stopped: Box::new(|| self.is_stopped()),
             is_current,
         }
     }
@@ -180,8 +202,7 @@ impl Extraction {
             }
             Some(Ok(model)) => model,
         };
-        let is_ours = self.workspace.lock().is_some_and(|lock| lock.is_held());
-        if self.state_mut().stopped.is_some() || !is_ours {
+        if self.state_mut().stopped.is_some() || !self.is_ours() {
             return Ok(Some(CHECK_INTERVAL));
         }
         let now = self.now();
@@ -197,7 +218,7 @@ impl Extraction {
         let rest = match self.next_job(EXTRACTION, &model, hurries)? {
             Ok(job) => {
                 crash::point("extraction-claimed");
-                return self.worked(|| self.work(known, &model, &job));
+                return self.worked(EXTRACTION, &job, || self.work(known, &model, &job));
             }
             Err((waits, time)) => {
                 self.state_mut().waits = waits;
@@ -210,7 +231,7 @@ impl Extraction {
         match self.next_job(LIBRARIAN, &model, hurries)? {
             Ok(job) => {
                 crash::point("librarian-claimed");
-                self.worked(|| self.read_part(&model, &job))
+                self.worked(LIBRARIAN, &job, || self.read_part(&model, &job))
             }
             Err((_, time)) => Ok(Some(rest.min(time))),
         }
@@ -274,10 +295,15 @@ impl Extraction {
         others.try_for_each(|job| self.jobs.remove(kind, job.key))
     }
 
-    fn worked<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.state_mut().working = true;
+    fn worked(
+        &self,
+        kind: &'static str,
+        job: &Job,
+        work: impl FnOnce() -> Result<Option<Duration>, StateError>,
+    ) -> Result<Option<Duration>, StateError> {
+        self.state_mut().working = Some((kind, job.key));
         let done = work();
-        self.state_mut().working = false;
+        self.state_mut().working = None;
         done
     }
 
@@ -498,7 +524,12 @@ pub(crate) fn extract(extraction: &Arc<Extraction>) -> Result<Task, FsError> {
         if !std::mem::replace(&mut has_begun, true) {
             works.begin();
         }
-        Some(works.step().unwrap_or_default())
+        let stepped = catch_unwind(AssertUnwindSafe(|| works.step())).unwrap_or_else(|_| {
+            // It has said why. What it could not do is put aside, and the others go on.
+            works.bury_broken();
+            None
+        });
+        Some(stepped.unwrap_or_default())
     });
     Ok(task?.at_stop(move || stops.stop()))
 }
