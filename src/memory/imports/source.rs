@@ -521,7 +521,7 @@ pub(crate) struct SessionTurn {
     pub(crate) role: String,
     /// When; where the session does not say it, when its file was changed.
     pub(crate) at: Option<Timestamp>,
-    /// What was said.
+    /// What was said; empty where it turned out to be a thought.
     pub(crate) text: String,
 }
 
@@ -584,7 +584,7 @@ pub(crate) fn session(kind: SourceKind, path: &Path, at_ms: Option<i64>, from: &
     let Some((session, title, mut turns)) = own.or(most).map(|at| found.swap_remove(at)) else {
         return SessionTranscript { kind, id: stem, title: None, turns: Vec::new(), remarks };
     };
-    if turns.iter().all(|turn| is_program(&turn.role)) {
+    if !turns.iter().any(|turn| !turn.text.is_empty() && !is_program(&turn.role)) {
         turns.clear();
     }
     SessionTranscript { kind, id: own_name(&session).unwrap_or(session), title, turns, remarks }
