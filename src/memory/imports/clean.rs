@@ -211,7 +211,7 @@ fn is_own_turn(text: &str) -> bool {
 /// A text without the marks of how a reply is sent, which begin or end a line.
 fn without_marks(text: &str) -> Option<String> {
     static MARKS: LazyLock<[Regex; 2]> = LazyLock::new(|| {
-        let marks = r"(?:\s*\[\[\s*(?:reply_to_current|audio_as_voice|reply_to\s*:[^\[\]]*)\s*\]\])+\s*";
+        let marks = r"(?:\s*\[\[\s*(?:reply_to_current|audio_as_voice|reply_to\s*:[^\[\]]{0,200})\s*\]\])+\s*";
         [format!("^{marks}"), format!("{marks}$")].map(|marks| Regex::new(&marks).expect("the pattern is a constant"))
     });
     if !text.contains("[[") {
