@@ -132,6 +132,7 @@ fn begun(transcript: &str) -> Option<String> {
 
 /// What the person and the model said in a transcript, as events. What tools answered is none of it.
 fn messages(transcript: &Path, session: &str) -> anyhow::Result<Vec<Value>> {
+    anyhow::ensure!(transcript.is_file(), "{} is no file", transcript.display());
     let mut messages = Vec::new();
     let mut take = |item| {
         if let ImportItem::Event(mut event) = item

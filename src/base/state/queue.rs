@@ -305,16 +305,16 @@ impl EventQueue {
         }
         handle.with(|opened| {
             let connection = &opened.connection;
+            if forget_seen(connection)? {
+                // What memory has is read anew.
+                extent.opened = u64::MAX;
+            }
             if !idle {
                 // The length of the file does not tell: it stays when the log begins anew.
                 return match pages_in_log(connection)? {
                     ..=MAX_LOG_PAGES => Ok(()),
                     _ => connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())),
                 };
-            }
-            if forget_seen(connection)? {
-                // What memory has is read anew.
-                extent.opened = u64::MAX;
             }
             let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
             if pragma("freelist_count")? * pragma("page_size")? > MAX_FREE_BYTES {

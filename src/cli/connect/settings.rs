@@ -117,7 +117,12 @@ impl SettingsFile {
         while depth > 1 && at(&before, &self.keys[..depth - 1]).is_none() && has_one(&self.keys[..depth - 1]) {
             depth -= 1;
         }
-        as_written(text, |text| with_member(text, &self.keys[..depth], None))
+        let changed = as_written(text, |text| with_member(text, &self.keys[..depth], None))?;
+        // As where a name stands there twice.
+        if self.entry(&changed)?.is_some() {
+            bail!("{} cannot be edited", self.path.display());
+        }
+        Ok(changed)
     }
 
     /// A text with another entry: where there is one, what is the same in both stays as it is laid out.
@@ -375,6 +380,8 @@ mod tests {
         let expected = "      \"other\": { \"command\": \"x\" },\n      \"vault\": {\n        \"command\": \"v\"\n      }\n    },\n    \"z\": 12345678901234567890123\n";
         assert!(added.contains(expected), "{added}");
         assert_eq!(json.with_entry(&added, None).unwrap(), jsons[4]);
+        let twice = "{\"mcp\": {\"servers\": {\"other\": {}}}, \"mcp\": {\"servers\": {\"vault\": {}}}}";
+        assert!(json.without_entry(twice).is_err(), "a server of another went");
     }
 
     #[test]

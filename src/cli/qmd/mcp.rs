@@ -136,7 +136,11 @@ fn start(place: &IndexPaths, port: u16) -> anyhow::Result<Outcome> {
     let mut child = command.spawn().context("cannot start it")?;
     let started = Instant::now();
     while started.elapsed() < WITHIN && child.try_wait()?.is_none() {
-        if let Some((pid, port)) = running(place)?.filter(|(pid, _)| pid.cast_unsigned() == child.id()) {
+        if let Some((pid, port)) = running(place)? {
+            if pid.cast_unsigned() != child.id() {
+                // Another was started at the same moment.
+                drop(child.kill());
+            }
             say!("QMD MCP server started: http://localhost:{port}/mcp (PID {pid})");
             return Ok(Outcome::Done);
         }

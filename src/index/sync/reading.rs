@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use super::prepare::{FileReading, PreparedFile, prepare};
@@ -408,8 +409,8 @@ const LARGE_BYTES: u64 = 500_000;
 pub(super) struct Large {
     /// Files to be read.
     pub(super) waiting: Backlog,
-    /// What is being read.
-    reading: Option<VaultPath>,
+    /// Who reads one now.
+    reading: Option<ThreadId>,
 }
 
 impl Large {
@@ -431,16 +432,18 @@ impl Worker<'_> {
         }
         let Some((path, _)) = self.large.waiting.pop() else { return };
         let (reading, messages, known) = (self.reading(), self.messages.clone(), self.store.file(&path).cloned());
-        self.large.reading = Some(path.clone());
-        std::thread::spawn(move || {
+        let thread = std::thread::spawn(move || {
             let outcome = reading.read(path.clone(), known.as_deref(), &mut reading.stemming());
-            let _ = messages.send(WorkerMessage::to_do(|worker| worker.take_large(path, outcome)));
+            let id = std::thread::current().id();
+            let _ = messages.send(WorkerMessage::to_do(move |worker| worker.take_large(id, path, outcome)));
         });
+        self.large.reading = Some(thread.thread().id());
     }
 
     /// Takes what was read of a large file. It was not held up, so it may have changed, gone, or left the index since.
-    pub(super) fn take_large(&mut self, path: VaultPath, outcome: PreparedFile) -> Result<(), EngineError> {
-        if self.large.reading.take_if(|reading| *reading == path).is_none() {
+    fn take_large(&mut self, id: ThreadId, path: VaultPath, outcome: PreparedFile) -> Result<(), EngineError> {
+        // One of before the stores were closed, or the vault went away, tells nothing.
+        if self.large.reading.take_if(|reading| *reading == id).is_none() {
             return Ok(());
         }
         let known = self.store.file(&path).is_some();

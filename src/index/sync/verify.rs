@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -61,7 +61,8 @@ impl Worker<'_> {
             let started = Instant::now();
             let steps = || check(&mut || !stopped.load(Ordering::Relaxed));
             let result = catch_unwind(AssertUnwindSafe(steps)).unwrap_or(Ok(None));
-            let _ = messages.send(WorkerMessage::to_do(|worker| worker.verified()));
+            let id = std::thread::current().id();
+            let _ = messages.send(WorkerMessage::to_do(move |worker| worker.verified(id)));
             (started.elapsed(), result)
         });
         self.verifying.running = Some((thread, stop));
@@ -72,10 +73,10 @@ impl Worker<'_> {
         self.store.take_notices().iter().for_each(|notice| self.shared.say_mended(notice));
     }
 
-    /// Takes what a check came to: says it, and mends what is damaged.
-    pub(super) fn verified(&mut self) -> Result<(), EngineError> {
-        // None runs where what is said is of one before the stores were closed.
-        let Some((thread, _)) = self.verifying.running.take() else { return Ok(()) };
+    /// Takes what the check of a thread came to: says it, and mends what is damaged. One of before the stores were closed tells nothing.
+    fn verified(&mut self, id: ThreadId) -> Result<(), EngineError> {
+        let running = self.verifying.running.take_if(|(thread, _)| thread.thread().id() == id);
+        let Some((thread, _)) = running else { return Ok(()) };
         let (took, result) = thread.join().unwrap_or((Duration::ZERO, Ok(None)));
         self.verifying.last = Some(Instant::now());
         let findings = result.unwrap_or_else(|error| {
@@ -102,10 +103,6 @@ impl Worker<'_> {
         self.report();
         for done in self.verifying.waiting.drain(..) {
             let _ = done.send(verified.clone());
-        }
-        // What is made anew next is not written to.
-        if self.next.is_none() {
-            self.store.prune_vectors(false)?;
         }
         Ok(())
     }

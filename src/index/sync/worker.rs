@@ -185,7 +185,9 @@ impl<'a> Worker<'a> {
         }
         loop {
             self.serve_awaited();
-            while let Ok(message) = receiver.try_recv() {
+            while self.next.is_none()
+                && let Ok(message) = receiver.try_recv()
+            {
                 self.handle(message)?;
             }
             if let Some(next) = self.next.take() {

@@ -226,8 +226,9 @@ fn of_gate(
 
 /// How long a session is remembered after its last request.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
-/// Maximum number of sessions that are remembered; the one that was quiet for longest goes first.
+/// Maximum number of sessions that are remembered, in all and of one agent; the one that was quiet for longest goes first.
 const MAX_SESSIONS: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
+const MAX_SESSIONS_OF_ONE: usize = 64;
 
 /// What sessions were given first. It is in this process alone: after a restart a session is given memory anew.
 pub(crate) struct FrozenContexts(Mutex<LruCache<SessionKey, FrozenContext>>);
@@ -284,13 +285,14 @@ impl FrozenContexts {
             return Ok(Some(view));
         }
         let (view, looked) = context_of(viewer, params)?;
-        // As it is seen now: what was indexed meanwhile is a part of it as well.
-        let notes = NoteLines::of(viewer, None)?;
         let seen = looked.into_iter().filter(|path| notes.sees(path.as_str())).collect();
-        if view.text.is_empty() {
-            self.kept().pop(&key);
-        } else {
-            self.kept().put(key, FrozenContext { view: view.clone(), seen, purges, last: Instant::now() });
+        let mut kept = self.kept();
+        kept.pop(&key);
+        if !view.text.is_empty() {
+            let oldest =
+                kept.iter().map(|(key, _)| key).filter(|of| of.0 == key.0).nth(MAX_SESSIONS_OF_ONE - 1).cloned();
+            oldest.and_then(|oldest| kept.pop(&oldest));
+            kept.put(key, FrozenContext { view: view.clone(), seen, purges, last: Instant::now() });
         }
         Ok(Some(view))
     }

@@ -2,7 +2,7 @@
 //! messages, of which the branch counts that was shown last (ChatGPT, Claude). Of what a tool answered a line comes, by which somebody knows
 //! again what was looked at; the rest is machinery.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read};
 
 use jiff::Timestamp;
@@ -237,15 +237,17 @@ impl Transcript {
             let turns = turns.into_iter().map(|(_, turn)| turn).collect();
             return vec![ReadConversation { session, title, at_ms, turns }];
         }
-        // One that goes on with another has the turns of that, each under its own session.
-        let mut sessions: BTreeMap<String, ReadConversation> = BTreeMap::new();
+        // One that goes on with another has the turns of that, each under its own session, in the order of the transcript.
+        let mut sessions: Vec<ReadConversation> = Vec::new();
         for (session, turn) in turns {
-            let session = session.unwrap_or_else(|| stem.to_owned());
-            let (own, title) = (Some(session.clone()), title.clone());
-            let new = || ReadConversation { session: own, title, ..ReadConversation::default() };
-            sessions.entry(session).or_insert_with(new).turns.push(turn);
+            let session = session.or_else(|| Some(stem.to_owned()));
+            let at = sessions.iter().position(|known| known.session == session).unwrap_or(sessions.len());
+            if at == sessions.len() {
+                sessions.push(ReadConversation { session, title: title.clone(), ..ReadConversation::default() });
+            }
+            sessions[at].turns.push(turn);
         }
-        sessions.into_values().collect()
+        sessions
     }
 
     /// Adds a turn, where there is room for it.

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::conversations::TOOLS;
 use super::sink::{ReadConversation, ReadTurn};
@@ -161,6 +161,23 @@ fn transcripts_of_claude_code_are_called_as_its_hook_calls_them() {
     assert_eq!((&first["session"], &first["id"]), (&"5e550000-0000-4000-8000-000000000001".into(), &"k1".into()));
     assert_eq!(first["title"], "Ovens and their schedules");
     assert!(tally.remarks[0].contains("is incomplete"), "{tally:?}");
+}
+
+#[test]
+fn turns_of_a_resumed_session_came_in_the_order_of_its_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |session: &str, text: &str| {
+        let message = json!({ "role": "user", "content": text });
+        json!({ "type": "user", "sessionId": session, "uuid": text, "timestamp": "2025-03-01T09:00:01Z", "message": message })
+            .to_string()
+            + "\n"
+    };
+    let path = folder.path().join("a.jsonl");
+    fs::write(&path, line("b", "first") + &line("a", "then")).unwrap();
+    assert_eq!(
+        said(&found(SourceKind::ClaudeCode, &path).0),
+        ["2025-03-01T09:00:01Z user: first", "2025-03-01T09:00:01Z user: then"]
+    );
 }
 
 #[test]

@@ -105,9 +105,13 @@ impl Repository {
             return Err(BackupError::NotARepository(root.to_owned()));
         }
         let text = String::from_utf8_lossy(&ran.ok()?.stdout).into_owned();
-        let mut lines = text.split('\n').map(str::to_owned);
-        let mut line = || lines.next().unwrap_or_default();
-        let (top, git_dir, prefix) = (PathBuf::from(line()), PathBuf::from(line()), line());
+        let [top, git_dir, prefix, ""] = text.split('\n').collect::<Vec<_>>()[..] else {
+            return Err(BackupError::Refused(format!(
+                "the path of the repository of {} has a line break",
+                root.display()
+            )));
+        };
+        let (top, git_dir, prefix) = (PathBuf::from(top), PathBuf::from(git_dir), prefix.to_owned());
         Ok(Self { git: Git::at(&top, signal), top, git_dir, prefix })
     }
 

@@ -36,12 +36,13 @@ const PAUSES_FOR_LOOKS: u32 = 10;
 /// The files that were changed in two places, by path, as they are now; `lately`, for whoever asks again and again, the copies as they were a
 /// moment ago. `problems` are those of the index.
 pub(crate) fn conflict_copies(workspace: &Workspace, problems: &[(String, String)], lately: bool) -> Vec<ConflictCopy> {
-    let mut seen = workspace.conflicts_seen.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = seen.as_ref().filter(|(at, took, _)| lately && at.elapsed() < *took * (PAUSES_FOR_LOOKS + 1));
-    let copies = known.map(|(.., copies)| copies.clone()).unwrap_or_else(|| {
+    // Not held while the vault is walked.
+    let seen = || workspace.conflicts_seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = seen().clone().filter(|(at, took, _)| lately && at.elapsed() < *took * (PAUSES_FOR_LOOKS + 1));
+    let copies = known.map(|(.., copies)| copies).unwrap_or_else(|| {
         let at = Instant::now();
         let copies = workspace.rules().map(|rules| found(workspace.home.root(), &rules)).unwrap_or_default();
-        *seen = Some((at, at.elapsed(), copies.clone()));
+        *seen() = Some((at, at.elapsed(), copies.clone()));
         copies
     });
     let marked = problems.iter().filter(|(_, reason)| reason.ends_with(CONFLICT_MARKS));

@@ -115,12 +115,13 @@ impl FactStore {
         self.seen.as_ref().is_some_and(|seen| seen.has(path.as_str()).unwrap_or(false))
     }
 
-    fn saw(&self, path: &VaultPath) {
-        if let Some(seen) = self.seen.as_ref().filter(|_| !self.was_seen(path))
-            && let Err(error) = seen.add(path.as_str())
-        {
+    /// Whether that a file was seen is written down, where there is a state to write it in.
+    fn saw(&self, path: &VaultPath) -> bool {
+        let added = self.seen.as_ref().filter(|_| !self.was_seen(path)).map_or(Ok(()), |seen| seen.add(path.as_str()));
+        if let Err(error) = &added {
             tracing::warn!("should `{path}` be taken away, it is not noted: {error}");
         }
+        added.is_ok()
     }
 
     /// What was taken away has been noted, or is to be named no more.

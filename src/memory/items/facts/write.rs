@@ -167,8 +167,7 @@ impl FactStore {
             return Ok(false);
         }
         if book.stamp.is_some() && book.unnoticed(&book.history, now, "edit").is_empty() {
-            self.saw(&book.path);
-            book.is_noticed.store(true, Ordering::SeqCst);
+            book.is_noticed.store(self.saw(&book.path), Ordering::SeqCst);
             return Ok(false);
         }
         let _one = self.store.one_change();
@@ -181,12 +180,10 @@ impl FactStore {
         if !self.keeps_history || book.stamp.is_none() && !self.is_taken_away(&book.path) {
             return Ok(false);
         }
-        if book.stamp.is_some() {
-            self.saw(&book.path);
-        }
+        let is_seen = book.stamp.is_none() || self.saw(&book.path);
         let found = book.unnoticed(&book.history, now, "edit");
         if found.is_empty() {
-            book.is_noticed.store(true, Ordering::SeqCst);
+            book.is_noticed.store(is_seen, Ordering::SeqCst);
             if book.stamp.is_none() {
                 self.saw_it_go(&book.path);
             }
@@ -195,9 +192,13 @@ impl FactStore {
         // Who writes a file anew may take it away first, or empty it, or has written a part of it.
         let has_gone = |change: &FactChange| book.facts.get(&change.namespace, &change.key).is_none();
         let some_gone = found.iter().any(has_gone);
+        let is_busy = some_gone && git_is_busy(self.root());
+        if is_busy && found.iter().all(has_gone) {
+            return Ok(true);
+        }
         let stays_so = !some_gone || is_settled(self.root(), &book.path, now);
         let committed = committed_at(self.root(), &book.path);
-        let waits = some_gone && (git_is_busy(self.root()) || committed.is_none() && !stays_so);
+        let waits = is_busy || some_gone && committed.is_none() && !stays_so;
         // What came with a commit is as old as that.
         let (learned, by) = committed.map_or((now, "edit"), |committed| (committed.min(now), "git"));
         self.append(files, scope, &book, Action::Edit.into(), |history| {

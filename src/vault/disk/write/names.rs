@@ -23,6 +23,9 @@ pub(crate) fn slug(title: &str) -> String {
         let word: String = part.chars().flat_map(char::to_lowercase).collect();
         if slug.is_empty() {
             slug.push_str(&word[..word.floor_char_boundary(MAX_SLUG_BYTES)]);
+            if slug.len() < word.len() {
+                break;
+            }
         } else if slug.len() + 1 + word.len() <= MAX_SLUG_BYTES {
             slug = slug + "-" + &word;
         } else {
