@@ -14,7 +14,7 @@ override VAULT := $(VAULT:~/%=$(HOME)/%)
 # A cargo that was installed a moment ago is not on this shell's path yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
-.PHONY: help run quick test soak fuzz check build install dist bench bench-onnx bench-report clean deps
+.PHONY: help run quick test test-clients soak fuzz check build install dist bench bench-onnx bench-report clean deps
 
 help: ## List what can be made
 	@echo "vault: a person's long-lived memory, as plain Markdown in one folder"
@@ -34,9 +34,11 @@ quick: ## After an edit: the unit tests, the contract of the engines, the rules,
 		$(foreach slow,$(SLOW),--skip $(slow))
 	@CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --locked --test main -- smoke::
 
-test: deps ## Run the tests, the page's in a real browser, MCP's with a real client, and programs in Python
+test: deps ## Run the tests
 	@cargo test --locked --lib --bins --test architecture --test docs
 	@cargo test --locked --test main -- --test-threads $(THREADS)
+
+test-clients: deps ## Test the page in a real browser, MCP with a real client, and programs in Python
 	@tests/browser/run
 	@tests/mcp/run
 	@tests/python/run
