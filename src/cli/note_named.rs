@@ -309,17 +309,21 @@ fn name_and_part(what: &str) -> Option<(&str, &str)> {
 }
 
 /// Names of one act, in this program and in others. Of each the one that is a command is meant.
-const SYNONYMS: [&[&str]; 10] = [
-    &["search", "find", "query", "grep", "ask"],
+const SYNONYMS: [&[&str]; 14] = [
+    &["search", "find", "query", "grep", "ask", "recall"],
     &["forget", "remove", "delete", "rm", "del", "unset"],
     &["ls", "list", "dir"],
-    &["save", "add", "new", "create", "write", "set"],
+    &["save", "add", "new", "create", "write", "set", "remember", "note"],
     &["get", "show", "cat", "read", "view", "print"],
     &["related", "similar", "near"],
-    &["restore", "undo", "revert", "rollback"],
+    &["undo", "restore", "revert", "rollback", "checkpoints"],
+    &["open", "page", "ui", "web"],
+    &["memory", "memories", "entries", "review", "profile", "summaries", "proposals"],
+    &["model", "models", "embed", "embedding"],
+    &["connect", "setup", "install"],
     &["serve", "start", "run", "daemon"],
     &["status", "info", "stats", "doctor"],
-    &["log", "history"],
+    &["log", "history", "changes"],
 ];
 
 /// The command line with the listing that a group of commands by itself means, where parsing it failed for want of one.
@@ -345,6 +349,17 @@ pub(super) fn suggested(mut error: Error, args: &[OsString], root: &Command) -> 
     let meant = SYNONYMS.iter().find(|names| names.contains(&typed.as_str())).copied().unwrap_or_default();
     let meant: Vec<String> = meant.iter().filter(|name| there.contains(name)).map(|name| (*name).to_owned()).collect();
     let meant = if meant.is_empty() { nearest(typed, &there).into_iter().collect() } else { meant };
+    let tip = match typed.as_str() {
+        "edit" | "rename" | "move" | "mv" => Some("notes are files: change them in any editor, and vault follows"),
+        "config" | "configure" | "settings" | "set-config" => {
+            Some("the settings are in memory.toml, in the vault's folder")
+        }
+        _ => None,
+    };
+    if let Some(tip) = tip {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        return error;
+    }
     error.remove(ContextKind::SuggestedSubcommand);
     if !meant.is_empty() {
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(meant));

@@ -422,14 +422,14 @@ pub(super) fn say_archived(ids: &[String]) {
 /// is named first.
 pub(super) fn say_undo(checkpoints: &[String]) {
     if !checkpoints.is_empty() {
-        say!("    undo: vault restore {}", checkpoints.join(" "));
+        say!("    undo: vault undo {}", checkpoints.join(" "));
     }
 }
 
 /// Says what undoes an act of which scripts read the answer.
 pub(super) fn remark_undo(checkpoint: Option<&str>) {
     if let Some(checkpoint) = checkpoint {
-        remark!("to undo: vault restore {checkpoint}");
+        remark!("to undo: vault undo {checkpoint}");
     }
 }
 

@@ -350,8 +350,8 @@ mod tests {
 
     #[test]
     fn the_shipped_file_is_the_default_and_names_every_key() {
-        assert_eq!(parse(SHIPPED).unwrap(), Config::default());
-        let shipped: toml::Table = toml::from_str(SHIPPED).unwrap();
+        assert_eq!(parse(REFERENCE).unwrap(), Config::default());
+        let shipped: toml::Table = toml::from_str(REFERENCE).unwrap();
         let default = toml::Table::try_from(Config::default()).unwrap();
         let keys = |table: &toml::Table| -> Vec<String> {
             let mut keys: Vec<String> = table

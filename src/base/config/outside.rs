@@ -22,14 +22,14 @@ pub struct CollectionConfig {
     #[serde(default = "everything")]
     pub pattern: String,
     /// Which of those do not count, as globs; what names a folder means all that is in it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip)]
     pub exclude: Vec<String>,
     /// The memory scope of its notes, if it is another than the person's: `project:mech`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// Whether its folder may lie within that of another collection which says so too, or around it. A note of both is found under both
     /// names.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip)]
     pub overlap: bool,
 }
 

@@ -577,7 +577,7 @@ pub struct ImportNote {
 pub struct ImportTaken {
     /// Always true: additions are safe on disk, and in a moment in their files.
     pub ok: bool,
-    /// The import, for the next part; `vault restore import-N` undoes it. Absent for a dry run.
+    /// The import, for the next part; `vault undo import-N` undoes it. Absent for a dry run.
     pub import: Option<i64>,
     /// Whether it continues an unfinished import, so that undoing it also undoes the earlier parts; as for the first part.
     #[serde(default)]
