@@ -309,7 +309,7 @@ fn name_and_part(what: &str) -> Option<(&str, &str)> {
 }
 
 /// Names of one act, in this program and in others. Of each the one that is a command is meant.
-const SYNONYMS: [&[&str]; 14] = [
+const SYNONYMS: [&[&str]; 15] = [
     &["search", "find", "query", "grep", "ask", "recall"],
     &["forget", "remove", "delete", "rm", "del", "unset"],
     &["ls", "list", "dir"],
@@ -321,6 +321,7 @@ const SYNONYMS: [&[&str]; 14] = [
     &["memory", "memories", "entries", "review", "profile", "summaries", "proposals"],
     &["model", "models", "embed", "embedding"],
     &["connect", "setup", "install"],
+    &["config", "configure", "settings", "options"],
     &["serve", "start", "run", "daemon"],
     &["status", "info", "stats", "doctor"],
     &["log", "history", "changes"],
@@ -349,14 +350,8 @@ pub(super) fn suggested(mut error: Error, args: &[OsString], root: &Command) -> 
     let meant = SYNONYMS.iter().find(|names| names.contains(&typed.as_str())).copied().unwrap_or_default();
     let meant: Vec<String> = meant.iter().filter(|name| there.contains(name)).map(|name| (*name).to_owned()).collect();
     let meant = if meant.is_empty() { nearest(typed, &there).into_iter().collect() } else { meant };
-    let tip = match typed.as_str() {
-        "edit" | "rename" | "move" | "mv" => Some("notes are files: change them in any editor, and vault follows"),
-        "config" | "configure" | "settings" | "set-config" => {
-            Some("the settings are in memory.toml, in the vault's folder")
-        }
-        _ => None,
-    };
-    if let Some(tip) = tip {
+    if ["edit", "rename", "move", "mv"].contains(&typed.as_str()) {
+        let tip = "notes are files: change them in any editor, and vault follows";
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         return error;
     }
