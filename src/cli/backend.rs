@@ -317,11 +317,6 @@ impl Backend {
         }
     }
 
-    /// Asks with `GET`.
-    pub(super) fn get<T: DeserializeOwned>(&mut self, path: &str, params: &impl Serialize) -> anyhow::Result<T> {
-        self.send(&EndpointCall::get(&format!("{path}?{}", serde_urlencoded::to_string(params)?)))
-    }
-
     /// Asks with `POST`.
     pub(super) fn post<T: DeserializeOwned>(&mut self, path: &str, body: &impl Serialize) -> anyhow::Result<T> {
         self.send(&EndpointCall {
@@ -421,7 +416,7 @@ mod tests {
         // As with a stopped process: the system accepts, and nobody answers.
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         let mut client = Backend::connect(&socket, Duration::from_millis(20)).unwrap().unwrap();
-        let error = client.get::<Value>("/status", &()).unwrap_err().to_string();
+        let error = client.send::<Value>(&EndpointCall::get("/status")).unwrap_err().to_string();
         assert!(error.starts_with("the daemon did not answer within 20ms"), "{error}");
     }
 
@@ -459,7 +454,7 @@ mod tests {
         let socket = folder.path().join("sock");
         let asked = daemon(&socket, &[false, true, false, true, false]);
         let connected = || Backend::connect(&socket, PATIENCE).unwrap().unwrap();
-        assert_eq!(connected().get::<Value>("/a", &()).unwrap(), true);
+        assert_eq!(connected().send::<Value>(&EndpointCall::get("/a")).unwrap(), true);
         assert_eq!(connected().send::<Value>(&EndpointCall { is_repeatable: true, ..posted() }).unwrap(), true);
         // What has perhaps been done is not done again.
         let error = connected().post::<Value>("/a", &()).unwrap_err().to_string();
@@ -493,7 +488,7 @@ mod tests {
         client.reconnect_by(move || Backend::connect(&started, PATIENCE));
         // None of it has been sent, or it cannot be told and is not asked again.
         let posted = client.post::<Value>("/a", &());
-        let answer = if posted.is_ok() { posted } else { client.get("/a", &()) };
+        let answer = if posted.is_ok() { posted } else { client.send(&EndpointCall::get("/a")) };
         assert_eq!(answer.unwrap(), true);
         assert_eq!(asked.join().unwrap().len(), 1);
     }

@@ -12,9 +12,9 @@ use super::terminal::{
     Bar, Outcome, answer, bytes, count, is_in_json, pipe, remark, say, shell_quoted, stderr, stdout,
 };
 use crate::base::config::FILE_NAME;
+use crate::base::state::EventReader;
 use crate::base::tasks::TaskSignal;
-use crate::memory::capture::Capture;
-use crate::vault::backup::{self, BackupError, Initialized, Repository, Trust, init_repository};
+use crate::vault::backup::{self, BackupError, Repository, Trust, init_repository};
 use crate::vault::disk::{self as vault, Home};
 
 /// Make a new vault, or turn an existing folder into one.
@@ -58,12 +58,12 @@ impl InitCommand {
         let mut has_repository = false;
         if !self.adopt && !self.no_git {
             match init_repository(home.root()) {
-                Ok(Initialized::Made) => {
+                Ok(true) => {
                     has_repository = true;
                     // What it has of hooks is from the person's own template.
                     drop(Trust::of(&home).give());
                 }
-                Ok(Initialized::Inside(_)) | Err(BackupError::NoGit) => {}
+                Ok(false) | Err(BackupError::NoGit) => {}
                 // The vault is whole without.
                 Err(error) => remark!("vault: the new vault is not backed up by git yet: {error}"),
             }
@@ -217,7 +217,7 @@ impl ExportCommand {
 fn waiting(home: &Home) -> u64 {
     let (state, until) = (home.state(), Instant::now() + PATIENCE);
     loop {
-        let waiting = Capture::waiting(&state);
+        let waiting = EventReader::new(&state).count().unwrap_or(0);
         if waiting == 0 || Instant::now() > until {
             return waiting;
         }

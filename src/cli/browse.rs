@@ -8,7 +8,7 @@ use clap::Args;
 use super::backend::{Backend, home};
 use super::note_named::{CommandTarget, NameFit, NoteNames, meant, without_brackets};
 use super::search::place_names;
-use super::terminal::{DIM, Out, Outcome, PLAIN, TITLE, answer, bytes, count, remark, remark_end, remark_none};
+use super::terminal::{DIM, Out, Outcome, PLAIN, TITLE, answer, bytes, count, list, remark, remark_end, remark_none};
 use crate::access::request::RequestError;
 use crate::base::clock::local_day;
 use crate::base::path::AttachmentKind;
@@ -94,23 +94,19 @@ pub(super) struct TagsCommand {
 impl TagsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut tags = Backend::reading(vault)?.ask(&endpoints::links::TAGS, &())?;
-        let any = !tags.tags.is_empty();
         if self.flat {
             tags.tags.retain(|tag| tag.notes > 0);
             // Sorting keeps the alphabet among those that are as frequent.
             tags.tags.sort_by_key(|tag| std::cmp::Reverse(tag.notes));
         }
-        answer(&tags, any, |out| {
-            let shown = |tag: &str| match tag.rsplit_once('/').filter(|_| !self.flat) {
-                Some((above, name)) => format!("{}{name}", "  ".repeat(above.matches('/').count() + 1)),
-                None => tag.to_owned(),
-            };
-            let width = tags.tags.iter().map(|tag| shown(&tag.tag).chars().count()).max().unwrap_or(0);
-            for tag in &tags.tags {
-                let notes = if self.flat { tag.notes } else { tag.with_below };
-                out.row(&[(TITLE, &format!("{:width$}", shown(&tag.tag))), (DIM, &count(notes, "note"))]);
-            }
-            remark_none(any, "no note has a tag");
+        let shown = |tag: &str| match tag.rsplit_once('/').filter(|_| !self.flat) {
+            Some((above, name)) => format!("{}{name}", "  ".repeat(above.matches('/').count() + 1)),
+            None => tag.to_owned(),
+        };
+        let width = tags.tags.iter().map(|tag| shown(&tag.tag).chars().count()).max().unwrap_or(0);
+        list(&tags, &tags.tags, "no note has a tag", |tag, out| {
+            let notes = if self.flat { tag.notes } else { tag.with_below };
+            out.row(&[(TITLE, &format!("{:width$}", shown(&tag.tag))), (DIM, &count(notes, "note"))]);
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What is saved, changed, undone and forgotten: `vault save`, `annotate`, `log`, `checkpoints`, `restore`, `forget`, `forgotten` and `conflicts`.
+//! What is saved, changed, undone and forgotten: `vault save`, `annotate`, `log`, `undo`, `forget`, `forgotten` and `conflicts`.
 
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 use super::backend::{Backend, home};
 use super::note_named::{CommandTarget, NameFit, NoteNames, file_named, path_named};
 use super::terminal::{
-    DIM, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, printed, remark, remark_behind, remark_none,
-    remark_undo, say, stderr, stdout,
+    DIM, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, list, remark, remark_behind, remark_none,
+    remark_undo, say, stderr, stdout, typed,
 };
 use crate::base::clock::{local, local_time};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{
-    AnnotateParams, ChangesParams, CheckpointsParams, CheckpointsView, ConflictChoice, ConflictParams, ConflictSide,
-    DerivedNote, ForgetParams, Forgotten, ForgottenView, KeepParams, RestoreParams, SaveParams,
+    AnnotateParams, ChangesParams, CheckpointsParams, ConflictChoice, ConflictParams, ConflictSide, DerivedNote,
+    ForgetParams, Forgotten, ForgottenView, KeepParams, RestoreParams, SaveParams,
 };
 
 /// List the changes this program made to your notes, newest first.
@@ -39,19 +39,16 @@ impl LogCommand {
         };
         let params = ChangesParams { path, ..self.which };
         let found = Backend::without_model(vault)?.ask(&endpoints::forgotten::CHANGES, &params)?;
-        answer(&found, !found.changes.is_empty(), |out| {
-            for change in &found.changes {
-                let lines = match (change.line_start, change.line_end) {
-                    (Some(first), Some(last)) if first == last => format!(":{first}"),
-                    (Some(first), Some(last)) => format!(":{first}-{last}"),
-                    _ => String::new(),
-                };
-                let (when, what) = (local(&change.at), format!("{:<7}", change.what));
-                let (place, by) = (format!("{}{lines}", change.path), format!("by {}", change.by));
-                let undo = change.checkpoint_id.as_ref().map(|id| format!("vault undo {id}")).unwrap_or_default();
-                out.row(&[(PLAIN, &when), (PLAIN, &what), (TITLE, &place), (PLAIN, &by), (DIM, &undo)]);
-            }
-            remark_none(!found.changes.is_empty(), "nothing was changed");
+        list(&found, &found.changes, "nothing was changed", |change, out| {
+            let lines = match (change.line_start, change.line_end) {
+                (Some(first), Some(last)) if first == last => format!(":{first}"),
+                (Some(first), Some(last)) => format!(":{first}-{last}"),
+                _ => String::new(),
+            };
+            let (when, what) = (local(&change.at), format!("{:<7}", change.what));
+            let (place, by) = (format!("{}{lines}", change.path), format!("by {}", change.by));
+            let undo = change.checkpoint_id.as_ref().map(|id| format!("vault undo {id}")).unwrap_or_default();
+            out.row(&[(PLAIN, &when), (PLAIN, &what), (TITLE, &place), (PLAIN, &by), (DIM, &undo)]);
         })
     }
 }
@@ -79,7 +76,14 @@ impl UndoCommand {
             let path = path.map(|path| path_named(path, &home(vault)?)).transpose()?;
             let found =
                 Backend::without_model(vault)?.ask(&endpoints::writes::CHECKPOINTS, &CheckpointsParams { path })?;
-            return answer(&found, !found.checkpoints.is_empty(), |out| list(&found, out));
+            return list(&found, &found.checkpoints, "there is nothing to undo", |checkpoint, out| {
+                let before = || checkpoint.bytes.map_or_else(|| "was not there".into(), bytes);
+                let size = checkpoint.files.map_or_else(before, |files| count(files, "file"));
+                let action = format!("{:<7}", checkpoint.action);
+                let by = checkpoint.by.as_ref().map(|by| format!("by {by}")).unwrap_or_default();
+                let (id, path) = (&checkpoint.id, &checkpoint.path);
+                out.row(&[(TITLE, id), (PLAIN, &action), (PLAIN, path), (DIM, &size), (PLAIN, &by)]);
+            });
         }
         let mut backend = Backend::caught_up(vault)?;
         let mut ids = self.ids.clone();
@@ -127,19 +131,6 @@ impl UndoCommand {
         }
         Ok(())
     }
-}
-
-/// What can be undone, newest first.
-fn list(found: &CheckpointsView, out: &mut Out) {
-    for checkpoint in &found.checkpoints {
-        let before = || checkpoint.bytes.map_or_else(|| "was not there".into(), bytes);
-        let size = checkpoint.files.map_or_else(before, |files| count(files, "file"));
-        let action = format!("{:<7}", checkpoint.action);
-        let by = checkpoint.by.as_ref().map(|by| format!("by {by}")).unwrap_or_default();
-        let (id, path) = (&checkpoint.id, &checkpoint.path);
-        out.row(&[(TITLE, id), (PLAIN, &action), (PLAIN, path), (DIM, &size), (PLAIN, &by)]);
-    }
-    remark_none(!found.checkpoints.is_empty(), "there is nothing to undo");
 }
 
 /// Remove a passage, some lines, or a whole note.
@@ -235,12 +226,8 @@ fn called(derived: &DerivedNote) -> String {
 
 /// Asks, and says whether the person agrees; nobody there to ask does not.
 pub(super) fn agreed(question: &str) -> anyhow::Result<bool> {
-    write!(stderr(), "\n{question} [y/N] ");
-    // What nobody could read is not agreed to.
-    printed()?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    let answer = typed(&mut stderr(), &format!("\n{question} [y/N] "))?.unwrap_or_default();
+    Ok(matches!(answer.to_lowercase().as_str(), "y" | "yes"))
 }
 
 fn tell(forgotten: &Forgotten, out: &mut Out) {

@@ -72,7 +72,7 @@ impl ConnectCommand {
         let home = home(vault)?;
         let agent = slug(self.agent.as_deref().unwrap_or(program.agent));
         match program.settings()? {
-            Some(file) => self.put_in(program, &file, &home, &agent, vault),
+            Some(file) => self.put_in(program, &file, &home, &agent),
             None => self.by_environment(program, &home, &agent),
         }
     }
@@ -106,14 +106,7 @@ impl ConnectCommand {
         })
     }
 
-    fn put_in(
-        &self,
-        program: &Program,
-        file: &SettingsFile,
-        home: &Home,
-        agent: &str,
-        vault: Option<&Path>,
-    ) -> anyhow::Result<Outcome> {
+    fn put_in(&self, program: &Program, file: &SettingsFile, home: &Home, agent: &str) -> anyhow::Result<Outcome> {
         let own = program.entry(&service::program()?, home.root(), agent);
         let snippet = file.with_entry("", Some(&own))?;
         if self.print {
@@ -170,7 +163,7 @@ impl ConnectCommand {
         }
         if !is_agent {
             let rules = AgentRules { can_read_user_memory: self.allow.then_some(true), ..AgentRules::default() };
-            Backend::without_model(vault)?.ask(
+            Backend::without_model(Some(home.root()))?.ask(
                 &endpoints::agents::ADD,
                 &AgentParams { name: agent.to_owned(), rules, chat_type: None, channel: None },
             )?;

@@ -77,7 +77,7 @@ impl ImportCommand {
             Some(_) if self.adopt => {
                 bail!("--adopt works only with folders of notes: `obsidian`, `logseq` and `folder`")
             }
-            Some(kind) => import_from(vault, kind, &self.file, self.dry_run, self.watch),
+            Some(kind) => self.import_from(vault, kind),
             None => self.unpack(vault),
         }
     }
@@ -126,62 +126,56 @@ impl ImportCommand {
         }
         Ok(Outcome::Done)
     }
-}
 
-/// Reads a source, and hands what is in it to the vault.
-fn import_from(
-    vault: Option<&Path>,
-    kind: SourceKind,
-    path: &Path,
-    dry_run: bool,
-    watch: bool,
-) -> anyhow::Result<Outcome> {
-    let absolute = std::path::absolute(path)?;
-    refuse_own(vault, path)?;
-    let source = absolute.display().to_string();
-    // Before it is read: what comes meanwhile is new.
-    let mut watched = watch.then(|| WatchedSource::of(&absolute));
-    let base = ImportParams { kind: kind.name().into(), source: source.clone(), dry_run, ..ImportParams::default() };
-    let mut sending = Sending {
-        backend: Backend::open_capturing(vault)?,
-        base,
-        events: Vec::new(),
-        notes: Vec::new(),
-        bytes: 0,
-        taken: ImportTaken::default(),
-        refused: BTreeMap::new(),
-    };
-    let all = size(path);
-    let bar = Bar::bytes(if dry_run { "looking" } else { "importing" });
-    let show = |done: u64| {
-        let so_far = done.min(all);
-        bar.show(so_far as usize, (all - so_far) as usize);
-    };
-    let mut repeats = ImportRepeats::default();
-    let read = |sink: &mut ImportSink<'_>| read(kind, path, &|_| true, sink);
-    let taken = sending.take_all(watch.then_some(&mut repeats), show, read);
-    let (mut tally, was_read) = taken.inspect_err(|_| bar.finish())?;
-    let Some(watched) = &mut watched else {
-        if was_read.is_ok() {
-            sending.finish()?;
-        }
+    /// Reads a source, and hands what is in it to the vault.
+    fn import_from(self, vault: Option<&Path>, kind: SourceKind) -> anyhow::Result<Outcome> {
+        let Self { file: path, dry_run, watch, .. } = self;
+        let absolute = std::path::absolute(&path)?;
+        refuse_own(vault, &path)?;
+        // Before it is read: what comes meanwhile is new.
+        let mut watched = watch.then(|| WatchedSource::of(kind, &absolute));
+        let (kind_name, source) = (kind.name().into(), absolute.display().to_string());
+        let mut sending = Sending {
+            backend: Backend::open_capturing(vault)?,
+            base: ImportParams { kind: kind_name, source, dry_run, ..ImportParams::default() },
+            events: Vec::new(),
+            notes: Vec::new(),
+            bytes: 0,
+            taken: ImportTaken::default(),
+            refused: BTreeMap::new(),
+        };
+        let all = size(&path);
+        let bar = Bar::bytes(if dry_run { "looking" } else { "importing" });
+        let show = |done: u64| {
+            let so_far = done.min(all);
+            bar.show(so_far as usize, (all - so_far) as usize);
+        };
+        let mut repeats = ImportRepeats::default();
+        let read = |sink: &mut ImportSink<'_>| read(kind, &path, &|_| true, sink);
+        let taken = sending.take_all(watch.then_some(&mut repeats), show, read);
+        let (mut tally, was_read) = taken.inspect_err(|_| bar.finish())?;
+        let Some(watched) = &mut watched else {
+            if was_read.is_ok() {
+                sending.finish()?;
+            }
+            bar.finish();
+            was_read.map_err(anyhow::Error::msg)?;
+            return report(sending, tally);
+        };
+        sending.send(false)?;
         bar.finish();
-        was_read.map_err(anyhow::Error::msg)?;
-        return report(sending, tally, kind, &source, dry_run);
-    };
-    sending.send(false)?;
-    bar.finish();
-    // A folder in which there is nothing yet is waited for.
-    if let Err(error) = was_read {
-        match absolute.is_dir() {
-            true => remark!("vault: {error}"),
-            false => bail!(error),
+        // A folder in which there is nothing yet is waited for.
+        if let Err(error) = was_read {
+            match absolute.is_dir() {
+                true => remark!("vault: {error}"),
+                false => bail!(error),
+            }
         }
+        watched.follow(&mut sending, &mut repeats)?;
+        sending.finish()?;
+        repeats.tell(&mut tally);
+        report(sending, tally)
     }
-    watched.follow(kind, &mut sending, &mut repeats, is_in_json())?;
-    sending.finish()?;
-    repeats.tell(&mut tally);
-    report(sending, tally, kind, &source, dry_run)
 }
 
 /// Refuses what lies in the vault: what is made of it would lie there as well.
@@ -199,14 +193,8 @@ fn refuse_own(vault: Option<&Path>, path: &Path) -> anyhow::Result<()> {
     bail!("{what} lies inside this vault, {root}: choose something outside it")
 }
 
-fn report(
-    sending: Sending,
-    mut tally: ImportTally,
-    kind: SourceKind,
-    source: &str,
-    dry_run: bool,
-) -> anyhow::Result<Outcome> {
-    let Sending { taken, refused, .. } = sending;
+fn report(sending: Sending, mut tally: ImportTally) -> anyhow::Result<Outcome> {
+    let Sending { base: ImportParams { kind, source, dry_run, .. }, taken, refused, .. } = sending;
     if taken.empty > 0 {
         *tally.left_out.entry("recalled memory that nobody said".into()).or_default() += taken.empty;
     }
@@ -214,7 +202,7 @@ fn report(
     // What undoes it, where it has made or changed files.
     let import = taken.import.filter(|_| taken.undoable).map(|import| format!("import-{import}"));
     let mut report = json!({
-        "kind": kind.name(),
+        "kind": kind,
         "source": source,
         "dry_run": dry_run,
         "import": import,
@@ -246,7 +234,7 @@ fn report(
         found.extend((tally.bookmarks > 0).then(|| count(tally.bookmarks, "bookmark")));
         found.extend((tally.notes > 0).then(|| count(tally.notes, "note")));
         let found = if found.is_empty() { "nothing".into() } else { found.join(", ") };
-        writeln!(out, "{}: {found} in {source}", kind.name());
+        writeln!(out, "{kind}: {found} in {source}");
         let verb = if dry_run { "would be new" } else { "new" };
         let mut became = vec![format!("{} {verb}", taken.added)];
         for (number, what) in [
@@ -425,6 +413,7 @@ const WATCH_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The files of a source, as they were read last.
 struct WatchedSource {
+    kind: SourceKind,
     files: FilesElsewhere,
     path: PathBuf,
     known: HashMap<PathBuf, Stamp>,
@@ -432,11 +421,11 @@ struct WatchedSource {
 
 impl WatchedSource {
     /// Looks at the files before they are read for the first time: what comes from then on is new.
-    fn of(path: &Path) -> Self {
+    fn of(kind: SourceKind, path: &Path) -> Self {
         // A link that is named itself leads to its file.
         let followed = path.canonicalize().ok().filter(|followed| followed.is_file());
         let files = FilesElsewhere::all_in(followed.as_deref().unwrap_or(path));
-        let mut source = Self { files, path: path.to_owned(), known: HashMap::new() };
+        let mut source = Self { kind, files, path: path.to_owned(), known: HashMap::new() };
         source.known = source.now();
         source
     }
@@ -446,14 +435,8 @@ impl WatchedSource {
     }
 
     /// Takes what comes, until somebody ends it.
-    fn follow(
-        &mut self,
-        kind: SourceKind,
-        sending: &mut Sending,
-        repeats: &mut ImportRepeats,
-        quiet: bool,
-    ) -> anyhow::Result<()> {
-        let signal = TaskSignal::default();
+    fn follow(&mut self, sending: &mut Sending, repeats: &mut ImportRepeats) -> anyhow::Result<()> {
+        let (signal, quiet) = (TaskSignal::default(), is_in_json());
         until_ended(signal.clone())?;
         let changed = signal.clone();
         let mut watcher = FoldersWatcher::start(WatchMode::Auto, Arc::new(move || changed.wake()));
@@ -466,7 +449,7 @@ impl WatchedSource {
             let now = self.now();
             if now != self.known {
                 let before = sending.new_so_far();
-                match self.bring(kind, sending, repeats, &now) {
+                match self.bring(sending, repeats, &now) {
                     Ok(()) => self.known = now,
                     // Where it cannot be kept now it can be later: it is looked at again.
                     Err(error) => remark!("vault: not imported yet: {error:#}"),
@@ -489,7 +472,6 @@ impl WatchedSource {
     /// Reads the files that are others than they were.
     fn bring(
         &self,
-        kind: SourceKind,
         sending: &mut Sending,
         repeats: &mut ImportRepeats,
         now: &HashMap<PathBuf, Stamp>,
@@ -498,7 +480,7 @@ impl WatchedSource {
             let path = if self.path.is_dir() { self.path.join(name) } else { self.path.clone() };
             now.get(&path) != self.known.get(&path)
         };
-        let read = |sink: &mut ImportSink<'_>| read(kind, &self.path, &is_new, sink);
+        let read = |sink: &mut ImportSink<'_>| read(self.kind, &self.path, &is_new, sink);
         // That there is nothing of the kind among them is no failure.
         let taken = sending.take_all(Some(repeats), |_| (), read).and_then(|_| sending.send(false));
         taken.inspect_err(|_| repeats.give_up())

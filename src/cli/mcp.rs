@@ -15,7 +15,7 @@ use hyper::body::Bytes;
 use hyper::header::HeaderValue;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::net::UnixStream;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
@@ -29,7 +29,7 @@ use crate::base::config::Config;
 use crate::index::sync::Shared;
 use crate::serve::api::AS_AGENT;
 use crate::serve::daemon::{Daemon, DaemonError, Serves};
-use crate::serve::mcp::{MAX_MESSAGE_BYTES, SESSION, changes_nothing};
+use crate::serve::mcp::{ErrorCode, MAX_MESSAGE_BYTES, SESSION, changes_nothing, read_message, refusal};
 use crate::vault::disk::{Home, HomeError, slug};
 
 /// Serve the Model Context Protocol on standard input and output, for the programs that start it.
@@ -143,15 +143,15 @@ pub(super) async fn answer_lines<L: AnswersMessages>(link: Arc<L>) -> anyhow::Re
     Ok(closed)
 }
 
-async fn answer<L: AnswersMessages>(link: &Arc<L>, line: InputLine, answers: &mpsc::Sender<Vec<u8>>) {
-    let answer = match ReadLine::of(line) {
-        ReadLine::Nothing => None,
-        ReadLine::Refused(answer) => Some(answer),
-        ReadLine::Message(message) => match link.answer_message(&message).await {
+async fn answer<L: AnswersMessages>(link: &Arc<L>, line: Vec<u8>, answers: &mpsc::Sender<Vec<u8>>) {
+    let answer = match RpcMessage::read(line) {
+        Ok(None) => None,
+        Err(answer) => Some(answer),
+        Ok(Some(message)) => match link.answer_message(&message).await {
             Ok(answer) => answer,
             Err(error) => {
                 tracing::warn!("{}: {error:#}", message.method);
-                message.id.as_ref().map(|id| refusal(id, INTERNAL, &format!("{error:#}")))
+                message.id.as_ref().map(|id| refused(id, ErrorCode::INTERNAL_ERROR, &format!("{error:#}")))
             }
         },
     };
@@ -170,23 +170,8 @@ enum AnswerForm {
     Text,
 }
 
-const PARSE_ERROR: i32 = -32700;
-const INVALID_REQUEST: i32 = -32600;
-/// Nobody could answer.
-const INTERNAL: i32 = -32603;
-
 /// Where a request names the version of the protocol that it is of, since there are no sessions any more.
 const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
-
-/// What a line came to.
-enum ReadLine {
-    /// Nothing to be done.
-    Nothing,
-    /// No message; what to answer.
-    Refused(Vec<u8>),
-    /// A message to be passed on.
-    Message(RpcMessage),
-}
 
 /// A request or a notification.
 pub(super) struct RpcMessage {
@@ -203,27 +188,17 @@ pub(super) struct RpcMessage {
     changes_nothing: bool,
 }
 
-impl ReadLine {
-    /// Reads a line.
-    fn of(line: InputLine) -> Self {
-        let refused = |code, message: &str| Self::Refused(refusal(&Value::Null, code, message));
-        let line = match line {
-            InputLine::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => return Self::Nothing,
-            InputLine::Whole(line) => line,
-            InputLine::TooLong => {
-                return refused(INVALID_REQUEST, &format!("a message may have at most {MAX_MESSAGE_BYTES} bytes"));
-            }
-        };
-        let message: Value = match serde_json::from_slice(&line) {
-            Ok(message) => message,
-            Err(error) => return refused(PARSE_ERROR, &format!("each line must be one JSON message: {error}")),
-        };
-        if message.is_array() {
-            return refused(INVALID_REQUEST, "MCP has no batches; send one message per line");
+impl RpcMessage {
+    /// Reads a line; `None` where nothing is to be done. The error is what to answer.
+    fn read(line: Vec<u8>) -> Result<Option<Self>, Vec<u8>> {
+        let invalid = |message: &str| Err(refused(&Value::Null, ErrorCode::INVALID_REQUEST, message));
+        if line.len() > MAX_MESSAGE_BYTES {
+            return invalid(&format!("a message may have at most {MAX_MESSAGE_BYTES} bytes"));
         }
-        if !message.is_object() {
-            return refused(INVALID_REQUEST, "a message must be a JSON object");
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(None);
         }
+        let message = read_message(&line).map_err(|(code, why)| refused(&Value::Null, code, &why))?;
         let id = message.get("id");
         match message.get("method") {
             Some(Value::String(method)) if id.is_none_or(|id| id.is_string() || id.is_number()) => {
@@ -239,25 +214,23 @@ impl ReadLine {
                 };
                 let changes_nothing =
                     method != "tools/call" || name.is_some_and(|name| changes_nothing(name, &params["arguments"]));
-                Self::Message(RpcMessage {
+                Ok(Some(Self {
                     changes_nothing,
                     id: id.cloned(),
                     method: method.clone(),
                     name: name.map(str::to_owned),
                     version: version.as_str().map(str::to_owned),
                     bytes: line.into(),
-                })
+                }))
             }
-            Some(Value::String(_)) => refused(INVALID_REQUEST, "`id` must be a string or a number"),
-            Some(_) => refused(INVALID_REQUEST, "`method` must be a string"),
+            Some(Value::String(_)) => invalid("`id` must be a string or a number"),
+            Some(_) => invalid("`method` must be a string"),
             // An answer to a question that was never asked.
-            None if message.get("result").is_some() || message.get("error").is_some() => Self::Nothing,
-            None => refused(INVALID_REQUEST, "`method` is required"),
+            None if message.get("result").is_some() || message.get("error").is_some() => Ok(None),
+            None => invalid("`method` is required"),
         }
     }
-}
 
-impl RpcMessage {
     /// The headers that go with it over HTTP; `agreed` is the version that was agreed on at the start.
     fn headers(&self, agreed: Option<&str>) -> Vec<(&'static str, String)> {
         let mut headers = vec![("mcp-method", sayable(&self.method))];
@@ -275,21 +248,12 @@ fn sayable(text: &str) -> String {
 }
 
 /// The answer that there is none.
-fn refusal(id: &Value, code: i32, message: &str) -> Vec<u8> {
-    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }).to_string().into_bytes()
-}
-
-/// What came on standard input.
-#[derive(Debug, PartialEq, Eq)]
-enum InputLine {
-    /// A line, without its end.
-    Whole(Vec<u8>),
-    /// One that is longer than any message; it was not kept.
-    TooLong,
+fn refused(id: &Value, code: ErrorCode, message: &str) -> Vec<u8> {
+    refusal(id, code, message).to_string().into_bytes()
 }
 
 /// The lines of standard input, until it ends.
-fn input_lines() -> mpsc::Receiver<InputLine> {
+fn input_lines() -> mpsc::Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel(1);
     std::thread::spawn(move || {
         let mut input = io::stdin().lock();
@@ -319,8 +283,8 @@ fn output_lines() -> (mpsc::Sender<Vec<u8>>, oneshot::Receiver<()>) {
     (sender, written)
 }
 
-/// Reads a line and keeps little more than `limit` bytes of it in memory. The last one may have no end.
-fn next_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<InputLine>> {
+/// Reads a line, without its end; of one that is longer than `limit`, one byte more than that. The last one may have no end.
+fn next_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     if input.by_ref().take(limit as u64 + 1).read_until(b'\n', &mut line)? == 0 {
         return Ok(None);
@@ -329,9 +293,8 @@ fn next_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<InputL
         line.pop();
     } else if line.len() > limit {
         input.skip_until(b'\n')?;
-        return Ok(Some(InputLine::TooLong));
     }
-    Ok(Some(InputLine::Whole(line)))
+    Ok(Some(line))
 }
 
 /// Maximum time for a daemon that was there to come back, before this process does its work.
@@ -490,7 +453,7 @@ impl AnswersMessages for DaemonLink {
         let said = |key: &str| answer["error"][key].as_str().map(str::to_owned);
         let message = said("message").unwrap_or_else(|| format!("the daemon answers with {status}"));
         let message = [Some(message), said("hint")].into_iter().flatten().collect::<Vec<_>>().join(". ");
-        Ok(Some(refusal(id, INTERNAL, &message)))
+        Ok(Some(refused(id, ErrorCode::INTERNAL_ERROR, &message)))
     }
 
     /// Ends what this process did as the daemon. Tells whether the stores could be closed in time.
@@ -523,7 +486,7 @@ async fn serve(
         // Whoever waits sees that nobody tells any more.
         Err(_) => return false,
     };
-    let _ = tell.send(Ok(Arc::clone(&daemon.app().shared)));
+    let _ = tell.send(Ok(Arc::clone(&daemon.app.shared)));
     let over = async {
         loop {
             tokio::select! {
@@ -541,47 +504,45 @@ async fn serve(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn read(line: &str) -> ReadLine {
-        ReadLine::of(InputLine::Whole(line.into()))
+    fn read(line: &str) -> Result<Option<RpcMessage>, Vec<u8>> {
+        RpcMessage::read(line.into())
     }
 
     #[test]
     fn what_is_no_message_is_answered_or_passed_over() {
         for (line, code) in [
-            ("nonsense", PARSE_ERROR),
-            ("{\"jsonrpc\":", PARSE_ERROR),
-            ("[]", INVALID_REQUEST),
-            ("7", INVALID_REQUEST),
-            ("{}", INVALID_REQUEST),
-            (r#"{"id":null,"method":"ping"}"#, INVALID_REQUEST),
-            (r#"{"id":{},"method":"ping"}"#, INVALID_REQUEST),
-            (r#"{"id":1,"method":7}"#, INVALID_REQUEST),
+            ("nonsense", ErrorCode::PARSE_ERROR),
+            ("{\"jsonrpc\":", ErrorCode::PARSE_ERROR),
+            ("[]", ErrorCode::INVALID_REQUEST),
+            ("7", ErrorCode::INVALID_REQUEST),
+            ("{}", ErrorCode::INVALID_REQUEST),
+            (r#"{"id":null,"method":"ping"}"#, ErrorCode::INVALID_REQUEST),
+            (r#"{"id":{},"method":"ping"}"#, ErrorCode::INVALID_REQUEST),
+            (r#"{"id":1,"method":7}"#, ErrorCode::INVALID_REQUEST),
         ] {
-            let ReadLine::Refused(answer) = read(line) else { panic!("{line} is refused") };
+            let Err(answer) = read(line) else { panic!("{line} is refused") };
             let answer: Value = serde_json::from_slice(&answer).unwrap();
             assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &Value::Null), "{line}");
         }
         let deep = format!("{{\"id\":1,\"method\":\"ping\",\"params\":{}{}}}", "[".repeat(5000), "]".repeat(5000));
-        assert!(matches!(read(&deep), ReadLine::Refused(_)));
-        assert!(matches!(ReadLine::of(InputLine::Whole(vec![b'"', 0xff, b'"'])), ReadLine::Refused(_)));
-        assert!(matches!(ReadLine::of(InputLine::TooLong), ReadLine::Refused(_)));
-        assert!(
-            matches!(read(" \r"), ReadLine::Nothing) && matches!(read(r#"{"id":1,"result":{}}"#), ReadLine::Nothing)
-        );
+        assert!(read(&deep).is_err());
+        assert!(RpcMessage::read(vec![b'"', 0xff, b'"']).is_err());
+        assert!(RpcMessage::read(vec![b' '; MAX_MESSAGE_BYTES + 1]).is_err());
+        assert!(matches!(read(" \r"), Ok(None)) && matches!(read(r#"{"id":1,"result":{}}"#), Ok(None)));
     }
 
     #[test]
     fn a_message_says_in_headers_what_it_is() {
-        let ReadLine::Message(message) = read(r#"{"id":1,"method":"tools/call","params":{"name":"sück"}}"#) else {
-            panic!()
-        };
+        let Ok(Some(message)) = read(r#"{"id":1,"method":"tools/call","params":{"name":"sück"}}"#) else { panic!() };
         let headers = message.headers(Some("2025-11-25"));
         let expected = ["tools/call", "2025-11-25", "=?base64?c8O8Y2s=?="];
         assert_eq!(headers.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>(), expected);
         assert!(!message.changes_nothing);
-        let ReadLine::Message(message) = read(r#"{"method":"notifications/initialized"}"#) else { panic!() };
+        let Ok(Some(message)) = read(r#"{"method":"notifications/initialized"}"#) else { panic!() };
         assert!(message.id.is_none() && message.changes_nothing && message.headers(None).len() == 1);
     }
 
@@ -597,7 +558,7 @@ mod tests {
             ("none", json!({}), false),
         ] {
             let call = json!({ "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } });
-            let ReadLine::Message(message) = read(&call.to_string()) else { panic!("{call}") };
+            let Ok(Some(message)) = read(&call.to_string()) else { panic!("{call}") };
             assert_eq!(message.changes_nothing, again, "{call}");
         }
     }
@@ -612,12 +573,8 @@ mod tests {
             while let Some(line) = next_line(&mut input, 6).unwrap() {
                 input_lines.push(line);
             }
-            let whole = |text: &str| InputLine::Whole(text.into());
-            assert_eq!(
-                input_lines,
-                [whole("one"), whole(""), whole("four\r"), InputLine::TooLong, whole("last")],
-                "{piece}"
-            );
+            // One that is too long is cut where that is seen.
+            assert_eq!(input_lines, ["one", "", "four\r", "much to", "last"].map(Vec::from), "{piece}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `vault memory`: its entries, the review of what is proposed, the profile and the summaries; and `vault digest`.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -10,8 +10,8 @@ use clap::{Args, Subcommand};
 use super::backend::Backend;
 use super::status::since;
 use super::terminal::{
-    BAD, DIM, MATCH, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, printed, remark, remark_end,
-    remark_none, say, say_archived, say_undo, stdout,
+    BAD, DIM, MATCH, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, remark_end, remark_none,
+    say, say_archived, say_undo, stdout, typed,
 };
 use crate::serve::api::endpoints;
 use crate::serve::wire::{
@@ -349,10 +349,10 @@ fn review(backend: &mut Backend, asked_for: &ReviewParams, list: bool) -> anyhow
         match asked(QUESTION, "aerARsq")? {
             Some('a') => decision.accept = true,
             Some('e') => {
-                let Some(text) = line("new text: ")?.filter(|text| !text.is_empty()) else { continue };
+                let Some(text) = typed(&mut stdout(), "new text: ")?.filter(|text| !text.is_empty()) else { continue };
                 (decision.accept, decision.text) = (true, Some(text));
             }
-            Some('r') => decision.reason = line("why? ")?.filter(|reason| !reason.is_empty()),
+            Some('r') => decision.reason = typed(&mut stdout(), "why? ")?.filter(|reason| !reason.is_empty()),
             Some(all @ ('A' | 'R')) => {
                 let path_of = |source: &String| source.split('#').next().unwrap_or_default().to_owned();
                 let Some(source) = entry.sources.first().map(path_of) else {
@@ -361,7 +361,7 @@ fn review(backend: &mut Backend, asked_for: &ReviewParams, list: bool) -> anyhow
                 };
                 decision.accept = all == 'A';
                 if !decision.accept {
-                    decision.reason = line("why? ")?.filter(|reason| !reason.is_empty());
+                    decision.reason = typed(&mut stdout(), "why? ")?.filter(|reason| !reason.is_empty());
                 }
                 (decision.id, decision.all_of) = (None, Some(source));
             }
@@ -388,7 +388,7 @@ const QUESTION: &str = "[a]ccept, [e]dit, [r]eject, [A]ll of its source, [R]ejec
 
 /// One of the keys, asked for until it is one; the empty line skips. `None` at the end of the input.
 fn asked(question: &str, keys: &str) -> anyhow::Result<Option<char>> {
-    while let Some(typed) = line(question)? {
+    while let Some(typed) = typed(&mut stdout(), question)? {
         let mut characters = typed.chars();
         match (characters.next(), characters.next()) {
             (None, _) => return Ok(Some('s')),
@@ -397,17 +397,6 @@ fn asked(question: &str, keys: &str) -> anyhow::Result<Option<char>> {
         }
     }
     Ok(None)
-}
-
-/// What is typed; `None` at the end of the input.
-fn line(question: &str) -> anyhow::Result<Option<String>> {
-    let mut out = stdout();
-    write!(out, "{question}");
-    out.flush()?;
-    // What nobody could read is not answered.
-    printed()?;
-    let mut answer = String::new();
-    Ok((std::io::stdin().read_line(&mut answer)? > 0).then(|| answer.trim().to_owned()))
 }
 
 fn show_proposal(proposal: &ProposalView, out: &mut Out) {

@@ -104,7 +104,7 @@ impl<'h> NoteNames<'h> {
         if !self.config.index.attachments {
             return Err(ReadError::Unfit(ATTACHMENTS_OFF.into()));
         }
-        Ok(self.attachments.read(path, opened)?.source)
+        Ok(self.attachments.read(path, opened)?.0)
     }
 
     /// The note that a name means, which is said; of several none.
@@ -116,8 +116,7 @@ impl<'h> NoteNames<'h> {
             return Err(RequestError::no_note(name).into());
         }
         let index = &self.config.index;
-        let rules = NoteRules::new(self.home.root(), &index.exclude)?.with_outside(self.outside.clone());
-        let rules = rules.with_attachments(index.attachments);
+        let rules = NoteRules::new(self.home.root(), &index.exclude)?.with(&self.outside, index.attachments);
         let there: Vec<VaultPath> =
             scan(self.home.root(), &rules, None).files.into_iter().map(|found| found.path).collect();
         let mut near = nearest_notes(name, &there);
@@ -239,7 +238,7 @@ impl<'h> NoteNames<'h> {
             return path;
         }
         let Ok(rules) = NoteRules::new(self.home.root(), &[]) else { return path };
-        let rules = rules.with_outside(self.outside.clone()).with_attachments(true);
+        let rules = rules.with(&self.outside, true);
         let files = scan(self.home.root(), &rules, None).files;
         files.into_iter().find(|found| found.path.same_as(path.as_str())).map_or(path, |found| found.path)
     }

@@ -78,7 +78,7 @@ impl ServeCommand {
             say!("    try: vault search --vault {} \"something you wrote\"", shell_quoted(&root));
             printed()?;
             // Not the vault: the stores are closed when the daemon lets go of it.
-            let shared = Arc::clone(&daemon.app().shared);
+            let shared = Arc::clone(&daemon.app.shared);
             std::thread::spawn(move || show_progress(&shared));
             anyhow::Ok(daemon.run(stop).await)
         })

@@ -36,9 +36,9 @@ impl ServiceCommand {
                 has_session()?;
                 create_dir(unit.file.parent().unwrap_or(Path::new("/")))?;
                 write_atomically(&unit.file, unit.text()?.as_bytes(), 0o644)?;
-                if let Err(error) = unit.start() {
+                if let Err(error) = unit.switch(true) {
                     // What does not run now is not left for the next session to start.
-                    drop(unit.stop());
+                    drop(unit.switch(false));
                     unit.delete()?;
                     return Err(error);
                 }
@@ -64,7 +64,7 @@ impl ServiceCommand {
                 if !unit.file.exists() {
                     bail!("this vault has no service");
                 }
-                let stopped = unit.stop();
+                let stopped = unit.switch(false);
                 unit.delete()?;
                 say!("removed {}", unit.file.display());
                 if let Err(error) = stopped {
@@ -107,19 +107,16 @@ impl Unit {
         Ok(if LAUNCHD { plist(&self.name, &program, &root) } else { systemd(&program, &root) })
     }
 
-    fn start(&self) -> anyhow::Result<()> {
+    /// Starts it, now and at each login, or stops it.
+    fn switch(&self, on: bool) -> anyhow::Result<()> {
         if LAUNCHD {
-            return run("launchctl", &["load", "-w", &self.file.to_string_lossy()]);
+            let act = if on { "load" } else { "unload" };
+            return run("launchctl", &[act, "-w", &self.file.to_string_lossy()]);
         }
-        run("systemctl", &["--user", "daemon-reload"])?;
-        run("systemctl", &["--user", "enable", "--now", &self.name])
-    }
-
-    fn stop(&self) -> anyhow::Result<()> {
-        if LAUNCHD {
-            return run("launchctl", &["unload", "-w", &self.file.to_string_lossy()]);
+        if on {
+            run("systemctl", &["--user", "daemon-reload"])?;
         }
-        run("systemctl", &["--user", "disable", "--now", &self.name])
+        run("systemctl", &["--user", if on { "enable" } else { "disable" }, "--now", &self.name])
     }
 
     /// Removes what was installed.

@@ -284,6 +284,7 @@ pub(super) fn parsing_ended(ended: &clap::Error) -> u8 {
     let said = ended.render();
     // It is made of clap's words, styles and all, and of what was given.
     let given = std::env::args_os().chain(std::env::var_os("VAULT_DIR"));
+    let is_harmless = |given: OsString| given.to_str().is_some_and(|given| !given.contains(steers));
     let printed = if out.rich && given.into_iter().all(is_harmless) {
         out.stream.write_all(said.ansi().to_string().as_bytes())
     } else {
@@ -292,10 +293,6 @@ pub(super) fn parsing_ended(ended: &clap::Error) -> u8 {
     // As with a remark: where nobody reads it, the exit code says enough.
     drop(printed);
     u8::try_from(ended.exit_code()).unwrap_or(2)
-}
-
-fn is_harmless(given: OsString) -> bool {
-    given.to_str().is_some_and(|given| !given.contains(steers))
 }
 
 /// Has panics told through here: their messages may quote a note.
@@ -393,6 +390,19 @@ pub(super) fn remark_end(any: bool, cut: bool, none: &str) {
     }
 }
 
+/// Prints a list: as JSON, or thing by thing. Where there is nothing in it, nothing was found.
+pub(super) fn list<T>(
+    found: &impl Serialize,
+    things: &[T],
+    none: &str,
+    print: impl Fn(&T, &mut Out),
+) -> anyhow::Result<Outcome> {
+    answer(found, !things.is_empty(), |out| {
+        things.iter().for_each(|thing| print(thing, out));
+        remark_none(!things.is_empty(), none);
+    })
+}
+
 /// Says that there is nothing.
 pub(super) fn remark_none(any: bool, none: &str) {
     remark_end(any, false, none);
@@ -406,6 +416,16 @@ pub(super) fn shell_quoted(path: &Path) -> String {
         return path.into_owned();
     }
     format!("'{}'", path.replace('\'', r"'\''"))
+}
+
+/// What is typed in answer to a question; `None` at the end of the input.
+pub(super) fn typed(out: &mut Out, question: &str) -> anyhow::Result<Option<String>> {
+    write!(out, "{question}");
+    out.flush()?;
+    // What nobody could read is not answered.
+    printed()?;
+    let mut answer = String::new();
+    Ok((io::stdin().read_line(&mut answer)? > 0).then(|| answer.trim().to_owned()))
 }
 
 /// Says which entries went to the archive because there were too many: of many only how many.

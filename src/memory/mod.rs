@@ -7,7 +7,6 @@ pub(crate) mod entries;
 pub(crate) mod extraction;
 pub(crate) mod facts;
 pub(crate) mod generated_files;
-pub mod graph;
 pub(crate) mod imports;
 pub(crate) mod items;
 pub(crate) mod profile;

@@ -31,7 +31,7 @@ pub(crate) fn keep(viewer: &Viewer, params: &TraceParams) -> Result<TraceStored,
     let config = &workspace.config.traces;
     let writer = viewer.agent().map(|_| viewer.memory_writer()).transpose()?;
     let agent = match &writer {
-        Some(writer) => own_name(writer.slug(), params.agent_name.as_deref())?,
+        Some(writer) => own_name(&writer.slug, params.agent_name.as_deref())?,
         None => agent_of_person(viewer, params.agent_name.as_deref())?,
     };
     if !config.enabled {
@@ -43,7 +43,7 @@ pub(crate) fn keep(viewer: &Viewer, params: &TraceParams) -> Result<TraceStored,
     workspace.files()?;
     let mut event = check(params, agent, viewer.at(), config.max_payload_bytes)?;
     change_texts(&mut event, &mut without_secrets);
-    let reach = writer.as_ref().map_or(&Scope::Everything, |writer| writer.rights());
+    let reach = writer.as_ref().map_or(&Scope::Everything, |writer| &writer.rights);
     let forgotten = &workspace.forgotten;
     let asked = forgotten.ask()?;
     let mut tombstone = None;

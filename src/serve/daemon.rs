@@ -45,19 +45,14 @@ pub(crate) enum DaemonError {
     )]
     Remote(SocketAddr),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}. Use `--port 0` for any free port")]
-    Listen {
-        /// The address asked for.
-        address: String,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
+    #[error("cannot listen on {0}: {1}. Use `--port 0` for any free port")]
+    Listen(String, #[source] io::Error),
 }
 
 /// A daemon that listens and indexes.
 pub(crate) struct Daemon {
-    app: Arc<App>,
+    /// What it serves.
+    pub(crate) app: Arc<App>,
     tcp: Option<(TcpListener, SocketAddr, Guard)>,
     socket: PathBuf,
     unix: UnixListener,
@@ -112,7 +107,8 @@ impl Daemon {
         let hosts: Vec<String> = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned().collect();
         let app = Arc::new(App::start(home, config, lock, true)?);
         let captures = Arc::new(CaptureTokens::new(&app.state));
-        tcp.iter().for_each(|(_, address)| app.listens_at(*address));
+        // It listens at one address all its life.
+        tcp.iter().for_each(|(_, address)| _ = app.address.set(*address));
         let agents = Arc::clone(&app.agents);
         let guard = Guard::new(vec![Arc::new(OwnerToken::new(&token)), captures, agents], hosts);
         let tcp = tcp.map(|(listener, address)| (listener, address, guard));
@@ -124,21 +120,21 @@ impl Daemon {
         self.tcp.as_ref().map(|(_, address, _)| *address)
     }
 
-    /// What it serves.
-    pub(crate) fn app(&self) -> &Arc<App> {
-        &self.app
-    }
-
     /// Serves until `stop` is done, then lets requests under way finish and closes the stores.
     /// Says whether they could be: in the middle of something long they are left as they are, which loses nothing.
     pub(crate) async fn run(self, stop: impl Future<Output = ()>) -> bool {
         let Self { app, tcp, socket, unix, announced } = self;
         let (stopping, stopped) = watch::channel(false);
         let live = Live::new(stopped.clone());
-        let outside = serve_outside(Arc::clone(&app), &live, tcp, stopped.clone());
+        let outside = async {
+            if let Some((listener, _, guard)) = tcp {
+                let router = guarded(Arc::clone(&app), &live, guard, mcp::router(Arc::clone(&app)));
+                serve(listener, router, ConnectionLimits::default(), stopped.clone()).await;
+            }
+        };
         let inside = serve_locally(Arc::clone(&app), &live, announced, unix, stopped.clone());
         let outside_vault = Home::socket_outside(app.home.root()).filter(|path| *path != socket);
-        let beside = serve_beside(Arc::clone(&app), &live, outside_vault.clone(), stopped);
+        let beside = serve_beside(Arc::clone(&app), &live, outside_vault.clone(), stopped.clone());
         let stop = async {
             stop.await;
             let _ = stopping.send(true);
@@ -165,7 +161,7 @@ impl Daemon {
 
 #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
 fn listen(host: &str, port: u16, allow_remote: bool) -> Result<(TcpListener, SocketAddr), DaemonError> {
-    let refused = |source| DaemonError::Listen { address: format!("{host}:{port}"), source };
+    let refused = |error| DaemonError::Listen(format!("{host}:{port}"), error);
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let address = (bare, port).to_socket_addrs().map_err(refused)?.next();
     let address = address.ok_or_else(|| refused(io::Error::other("the name has no address")))?;
@@ -180,19 +176,6 @@ fn listen(host: &str, port: u16, allow_remote: bool) -> Result<(TcpListener, Soc
     Ok((listener, address))
 }
 
-/// Serves over TCP, where it listens there.
-async fn serve_outside(
-    app: Arc<App>,
-    live: &Live,
-    tcp: Option<(TcpListener, SocketAddr, Guard)>,
-    stopped: watch::Receiver<bool>,
-) {
-    if let Some((listener, _, guard)) = tcp {
-        let more = mcp::router(Arc::clone(&app));
-        serve(listener, guarded(app, live, guard, more), ConnectionLimits::default(), stopped).await;
-    }
-}
-
 /// Serves on the Unix socket, and makes it anew, with all that the daemon says of itself, when the vault was restored
 /// without them.
 async fn serve_locally(
@@ -202,7 +185,7 @@ async fn serve_locally(
     unix: UnixListener,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let (mut listener, socket) = (unix, announced.daemon.socket.clone());
+    let mut listener = unix;
     loop {
         let (close, closed) = watch::channel(false);
         let router = local(Arc::clone(&app), live, mcp::router(Arc::clone(&app)));
@@ -215,10 +198,7 @@ async fn serve_locally(
                 }
                 let (app, announced) = (Arc::clone(&app), announced.clone());
                 // Files may be on a disk that does not answer.
-                let socket = socket.clone();
-                let again = tokio::task::spawn_blocking(move || {
-                    announce_again(&app, &announced).then(|| listen_locally(&socket).ok()).flatten()
-                });
+                let again = tokio::task::spawn_blocking(move || announce_again(&app, &announced));
                 if let Ok(Some(listener)) = again.await {
                     break Some(listener);
                 }
@@ -247,17 +227,17 @@ async fn serve_beside(app: Arc<App>, live: &Live, socket: Option<PathBuf>, stopp
     }
 }
 
-/// Says again what is no longer said, where the vault is and is ours. Tells whether the socket must be made anew too.
+/// Says again what is no longer said, where the vault is and is ours, and listens on the socket where that is gone too.
 #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
-fn announce_again(app: &App, announced: &Announced) -> bool {
+fn announce_again(app: &App, announced: &Announced) -> Option<UnixListener> {
     let (home, daemon) = (&app.home, &announced.daemon);
-    let Some(lock) = app.lock().filter(|lock| lock.is_held()) else { return false };
+    let lock = app.lock().filter(|lock| lock.is_held())?;
     if home.daemon().as_ref() != Some(daemon)
         && let Err(error) = home.announce(lock, daemon).and_then(|()| home.restore_owner_token(&announced.token))
     {
         tracing::warn!("the command line cannot find this daemon: {error}");
     }
-    !daemon.socket.exists()
+    (!daemon.socket.exists()).then(|| listen_locally(&daemon.socket).ok()).flatten()
 }
 
 /// Listens on the Unix socket; only the person may open it. Whoever has the lock may replace what a killed daemon left.

@@ -8,6 +8,5 @@ pub(crate) mod daemon;
 pub mod jobs;
 #[cfg_attr(not(test), deny(clippy::disallowed_methods))]
 pub(crate) mod mcp;
-pub(crate) mod page;
 pub(crate) mod qmd;
 pub mod wire;

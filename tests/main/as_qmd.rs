@@ -1,6 +1,24 @@
 //! `vault` called as `qmd`: the calls of the programs that know it, replayed from `tests/data/qmd-calls.txt`.
 
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+
 use crate::support::prelude::*;
+
+/// The process that answers for an index.
+pub(crate) fn process_of(index: &Path) -> Option<Pid> {
+    let said: Value = serde_json::from_slice(&fs::read(index.join(".vault/daemon.json")).ok()?).ok()?;
+    Pid::from_raw(said["pid"].as_i64()? as i32)
+}
+
+/// Ends a process, and waits for it.
+pub(crate) fn end(process: Pid, signal: Signal) {
+    kill_process(process, signal).unwrap();
+    ends(process);
+}
+
+pub(crate) fn ends(process: Pid) {
+    until("its end", || test_kill_process(process).is_err());
+}
 
 /// A workspace with notes, and folders as an agent has its own.
 pub(crate) struct Workspace {
@@ -34,8 +52,7 @@ impl Workspace {
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {
-        let path = self.path("work").join(path);
-        write_file(path, text);
+        write_file(self.path("work").join(path), text);
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
@@ -81,15 +98,6 @@ impl Workspace {
         fs::write(&file, format!("[embed]\nmodel = \"none\"\n\n{text}")).unwrap();
     }
 
-    /// Ends the process that answers for the first index, and waits for it.
-    pub(crate) fn end_process(&self) {
-        let said = fs::read(self.indexes()[0].join(".vault/daemon.json")).unwrap();
-        let said: Value = serde_json::from_slice(&said).unwrap();
-        let process = rustix::process::Pid::from_raw(said["pid"].as_i64().unwrap() as i32).unwrap();
-        rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
-        until("its end", || rustix::process::test_kill_process(process).is_err());
-    }
-
     fn database(&self) -> PathBuf {
         self.path("cache/qmd/index.sqlite")
     }
@@ -111,10 +119,7 @@ impl Drop for Workspace {
     /// The processes in the background end with their folders; so sooner.
     fn drop(&mut self) {
         for folder in self.indexes() {
-            let Ok(text) = fs::read(folder.join(".vault/daemon.json")) else { continue };
-            let said: Value = serde_json::from_slice(&text).unwrap_or_default();
-            let pid = said["pid"].as_i64().and_then(|pid| rustix::process::Pid::from_raw(pid as i32));
-            pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM));
+            process_of(&folder).map(|process| kill_process(process, Signal::TERM));
         }
     }
 }
@@ -346,11 +351,7 @@ fn a_call_starts_the_process_that_answers_once_and_it_ends_with_its_folder() {
     let workspace = Workspace::with_memory();
     let [folder] = &workspace.indexes()[..] else { panic!("one index") };
     assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
-    let pid = || -> Option<i64> {
-        let said: Value = serde_json::from_slice(&fs::read(folder.join(".vault/daemon.json")).ok()?).ok()?;
-        said["pid"].as_i64()
-    };
-    let first = pid().unwrap();
+    let first = process_of(folder).unwrap();
     // All at once, and none is started beside it.
     std::thread::scope(|scope| {
         for _ in 0..6 {
@@ -358,25 +359,19 @@ fn a_call_starts_the_process_that_answers_once_and_it_ends_with_its_folder() {
                 .spawn(|| assert_eq!(workspace.run(&["search", "target", "--json"]).ok().json()[0]["title"], "Target"));
         }
     });
-    assert_eq!(pid(), Some(first));
-    // Another vault of the person's is not in it, and `vault` finds this one like any.
-    assert!(!Path::new("/proc").exists() || Path::new(&format!("/proc/{first}")).exists());
-    let process = rustix::process::Pid::from_raw(i32::try_from(first).unwrap()).unwrap();
-    rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
-    until("its end", || rustix::process::test_kill_process(process).is_err());
+    assert_eq!(process_of(folder), Some(first));
+    end(first, Signal::KILL);
     assert_eq!(workspace.run(&["search", "target", "--json"]).ok().json()[0]["title"], "Target", "it is started again");
-    let mut second = pid().unwrap();
+    let mut second = process_of(folder).unwrap();
     assert_ne!(first, second);
     // Nor is its end waited for.
     for _ in 0..8 {
-        let process = rustix::process::Pid::from_raw(i32::try_from(second).unwrap()).unwrap();
-        rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+        kill_process(second, Signal::KILL).unwrap();
         assert_eq!(workspace.run(&["search", "target", "--json"]).ok().json()[0]["title"], "Target");
-        second = pid().unwrap();
+        second = process_of(folder).unwrap();
     }
     fs::remove_file(folder.join("memory.toml")).unwrap();
-    let process = rustix::process::Pid::from_raw(i32::try_from(second).unwrap()).unwrap();
-    until("its end", || rustix::process::test_kill_process(process).is_err());
+    ends(second);
 }
 
 #[test]

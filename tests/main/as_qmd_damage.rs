@@ -3,7 +3,9 @@
 use std::fs::{self, File, Permissions};
 use std::io::{Seek, SeekFrom, Write};
 
-use crate::as_qmd::Workspace;
+use rustix::process::Signal;
+
+use crate::as_qmd::{Workspace, end, process_of};
 use crate::support::prelude::*;
 
 /// So many documents that the table has many pages.
@@ -92,7 +94,7 @@ fn every_call_on_a_damaged_database_is_answered_and_it_is_whole_again() {
         for (what, damage) in DAMAGES {
             if !runs {
                 workspace.run(&["status"]).ok();
-                workspace.end_process();
+                end(process_of(&workspace.indexes()[0]).unwrap(), Signal::TERM);
             }
             damage(&database);
             let (call, says) = calls[at % calls.len()];

@@ -117,8 +117,7 @@ fn a_thousand_collections_and_a_configuration_that_cannot_be_read() {
         text += &format!("  collection-{at}:\n    path: {}\n", folder.display());
     }
     workspace.write("many/a-folder-with-a-long-name-977/a.md", "# A\n\nquince\n");
-    fs::create_dir_all(workspace.path("config/qmd")).unwrap();
-    fs::write(workspace.path("config/qmd/index.yml"), &text).unwrap();
+    write_file(workspace.path("config/qmd/index.yml"), &text);
     fs::write(workspace.path("config/qmd/bad.yml"), "collections:\n\tx: [\n").unwrap();
     workspace.without_model(&[]);
     let listed = workspace.run(&["collection", "list", "--json"]).ok().json();

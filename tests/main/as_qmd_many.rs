@@ -3,9 +3,9 @@
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Pid, Signal};
 
-use crate::as_qmd::Workspace;
+use crate::as_qmd::{Workspace, end, ends, process_of};
 use crate::support::prelude::*;
 
 const INDEXES: [&str; 2] = ["one", "two"];
@@ -33,20 +33,18 @@ fn finds(workspace: &Workspace, index: &str) {
     assert_eq!(found[0]["file"], format!("qmd://memory/notes.md?index={index}"), "{index}: {found}");
 }
 
-fn json(path: &Path) -> Option<Value> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
-}
-
 /// The folder of an index.
 fn folder(workspace: &Workspace, index: &str) -> PathBuf {
-    let is_it = |folder: &PathBuf| json(&folder.join("place.json")).unwrap()["name"] == index;
+    let is_it = |folder: &PathBuf| {
+        let place: Value = serde_json::from_slice(&fs::read(folder.join("place.json")).unwrap()).unwrap();
+        place["name"] == index
+    };
     workspace.indexes().into_iter().find(is_it).unwrap()
 }
 
 /// The process that answers for an index.
 fn pid(workspace: &Workspace, index: &str) -> Option<Pid> {
-    let said = json(&folder(workspace, index).join(".vault/daemon.json"))?;
-    Pid::from_raw(said["pid"].as_i64()? as i32)
+    process_of(&folder(workspace, index))
 }
 
 /// What the process of all indexes says of itself.
@@ -62,10 +60,6 @@ fn status(workspace: &Workspace) -> Value {
 /// Makes it so that nobody has asked an index for eleven minutes.
 fn let_time_pass(workspace: &Workspace, index: &str) {
     set_time(folder(workspace, index).join("asked"), SystemTime::now() - Duration::from_secs(660));
-}
-
-fn ends(process: Pid) {
-    until("its end", || test_kill_process(process).is_err());
 }
 
 #[test]
@@ -112,8 +106,7 @@ fn two_indexes_share_a_process_and_a_model_and_are_closed_alone() {
 fn first_commands_at_the_same_instant_start_one_process() {
     let workspace = two_indexes(false);
     let first = pid(&workspace, "one").unwrap();
-    kill_process(first, Signal::KILL).unwrap();
-    ends(first);
+    end(first, Signal::KILL);
     std::thread::scope(|scope| {
         for at in 0..6 {
             let workspace = &workspace;
@@ -125,8 +118,7 @@ fn first_commands_at_the_same_instant_start_one_process() {
     assert_eq!(pid(&workspace, "two"), Some(second));
     assert_eq!(status(&workspace)["vaults"].as_array().unwrap().len(), 2);
     // Told to stop, it closes them in order.
-    kill_process(second, Signal::TERM).unwrap();
-    ends(second);
+    end(second, Signal::TERM);
     assert_eq!((pid(&workspace, "one"), pid(&workspace, "two")), (None, None));
     finds(&workspace, "two");
 }
@@ -155,28 +147,23 @@ fn an_index_that_cannot_be_opened_says_why_and_harms_no_other() {
 #[test]
 fn notes_that_become_private_or_go_leave_the_database_without_a_command() {
     let workspace = Workspace::with_memory();
-    let is = |paths: &[&str]| {
-        // It may be another's in this moment, or none.
-        let listed = workspace.seen_documents().ok()?;
-        (listed.iter().map(|(_, path)| path.as_str()).collect::<Vec<_>>() == paths).then_some(())
-    };
-    is(&["2026-01-05.md", "notes.md"]).unwrap();
+    // It may be another's in this moment, or none.
+    let paths = || Some(workspace.seen_documents().ok()?.into_iter().map(|(_, path)| path).collect::<Vec<_>>());
+    let are = |what: &str, expected: &[&str]| until(what, || paths().is_some_and(|paths| paths == expected));
+    assert_eq!(paths().unwrap(), ["2026-01-05.md", "notes.md"]);
     workspace.write("memory/new.md", "# New\n\nQuinoa.\n");
-    eventually("a new one", || is(&["2026-01-05.md", "new.md", "notes.md"]));
+    are("a new one", &["2026-01-05.md", "new.md", "notes.md"]);
     let (database, copy) = (workspace.path("cache/qmd/index.sqlite"), workspace.path("copy.sqlite"));
     fs::copy(&database, &copy).unwrap();
     workspace.write("memory/new.md", "---\nprivate: true\n---\n# New secret\n");
-    eventually("it to leave", || is(&["2026-01-05.md", "notes.md"]));
+    are("it to leave", &["2026-01-05.md", "notes.md"]);
     // A copy of before, in which it still is.
     fs::rename(&copy, &database).unwrap();
-    eventually("it to leave the other", || is(&["2026-01-05.md", "notes.md"]));
+    are("it to leave the other", &["2026-01-05.md", "notes.md"]);
     fs::remove_file(workspace.path("work/memory/notes.md")).unwrap();
-    eventually("the other to leave", || is(&["2026-01-05.md"]));
+    are("the other to leave", &["2026-01-05.md"]);
     let bytes = fs::read(database).unwrap();
-    assert!(
-        !bytes.windows(6).any(|part| [b"secret", b"Target", b"Quinoa"].contains(&part.try_into().unwrap())),
-        "nor are their titles in it"
-    );
+    assert!(!["secret", "Target", "Quinoa"].iter().any(|title| has_text(&bytes, title)), "nor are their titles in it");
 }
 
 #[test]
@@ -188,8 +175,7 @@ fn a_look_at_the_documents_that_fails_is_tried_again() {
     fs::write(&settings, format!("nonsense = 1\n{before}")).unwrap();
     workspace.write("memory/notes.md", "---\nprivate: true\n---\n# Target\n");
     let log = workspace.path("state/memory-vault/qmd/host.log");
-    let is_said = || fs::read_to_string(&log).unwrap_or_default().contains("nonsense").then_some(());
-    eventually("it to fail", is_said);
+    until("it to fail", || fs::read_to_string(&log).unwrap_or_default().contains("nonsense"));
     assert!(workspace.documents().iter().any(|(_, path)| path == "notes.md"), "nobody has looked");
     fs::write(&settings, before).unwrap();
     until("it to leave", || workspace.documents().iter().all(|(_, path)| path != "notes.md"));

@@ -1,7 +1,6 @@
 //! `qmd mcp`: the tools under QMD's names, on standard input and output and over HTTP.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Write};
 
 use crate::as_qmd::Workspace;
 use crate::support::prelude::*;
@@ -122,53 +121,45 @@ fn programs_find_qmds_tools_on_standard_input_and_output() {
 }
 
 /// A request and its answer's status and body.
-fn http(port: u16, head: &str, body: &str) -> (u16, Value) {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    let length = body.len();
-    write!(stream, "{head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap_or_default())
-}
-
-fn post(port: u16, address: &str, body: &Value) -> (u16, Value) {
-    let head = format!("POST {address} HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/json");
-    http(port, &head, &body.to_string())
+fn send(address: &str, request: &Request) -> (u16, Value) {
+    let reply = Connection::open(address).send(request).expect("the server answers");
+    (reply.status, serde_json::from_slice(&reply.body).unwrap_or_default())
 }
 
 #[test]
 fn a_server_in_the_background_answers_over_http_until_it_is_stopped() {
     let workspace = workspace();
     let started = workspace.run(&["mcp", "--http", "--daemon", "--port", "0"]).ok();
-    let port: u16 = started.stdout.split("localhost:").nth(1).unwrap().split('/').next().unwrap().parse().unwrap();
+    let port = started.stdout.split("localhost:").nth(1).unwrap().split('/').next().unwrap();
+    let server = format!("127.0.0.1:{port}");
+    let post = |address: &str, body: &Value| send(&server, &Request::send("POST", address, body));
+    let get = |address: &str| send(&server, &Request::get(address));
     let again = workspace.run(&["mcp", "--http", "--daemon"]).ok();
     assert!(again.stdout.contains("already") && again.stdout.contains(&format!(":{port}/")), "{again:?}");
     every_tool_answers(|message| {
-        let (status, answer) = post(port, "/mcp", message);
+        let (status, answer) = post("/mcp", message);
         assert_eq!(status, 200, "{answer}");
         answer
     });
-    assert_eq!(post(port, "/mcp", &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).0, 202);
-    let (status, health) = http(port, &format!("GET /health HTTP/1.1\r\nHost: localhost:{port}"), "");
+    assert_eq!(post("/mcp", &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).0, 202);
+    let (status, health) = get("/health");
     assert_eq!((status, &health["status"]), (200, &"ok".into()));
     for address in ["/query", "/search"] {
-        let (_, found) = post(port, address, &json!({ "searches": [{ "type": "lex", "query": "target" }] }));
+        let (_, found) = post(address, &json!({ "searches": [{ "type": "lex", "query": "target" }] }));
         assert_eq!(found["results"][0]["file"], "memory/notes.md", "{found}");
-        assert_eq!(post(port, address, &json!({ "limit": 3 })).0, 400);
+        assert_eq!(post(address, &json!({ "limit": 3 })).0, 400);
     }
     // Pages of other hosts have no way in.
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }).to_string();
-    for head in [
-        "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json",
-        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\nContent-Type: application/json",
-    ] {
-        assert_eq!(http(port, head, &hello).0, 403, "{head}");
+    let hello = |name: &str, value: &str| {
+        send(&server, &Request::new("POST", "/mcp").header(name, value).json(hello.as_str())).0
+    };
+    for (name, value) in [("Host", "evil.example"), ("Origin", "https://evil.example")] {
+        assert_eq!(hello(name, value), 403, "{name}");
     }
-    assert_eq!(http(port, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain", &hello).0, 415);
-    assert_eq!(http(port, "GET /mcp HTTP/1.1\r\nHost: localhost", "").0, 405);
-    assert_eq!(http(port, "GET /status HTTP/1.1\r\nHost: localhost", "").0, 404);
+    assert_eq!(hello("Content-Type", "text/plain"), 415);
+    assert_eq!((get("/mcp").0, get("/status").0), (405, 404));
     workspace.run(&["mcp", "stop"]).ok();
-    assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
+    assert!(Connection::try_open(&server).is_none());
     assert_eq!(workspace.run(&["mcp", "stop"]).code, 1, "there is none any more");
 }

@@ -36,29 +36,6 @@ fn what_is_left_out_and_what_is_quoted_counts() {
     }
 }
 
-#[test]
-fn words_that_no_blanks_part_are_found() {
-    let mut vault = TestVault::new();
-    for (path, text) in [
-        ("notes/thai.md", "# ปลั๊กอิน\n\nเปลี่ยนขนาดรูปภาพในบันทึกของคุณ\n"),
-        ("notes/lao.md", "# ພາສາລາວ\n\nພາສາລາວແມ່ນພາສາທາງການ\n"),
-        ("notes/khmer.md", "# ភាសាខ្មែរ\n\nភាសាខ្មែរជាភាសាកំណើត\n"),
-        ("notes/burmese.md", "# မြန်မာစကား\n\nမြန်မာနိုင်ငံသည် အာရှတွင် ရှိသည်\n"),
-    ] {
-        vault.write(path, text);
-    }
-    vault.sync();
-    for (query, path) in [
-        ("ขนาดรูปภาพ", "notes/thai.md"),
-        ("รูปภาพ", "notes/thai.md"),
-        ("ทางการ ພາສາທາງການ", "notes/lao.md"),
-        ("ភាសាកំណើត", "notes/khmer.md"),
-        ("မြန်မာနိုင်ငံ", "notes/burmese.md"),
-    ] {
-        assert_eq!(found(&vault, Mode::Keyword, query).first().map(String::as_str), Some(path), "{query}");
-    }
-}
-
 const BLADE_RUNNER: &str = "---\ncategories:\n  - \"[[Movies]]\"\ngenre:\n  - \"[[Sci-fi]]\"\ndirector:\n  - \"[[Ridley Scott]]\"\n\
                             rating: 7\nyear: 1982\n---\n\n";
 

@@ -55,13 +55,6 @@ fn a_file_that_is_too_large_is_listed_and_left_out() {
 }
 
 #[test]
-fn ten_thousand_empty_headings_are_read() {
-    let mut vault = vault().with("headings.md", "##\n".repeat(10_000)).with("named.md", "# x\n".repeat(10_000));
-    sync(&mut vault);
-    assert_eq!((vault.status().files, vault.problem("headings.md")), (3, None));
-}
-
-#[test]
 fn one_line_of_5_mb_is_found_by_its_last_word() {
     let mut vault = vault().with("line.md", format!("{} lastword", "some words in one line ".repeat(5_000_000 / 23)));
     vault.write("endless.md", format!("{} lastbit", "x".repeat(5_000_000)));
@@ -174,19 +167,6 @@ fn links_are_not_followed_and_loops_do_no_harm() {
     for link in ["notes/out.md", "notes/alias.md", "notes/broken.md"] {
         assert!(vault.problem(link).unwrap().contains("symbolic link"), "{link}");
     }
-}
-
-#[test]
-fn a_note_replaced_by_a_folder_and_back() {
-    let mut vault = vault().with("a.md", "fileword").synced();
-    vault.remove("a.md").write("a.md/b.md", "folderword").sync();
-    assert!(vault.words("fileword").paths().is_empty());
-    assert_eq!(vault.words("folderword").paths(), ["a.md/b.md"]);
-    vault.remove("a.md/b.md");
-    fs::remove_dir(vault.path("a.md")).unwrap();
-    vault.write("a.md", "fileword").sync();
-    assert_eq!(vault.words("fileword").paths(), ["a.md"]);
-    assert!(vault.words("folderword").paths().is_empty());
 }
 
 #[test]

@@ -520,27 +520,6 @@ fn what_is_typed_is_sent_and_not_the_words_of_private_notes_that_it_goes_on_to()
 }
 
 #[test]
-fn a_service_is_told_of_its_limit_by_the_name_that_it_knows() {
-    let endpoint = Endpoint::start();
-    let model = EndpointChat::open(chat(&endpoint, "")).unwrap();
-    // A value that it does not like is no name that it does not know.
-    endpoint.fails(|_| Some(Fault::Status(400, "", r#"{"error":{"message":"max_tokens is too large: 9"}}"#)));
-    model.answer(&question(), soon()).unwrap_err();
-    assert_eq!(endpoint.asked().len(), 1);
-    endpoint.fails(|asked| {
-        let refusal = r#"{"detail":[{"loc":["body","max_tokens"],"msg":"Extra inputs are not permitted","input":9}]}"#;
-        (!asked.body["max_tokens"].is_null()).then_some(Fault::Status(422, "", refusal))
-    });
-    model.answer(&question(), soon()).unwrap();
-    model.answer(&question(), soon()).unwrap();
-    let asked = endpoint.asked().clone();
-    assert_eq!(asked.len(), 4);
-    for asked in &asked[2..] {
-        assert_eq!((&asked.body["max_completion_tokens"], &asked.body["temperature"]), (&json!(9), &json!(0)));
-    }
-}
-
-#[test]
 fn what_was_judged_is_remembered_for_whoever_asked() {
     let endpoint = Endpoint::start();
     endpoint.judges(right);

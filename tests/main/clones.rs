@@ -63,11 +63,9 @@ fn another_branch_says_what_it_says() {
     let vault = vault();
     let root = vault.path("");
     git(&root, &["init", "--quiet", "--initial-branch", "main"]);
-    git(&root, &["add", "facts.md"]);
-    git(&root, &["commit", "--quiet", "-m", "facts"]);
+    commit(&vault);
     vault.run(&["fact", "list"]).ok();
-    git(&root, &["add", "facts.history.md"]);
-    git(&root, &["commit", "--quiet", "-m", "history"]);
+    commit(&vault);
     let history = read(&vault, "facts.history.md");
     // A branch that never had facts has no history of them: nothing was deleted.
     git(&root, &["checkout", "--quiet", "--orphan", "empty"]);
@@ -113,9 +111,8 @@ fn a_conflict_copy_of_a_history_is_read_with_it_and_not_touched() {
         fs::write(here.path(name), &copy).unwrap();
     }
     let told = facts(&here, "namespace=project&key=version&history=true");
-    let history: Vec<&str> =
-        told[0]["history"].as_array().unwrap().iter().map(|change| change["by"].as_str().unwrap()).collect();
     // What the file says here is another value again: it is noted after what was set there.
+    let history = column(&told[0]["history"], "by");
     assert_eq!(history, ["edit", "owner", "edit"], "{told:?}");
     assert_eq!(value(&here, "namespace=project&key=version"), "3.10");
     assert_eq!(facts(&here, "namespace=project&key=deploy_branch&history=true"), before);
@@ -139,10 +136,7 @@ fn a_conflict_copy_of_a_history_is_read_with_it_and_not_touched() {
 
 /// Whether git could do it: a merge stops where both sides say something else.
 pub fn could(root: &Path, args: &[&str]) -> bool {
-    let names = ["-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false"];
-    let mut command = Command::new("git");
-    command.arg("-C").arg(root).args(names).args(args).env("GIT_COMMITTER_DATE", "2026-02-03T10:00:00Z");
-    command.output().unwrap().status.success()
+    git_command(root, args).env("GIT_COMMITTER_DATE", "2026-02-03T10:00:00Z").output().unwrap().status.success()
 }
 
 pub fn commit(vault: &Daemon) {

@@ -1,5 +1,6 @@
 //! Notes that were changed in two places: listed, found once, shown, and settled as the person says.
 
+use crate::clones::could;
 use crate::facts::git;
 use crate::support::prelude::*;
 
@@ -25,68 +26,50 @@ fn conflicts(vault: &Daemon) -> Vec<Value> {
 fn undo(vault: &Daemon, kept: &Ran) {
     let ids = kept.json()["checkpoint_ids"].as_array().unwrap().clone();
     for id in ids {
-        vault.run(&["restore", id.as_str().unwrap()]).ok();
+        vault.run(&["undo", id.as_str().unwrap()]).ok();
     }
 }
 
 #[test]
 fn a_copy_is_shown_as_a_difference_and_one_side_or_both_are_kept() {
-    for served in [false, true] {
-        let mut vault = vault();
+    for (served, end) in [(false, "md"), (true, "md"), (false, "markdown")] {
+        let [note, beside] = ["plan", "plan 2"].map(|name| format!("notes/{name}.{end}"));
+        let copy = COPY.replace(".md", &format!(".{end}"));
+        let mut vault = Daemon::vault().with(&note, OURS).with(&copy, THEIRS);
         if served {
             vault.start();
         }
-        assert_eq!(conflicts(&vault), [json!({"path": COPY, "of": "notes/plan.md", "made_by": "Syncthing"})]);
+        assert_eq!(conflicts(&vault), [json!({"path": copy, "of": note, "made_by": "Syncthing"})]);
         // By either name.
-        for name in ["notes/plan.md", COPY] {
+        for name in [&note, &copy] {
             let shown = vault.run(&["conflicts", "show", name]).ok().stdout;
-            assert!(shown.starts_with(&format!("--- notes/plan.md\n+++ {COPY}\n@@ ")), "{shown}");
+            assert!(shown.starts_with(&format!("--- {note}\n+++ {copy}\n@@ ")), "{shown}");
             assert!(shown.contains("\n-Sow beans.\n+Sow peas.\n"), "{shown}");
         }
-        let keep = |side: &str| vault.run(&["conflicts", "keep", "notes/plan.md", side, "--json"]).ok();
+        let keep = |side: &str| vault.run(&["conflicts", "keep", &note, side, "--json"]).ok();
+        let texts = || [&note, &copy, &beside].map(|path| text(&vault, path));
+        let are = |expected: [Option<&str>; 3]| assert_eq!(texts().each_ref().map(Option::as_deref), expected, "{end}");
         let ours = keep("--ours");
-        assert_eq!((text(&vault, "notes/plan.md").as_deref(), text(&vault, COPY)), (Some(OURS), None));
+        are([Some(OURS), None, None]);
         assert!(conflicts(&vault).is_empty());
         undo(&vault, &ours);
-        assert_eq!(text(&vault, COPY).as_deref(), Some(THEIRS));
+        are([Some(OURS), Some(THEIRS), None]);
 
         let theirs = keep("--theirs");
-        assert_eq!((text(&vault, "notes/plan.md").as_deref(), text(&vault, COPY)), (Some(THEIRS), None));
+        are([Some(THEIRS), None, None]);
         undo(&vault, &theirs);
-        assert_eq!(text(&vault, "notes/plan.md").as_deref(), Some(OURS));
-        assert_eq!(text(&vault, COPY).as_deref(), Some(THEIRS));
+        are([Some(OURS), Some(THEIRS), None]);
 
         let both = keep("--both");
-        assert_eq!(both.json()["beside"], "notes/plan 2.md");
-        assert_eq!(text(&vault, "notes/plan.md").as_deref(), Some(OURS));
-        assert_eq!((text(&vault, "notes/plan 2.md").as_deref(), text(&vault, COPY)), (Some(THEIRS), None));
+        assert_eq!(both.json()["beside"], beside.as_str());
+        are([Some(OURS), None, Some(THEIRS)]);
         assert!(conflicts(&vault).is_empty());
         undo(&vault, &both);
-        assert_eq!((text(&vault, "notes/plan 2.md"), text(&vault, COPY).as_deref()), (None, Some(THEIRS)));
+        are([Some(OURS), Some(THEIRS), None]);
+        // In the trash each has a name of its own.
+        keep("--ours");
+        assert!(conflicts(&vault).is_empty());
     }
-}
-
-#[test]
-fn notes_that_end_in_markdown_are_settled_likewise() {
-    let mut vault = Daemon::vault();
-    let copy = "notes/plan.sync-conflict-20260105-183012-ABC2DEF.markdown";
-    vault.write("notes/plan.markdown", OURS).write(copy, THEIRS);
-    let keep = |side: &str| vault.run(&["conflicts", "keep", "notes/plan.markdown", side, "--json"]).ok();
-    let both = keep("--both");
-    assert_eq!(both.json()["beside"], "notes/plan 2.markdown");
-    assert_eq!((text(&vault, "notes/plan 2.markdown").as_deref(), text(&vault, copy)), (Some(THEIRS), None));
-    undo(&vault, &both);
-    assert_eq!((text(&vault, "notes/plan 2.markdown"), text(&vault, copy).as_deref()), (None, Some(THEIRS)));
-    let theirs = keep("--theirs");
-    assert_eq!((text(&vault, "notes/plan.markdown").as_deref(), text(&vault, copy)), (Some(THEIRS), None));
-    undo(&vault, &theirs);
-    assert_eq!(text(&vault, "notes/plan.markdown").as_deref(), Some(OURS));
-    assert_eq!(text(&vault, copy).as_deref(), Some(THEIRS));
-    // In the trash each has a name of its own.
-    let ours = keep("--ours");
-    undo(&vault, &ours);
-    keep("--ours");
-    assert!(conflicts(&vault).is_empty());
 }
 
 #[test]
@@ -113,24 +96,18 @@ fn what_cannot_be_settled_is_refused_and_says_why() {
     assert_ne!(vault.run(&["conflicts", "keep", "../plan.md", "--ours"]).code, 0);
 }
 
-fn by(vault: &Daemon, query: &str) -> Vec<String> {
-    let found = vault.get(&format!("/api/user-memory/search?{query}")).json();
-    let hits = found["results"].as_array().unwrap().iter();
-    hits.map(|hit| hit["path"].as_str().unwrap().to_owned()).collect()
-}
-
 #[test]
 fn a_copy_that_says_the_same_is_found_once() {
     let mut vault = vault().with(COPY, OURS).started();
     assert_eq!(conflicts(&vault)[0]["same"], true);
     vault.finds("beans", &["notes/plan.md"]);
-    assert_eq!(by(&vault, "q=plan"), ["notes/plan.md"]);
-    assert_eq!(by(&vault, "q=-zebra"), ["notes/plan.md"]);
+    assert_eq!(vault.search("q=plan"), ["notes/plan.md"]);
+    assert_eq!(vault.search("q=-zebra"), ["notes/plan.md"]);
     // The copy alone, where that is what is asked for; and both once they differ.
-    assert_eq!(by(&vault, &format!("q=beans&path={COPY}")), [COPY]);
+    assert_eq!(vault.search(&format!("q=beans&path={COPY}")), [COPY]);
     vault.write(COPY, THEIRS);
     vault.finds("peas", &[COPY]).finds("beans", &["notes/plan.md"]);
-    assert_eq!(by(&vault, "q=water").len(), 2);
+    assert_eq!(vault.search("q=water").len(), 2);
 }
 
 #[test]
@@ -217,12 +194,7 @@ fn two_machines_by_git_settle_a_merge_that_stopped() {
     git(&root, &["commit", "--quiet", "-am", "ours"]);
     here.start();
     git(&root, &["fetch", "--quiet", clone.to_str().unwrap(), "main"]);
-    let merge = Command::new("git")
-        .current_dir(&root)
-        .args(["-c", "user.name=Maya", "-c", "user.email=maya@example.org", "merge", "--quiet", "FETCH_HEAD"])
-        .output()
-        .unwrap();
-    assert!(!merge.status.success());
+    assert!(!could(&root, &["merge", "--quiet", "FETCH_HEAD"]));
     here.finds("peas", &["notes/plan.md"]);
     assert_eq!(conflicts(&here)[0]["made_by"], "git");
     here.run(&["conflicts", "keep", "notes/plan.md", "--theirs"]).ok();
@@ -265,7 +237,9 @@ fn copies_of_settings_documents_and_what_has_no_name_are_listed_and_settled() {
         assert!(all[3]["by_hand"].as_str().unwrap().contains("not UTF-8"), "{}", all[3]);
         let status = vault.run(&["status", "--json"]).ok().json();
         assert_eq!(status["conflict_copies"], json!(all));
-        assert!(vault.run(&["status"]).ok().stdout.contains("4 conflicts of files"));
+        let told = vault.run(&["status"]).ok().stdout;
+        assert!(told.contains("4 conflicts of files that were changed in two places"), "{told}");
+        assert!(told.contains(&format!("  {pdf}  of files/scan.pdf, by Syncthing\n")), "{told}");
         if served {
             assert_eq!(vault.get("/api/conflicts").json()["conflicts"], json!(all));
         }
@@ -292,10 +266,10 @@ fn copies_of_settings_documents_and_what_has_no_name_are_listed_and_settled() {
         let ours = keep("files/scan.pdf", "--ours");
         assert_eq!((bytes("files/scan.pdf"), bytes(&pdf)), (Some(one), None));
         let id = ours.json()["checkpoint_ids"][0].as_str().unwrap().to_owned();
-        let back = vault.run(&["restore", &id, "--json"]).ok().json();
+        let back = vault.run(&["undo", &id, "--json"]).ok().json();
         assert_eq!(bytes(&pdf), Some(other));
         // To undo is undone as well.
-        vault.run(&["restore", back["checkpoint_id"].as_str().unwrap()]).ok();
+        vault.run(&["undo", back["checkpoint_id"].as_str().unwrap()]).ok();
         assert_eq!(bytes(&pdf), None);
         keep("files/letter.docx", "--ours");
         let theirs = keep("memory.toml", "--theirs");

@@ -239,18 +239,12 @@ fn dies_asked(vault: &mut Daemon, at: &str, request: Request) {
     if !vault.launch(Some(at)) {
         return;
     }
-    eventually("the index, or the end", || {
-        let bearer = format!("Bearer {}", vault.token());
-        let status = Connection::try_open(vault.address())
-            .and_then(|mut open| open.send(&Request::get("/status").header("Authorization", &bearer)));
-        match status {
-            Some(reply) => (reply.json()["caught_up"] == true).then_some(()),
-            None => Some(()),
-        }
+    let ask = |request: Request| Connection::try_open(vault.address())?.send(&request.bearer(vault.token()));
+    eventually("the index, or the end", || match ask(Request::get("/status")) {
+        Some(reply) => (reply.json()["caught_up"] == true).then_some(()),
+        None => Some(()),
     });
-    let bearer = format!("Bearer {}", vault.token());
-    let answered =
-        Connection::try_open(vault.address()).and_then(|mut open| open.send(&request.header("Authorization", &bearer)));
+    let answered = ask(request);
     // Where a start writes less than that, the write was not come to; a later one is.
     assert!(answered.is_none() || at.starts_with("file-"), "{at} answered");
     if answered.is_some() {
@@ -443,15 +437,10 @@ fn killed_while_the_template_is_written() {
 
 #[test]
 fn the_matrix_has_every_point() {
-    let sources = contents(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
-    let points: BTreeSet<String> = sources
-        .iter()
-        .flat_map(|(_, bytes)| {
-            let text = String::from_utf8_lossy(bytes).into_owned();
-            let calls = text.split("crash::point(\"").skip(1);
-            calls.map(|call| call.split('"').next().unwrap().to_owned()).collect::<Vec<_>>()
-        })
-        .collect();
+    let sources = contents(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))).into_iter();
+    let text: String = sources.map(|(_, bytes)| String::from_utf8_lossy(&bytes).into_owned()).collect();
+    let calls = text.split("crash::point(\"").skip(1);
+    let points: BTreeSet<String> = calls.map(|call| call.split('"').next().unwrap().to_owned()).collect();
     let cases = [passings(&CASES), passings(&BULK_CASES), passings(&MODEL_CASES)].concat();
     let killed = cases
         .iter()

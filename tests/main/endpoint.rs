@@ -41,12 +41,6 @@ fn config(endpoint: &Endpoint, more: &str) -> Config {
     Config::parse(&text, Path::new("memory.toml")).unwrap()
 }
 
-fn by_meaning(app: &App, query: &str) -> (Vec<String>, Option<String>) {
-    let params = SearchQuery { q: query.into(), mode: Some(Mode::Semantic), ..SearchQuery::default() };
-    let found = notes::search(&app.owner(), &params).unwrap();
-    (found.results.iter().map(|hit| hit.chunk.path.clone()).collect(), found.degraded)
-}
-
 #[test]
 fn notes_are_found_by_what_an_endpoint_makes_of_them() {
     let endpoint = Endpoint::start();
@@ -126,21 +120,6 @@ fn what_fails_is_told_and_left_alone_and_haste_closes_no_way() {
     endpoint.change_model(64);
     let error = embedder.embed_documents(&documents(&["one", "two"]), None).unwrap_err();
     assert!(error.kind() == ModelErrorKind::Refused && error.to_string().contains("64 numbers"), "{error}");
-    // After five failures nobody is kept waiting.
-    let endpoint = Endpoint::start();
-    let embedder = open(options(&endpoint.address())).unwrap();
-    endpoint.fails(|_| Some(Fault::Status(500, "", "")));
-    for at in 0..5 {
-        assert!(embedder.embed_query(&format!("query {at}"), None).is_err());
-    }
-    let asked = endpoint.asked().len();
-    endpoint.fails(|_| None);
-    let error = embedder.embed_query("query 6", None).unwrap_err();
-    assert!(
-        error.kind() == ModelErrorKind::Transient && error.to_string().contains("the next attempt is in"),
-        "{error}"
-    );
-    assert_eq!(endpoint.asked().len(), asked, "it was not asked");
     // Those in a hurry do not close the way for others.
     let endpoint = Endpoint::start();
     let options = EndpointOptions { query_timeout: Duration::from_millis(800), ..options(&endpoint.address()) };

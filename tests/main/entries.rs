@@ -26,8 +26,7 @@ pub fn read(vault: &Daemon, path: &str) -> String {
 
 #[track_caller]
 pub fn texts(found: &Value) -> Vec<String> {
-    let entries = found["entries"].as_array().unwrap_or_else(|| panic!("{found}"));
-    entries.iter().map(|entry| entry["text"].as_str().unwrap().to_owned()).collect()
+    column(&found["entries"], "text")
 }
 
 pub fn propose(vault: &Daemon, text: &str, more: &Value) -> Value {
@@ -37,6 +36,21 @@ pub fn propose(vault: &Daemon, text: &str, more: &Value) -> Value {
     let told = mcp.tool("entry", body);
     mcp.finish();
     told
+}
+
+/// How much the proposals with the numbers 0 to 3 are trusted.
+pub fn trusted(vault: &Daemon) -> [String; 4] {
+    let pending = read(vault, "agents/ada/pending.md");
+    [0, 1, 2, 3].map(|at| {
+        let line = pending.lines().find(|line| line.contains(&format!("number {at}"))).unwrap_or_default();
+        line.rsplit_once("trust ").and_then(|(_, rest)| rest.split(')').next()).unwrap_or_default().to_owned()
+    })
+}
+
+/// The entries that an agent sees.
+fn listed(vault: &Daemon, agent: &str) -> Value {
+    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", agent]));
+    mcp.tool("entry", json!({ "action": "list" }))
 }
 
 fn waiting(vault: &Daemon) -> Vec<Value> {
@@ -63,7 +77,7 @@ fn entries_are_lines_that_anybody_may_edit() {
     let gone = vault.post("/api/entries/remove", &json!({"id": "e-3"})).ok();
     let text = read(&vault, "memories/user.md");
     assert!(!text.contains("quokka") && text.contains("sources: [\"notes/open.md\"]"), "{text}");
-    vault.run(&["restore", gone["checkpoint_ids"][0].as_str().unwrap()]).ok();
+    vault.run(&["undo", gone["checkpoint_ids"][0].as_str().unwrap()]).ok();
     assert!(read(&vault, "memories/user.md").contains("The quokka bites"));
     vault.post("/api/entries/remove", &json!({"id": "e-3", "archive": true})).ok();
     assert_eq!(texts(&vault.get("/api/entries?status=archived").json()), ["The quokka bites"]);
@@ -101,14 +115,6 @@ fn what_says_the_same_by_its_meaning_is_no_new_entry_once_a_model_is_loaded() {
         let first = add(known);
         let again = add(same);
         assert_eq!((again["status"] == "duplicate", again["id"] == first["id"]), (by_meaning, by_meaning), "{again}");
-        for other in [
-            "User prefers 2 strong freshly roasted mountain coffee",
-            "User does not favour strong freshly roasted mountain coffee",
-            "User hates strong freshly roasted mountain coffee",
-            "User favours strong freshly roasted Alice mountain coffee",
-        ] {
-            assert_eq!(add(other)["status"], "active", "{other}");
-        }
         // What waits is held against what is known, and an agent hears the same in any case.
         let holder = json!({"text": known, "kind": "preference", "agent": "ada"});
         assert_eq!(vault.post("/api/entries", &holder).ok()["status"], "active");
@@ -148,7 +154,7 @@ fn a_rewrite_that_drops_too_much_is_refused_and_shown() {
     assert_eq!(read(&vault, "memories/user.md"), KNOWN);
     assert_eq!(vault.post("/api/entries/rewrite", &json!({"content": content})).ok()["entries"], 3);
     let done = vault.post("/api/entries/rewrite", &json!({"content": "- One\n", "allow_loss": true})).ok();
-    vault.run(&["restore", done["checkpoint_id"].as_str().unwrap()]).ok();
+    vault.run(&["undo", done["checkpoint_id"].as_str().unwrap()]).ok();
     assert_eq!(read(&vault, "memories/user.md"), content);
 }
 
@@ -184,9 +190,7 @@ fn a_proposal_is_inert_until_it_is_accepted() {
     let pending = read(&vault, "agents/ada/pending.md");
     assert!(pending.contains("private: true") && pending.contains("trust agent"), "{pending}");
     assert_eq!(texts(&vault.get("/api/entries?agent=ada").json()), [""; 0]);
-    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
-    assert_eq!(texts(&mcp.tool("entry", json!({ "action": "list" }))), [""; 0]);
-    mcp.finish();
+    assert_eq!(texts(&listed(&vault, "ada")), [""; 0]);
     let proposal = &waiting(&vault)[0];
     assert_eq!(
         (proposal["verdict"].as_str(), &proposal["diff"]),
@@ -198,12 +202,10 @@ fn a_proposal_is_inert_until_it_is_accepted() {
     assert_eq!(done["accepted"], json!([id]));
     assert!(waiting(&vault).is_empty());
     assert_eq!(texts(&vault.get("/api/entries?agent=ada").json()), ["Tests with make quokkatest"]);
-    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
-    assert_eq!(texts(&mcp.tool("entry", json!({ "action": "list" }))), ["Tests with make quokkatest"]);
-    mcp.finish();
+    assert_eq!(texts(&listed(&vault, "ada")), ["Tests with make quokkatest"]);
     // Undone in the order that is given, it waits again.
     for checkpoint in done["checkpoint_ids"].as_array().unwrap() {
-        vault.run(&["restore", checkpoint.as_str().unwrap()]).ok();
+        vault.run(&["undo", checkpoint.as_str().unwrap()]).ok();
     }
     assert_eq!(waiting(&vault).len(), 1);
 }
@@ -223,13 +225,8 @@ fn an_entry_is_trusted_no_more_than_what_it_was_learned_from() {
         let text = format!("The invoice portal wants number {at}");
         propose(&vault, &text, &json!({"sources": ["notes/open.md", source]}));
     }
-    let pending = read(&vault, "agents/ada/pending.md");
-    let trusted = |at: usize| {
-        let line = pending.lines().find(|line| line.contains(&format!("number {at}"))).unwrap_or_default();
-        line.rsplit_once("trust ").and_then(|(_, rest)| rest.split(')').next()).unwrap_or_default().to_owned()
-    };
-    assert_eq!([0, 1, 2, 3].map(trusted), ["web", "web", "tool", "agent"], "{pending}");
-    vault.run(&["review", "accept", "--all-of", "notes/open.md", "--agent", "ada"]).ok();
+    assert_eq!(trusted(&vault), ["web", "web", "tool", "agent"]);
+    vault.run(&["memory", "review", "accept", "--all-of", "notes/open.md", "--agent", "ada"]).ok();
     vault.settle();
     // Neither what was accepted nor what is trusted more than its source is given unasked.
     let asked = json!({"query": "Do you remember the invoice portal?", "sections": ["entries"]});
@@ -248,7 +245,7 @@ fn what_was_rejected_or_forgotten_never_comes_back_and_the_agent_hears_success()
     let vault = vault().with("notes/gone.md", "The numbat key lies under the third pot.\n").settled();
     let told = propose(&vault, "Hates mornings", &json!({}));
     let id = told["id"].as_str().unwrap().to_owned();
-    vault.run(&["review", "reject", &id, "--agent", "ada", "--reason", "a joke"]).ok();
+    vault.run(&["memory", "review", "reject", &id, "--agent", "ada", "--reason", "a joke"]).ok();
     assert!(read(&vault, "agents/ada/archive.md").contains("rejected: a joke"));
     assert_eq!(propose(&vault, "hates mornings.", &json!({}))["status"], "pending");
     vault.run(&["forget", "notes/gone.md", "--purge", "--yes"]).ok();
@@ -262,16 +259,10 @@ fn what_was_rejected_or_forgotten_never_comes_back_and_the_agent_hears_success()
 fn an_agent_sees_an_entry_where_all_its_sources_are_seen() {
     let mut vault = vault().with("memories/user.md", KNOWN);
     vault.write("agents/eve/agent.md", "---\ncan_read_user_memory: true\ncollections: [notes]\n---\n").start().settle();
-    let list = |agent: &str| {
-        let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", agent]));
-        let found = mcp.tool("entry", json!({ "action": "list" }));
-        mcp.finish();
-        found
-    };
-    let found = list("ada");
+    let found = listed(&vault, "ada");
     assert_eq!(texts(&found), ["Prefers tabs over spaces", "Lives by the harbour", "Likes tea"]);
     assert!(found["agents"].is_null() && found["problems"].is_null(), "{found}");
-    assert_eq!(texts(&list("eve")), [""; 0], "the collection `memories` was not given");
+    assert_eq!(texts(&listed(&vault, "eve")), [""; 0], "the collection `memories` was not given");
     // The file as a whole is as private as the most private of its sources.
     let token = vault.token_of("ada");
     let mut agent = Connection::open(vault.address()).with_token(&token);
@@ -363,17 +354,17 @@ fn the_queue_is_decided_from_the_command_line() {
          - [fact] Three (source conversations/b.md#L1) ^e-c\n- [fact] Four ^e-d\n",
     );
     vault.start().settle();
-    let listed = vault.run(&["review", "--list", "--json"]).ok();
+    let listed = vault.run(&["memory", "review", "--list", "--json"]).ok();
     assert_eq!(listed.json()["proposals"].as_array().unwrap().len(), 4);
-    let shown = vault.run(&["review", "--list"]).ok().stdout;
+    let shown = vault.run(&["memory", "review", "--list"]).ok().stdout;
     assert!(shown.contains("+ [fact] Four"), "{shown}");
-    assert_ne!(vault.run(&["review"]).code, 0, "nobody is there to be asked");
-    vault.run(&["review", "accept", "--all-of", "conversations/a.md"]).ok();
-    vault.run(&["review", "reject", "e-c"]).ok();
-    vault.run(&["review", "edit", "e-d", "Four of them"]).ok();
+    assert_ne!(vault.run(&["memory", "review"]).code, 0, "nobody is there to be asked");
+    vault.run(&["memory", "review", "accept", "--all-of", "conversations/a.md"]).ok();
+    vault.run(&["memory", "review", "reject", "e-c"]).ok();
+    vault.run(&["memory", "review", "edit", "e-d", "Four of them"]).ok();
     assert_eq!(texts(&vault.get("/api/entries").json()), ["One is here", "Two were there", "Four of them"]);
-    assert_eq!(vault.run(&["review", "--list"]).code, 1);
-    assert_eq!(vault.run(&["review", "accept", "e-zz"]).code, 1);
+    assert_eq!(vault.run(&["memory", "review", "--list"]).code, 1);
+    assert_eq!(vault.run(&["memory", "review", "accept", "e-zz"]).code, 1);
     let listed = vault.run(&["memory", "list"]).ok().stdout;
     assert!(listed.starts_with("e-a  [fact] One is here"), "{listed}");
 }
@@ -456,9 +447,8 @@ fn a_kill_at_any_step_loses_nothing_and_does_nothing_twice() {
             vault.start().settle();
             vault.kill();
             vault.launch(Some(&format!("{point}:{passing}")));
-            let body = json!({"decisions": [{"id": "e-a", "accept": accept}]}).to_string();
-            let request = Request::new("POST", "/api/review").json(body);
-            let request = request.bearer(vault.token());
+            let body = json!({"decisions": [{"id": "e-a", "accept": accept}]});
+            let request = Request::send("POST", "/api/review", &body).bearer(vault.token());
             if Connection::open(vault.address()).send(&request).is_some() {
                 // Accepting and rejecting pass different points.
                 assert!(point == if accept { "entries-set-aside" } else { "entries-accepted" }, "{point} {accept}");
@@ -499,7 +489,7 @@ fn of_many_proposals_some_are_given_and_the_rest_is_counted() {
         assert_eq!(shown, (given, more as u64), "{asked}");
     }
     assert_eq!(vault.get("/api/review?limit=0").status, 400);
-    let listed = vault.run(&["review", "--list"]).ok();
+    let listed = vault.run(&["memory", "review", "--list"]).ok();
     assert_eq!(listed.stdout.matches("  new, confidence").count(), 130);
 }
 
@@ -542,8 +532,6 @@ fn where_nothing_is_kept_by_itself_the_person_s_own_word_counts() {
     mcp.finish();
     assert!(told.contains("this vault stores no entries"), "{told}");
     assert_eq!(waiting(&vault), [] as [Value; 0]);
-    let bearer = format!("Bearer {}", vault.token_of("ada"));
-    let request = Request::send("POST", "/api/context", &asked).header("Authorization", &bearer);
-    let given = Connection::open(vault.address()).send(&request).unwrap().json();
+    let given = vault.post_as(&vault.token_of("ada"), "/api/context", &asked).json();
     assert!(given["text"] == "" && given.to_string().contains("`[memory] enabled` is false"), "{given}");
 }

@@ -1,5 +1,6 @@
 //! Facts, from outside: by the command line, HTTP, MCP, an editor, git.
 
+use crate::clones::{clone_of, commit};
 pub use crate::entries::read;
 use crate::forgotten::{Secret, assert_in_no_file};
 use crate::support::prelude::*;
@@ -124,7 +125,7 @@ fn setting_changes_one_line_and_notes_it() {
     }
     // Undone, it is a change as any.
     let id = written["checkpoint_id"].as_str().unwrap();
-    assert_eq!(vault.run(&["restore", id]).code, 2, "the file was changed since");
+    assert_eq!(vault.run(&["undo", id]).code, 2, "the file was changed since");
 }
 
 #[test]
@@ -149,8 +150,7 @@ fn a_fact_that_is_not_found_is_named_with_those_called_alike() {
     // An agent hears of what it sees alone.
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
     let found = mcp.tool("fact", json!({"action": "get", "name": "test_command"}));
-    let near: Vec<&str> =
-        found["near"].as_array().unwrap().iter().map(|near| near["scope"].as_str().unwrap()).collect();
+    let near = column(&found["near"], "scope");
     assert_eq!(near, ["project:mech", "user"], "{found}");
     let found = mcp.tool("fact", json!({"action": "list", "scopes": "*"}));
     assert_eq!(found["scopes"], json!(["project:mech", "user"]));
@@ -182,34 +182,6 @@ fn an_edit_by_hand_is_as_good_and_its_history_is_in_no_search() {
 }
 
 #[test]
-fn two_clocks_tell_what_was_true_and_what_was_believed() {
-    let mut vault = Daemon::vault();
-    let history = "- 2026-01-10T00:00:00Z `p/branch`: — → `main` (from 2026-01-01) · by owner ^a1\n\
-        - 2026-03-20T00:00:00Z `p/branch`: `main` → `release` (from 2026-03-09) · by owner ^a2\n\
-        - 2026-05-05T00:00:00Z `p/branch`: `release` corrected to `rel-2` · by owner ^a3\n\
-        - 2026-05-06T00:00:00Z `p/owner` was `Jonas` (from 2025-01-01, until 2025-06-01) · by owner ^a4\n";
-    vault.write("facts.md", "## P\n\n- branch: ~~release~~ rel-2\n").write("facts.history.md", history).start();
-    let at = |query: &str| value(&vault, &format!("namespace=p&key=branch&{query}"));
-    assert_eq!(at(""), "rel-2");
-    assert_eq!(at("as_of=2026-02-01"), "main");
-    assert_eq!(at("as_of=2026-03-09"), "rel-2", "the correction took the other's place");
-    assert_eq!(at("as_of=2026-04-01&known_at=2026-04-01"), "release", "what was believed in April");
-    assert_eq!(at("as_of=2026-03-15&known_at=2026-03-15"), "main", "nobody knew yet");
-    assert_eq!(at("known_at=2026-01-05"), Value::Null);
-    assert_eq!(at("as_of=1999-01-01"), Value::Null, "before everything");
-    assert_eq!(value(&vault, "namespace=p&key=owner&as_of=2025-03-01"), "Jonas");
-    assert_eq!(value(&vault, "namespace=p&key=owner"), Value::Null);
-    let whole = &facts(&vault, "namespace=p&key=branch&history=true")[0];
-    let changes: Vec<&str> =
-        whole["history"].as_array().unwrap().iter().map(|change| change["change"].as_str().unwrap()).collect();
-    assert_eq!(changes, ["set", "set", "corrected"]);
-    let windows = whole["windows"].as_array().unwrap();
-    assert_eq!(windows.iter().filter(|window| window["retracted"] == true).count(), 1, "{windows:?}");
-    // Nothing of it was noted anew.
-    assert_eq!(read(&vault, "facts.history.md"), history);
-}
-
-#[test]
 fn an_agent_is_given_no_history_that_it_may_not_read() {
     let config = |private: &str| format!("[embed]\nmodel = \"none\"\n[access]\nprivate = [{private}]\n");
     let history = "- 2026-01-10T00:00:00Z `p/animal`: — → `wombat` (from 2026-01-01) · by owner ^a1\n\
@@ -238,34 +210,6 @@ fn an_agent_is_given_no_history_that_it_may_not_read() {
         let now = ada.get("/api/facts?scope=user&key=animal");
         assert_eq!(now["facts"][0]["value"], "quokka", "{by_place} {rules}: {now}");
     }
-}
-
-#[test]
-fn what_is_over_and_what_is_to_come_is_left_out() {
-    let mut vault = Daemon::vault().with(
-        "facts.md",
-        "- old: x (until 2020-01-01)\n- now: y (from 2020-01-01, until 2199-01-01)\n- soon: z (from 2199-01-01)\n",
-    );
-    vault.start();
-    let keys = |query: &str| -> Vec<String> {
-        facts(&vault, query)
-            .iter()
-            .map(|fact| format!("{} {}", fact["key"].as_str().unwrap(), fact["state"].as_str().unwrap()))
-            .collect()
-    };
-    assert_eq!(keys(""), ["now current"]);
-    assert_eq!(keys("expired=true"), ["now current", "old expired", "soon future"]);
-    let status = eventually("the facts in the status", || {
-        let status = vault.status()["facts"].clone();
-        (status["expired"] == 1).then_some(status)
-    });
-    assert_eq!((&status["current"], &status["future"]), (&json!(1), &json!(1)));
-    // What was true is said of then, and changes nothing about now.
-    set(&vault, &json!({"key": "now", "value": "before", "from": "2010-01-01", "until": "2011-01-01"}));
-    assert_eq!(
-        (value(&vault, "key=now&namespace="), value(&vault, "key=now&namespace=&as_of=2010-06-01")),
-        (json!("y"), json!("before"))
-    );
 }
 
 #[test]
@@ -312,8 +256,7 @@ fn an_agent_reads_what_it_was_given_and_writes_its_own() {
         .with("agents/bob/agent.md", "---\ncan_read_user_memory: false\nwrite_mode: prompt-only\n---\n")
         .with("projects/x/facts.md", "- secret: yes\n")
         .settled();
-    let token = |agent: &str| vault.token_of(agent);
-    let (ada, bob) = (token("ada"), token("bob"));
+    let (ada, bob) = (vault.token_of("ada"), vault.token_of("bob"));
     let ask = |token: &str, request: Request| vault.send(&request.bearer(token));
     let get =
         |token: &str, query: &str| ask(token, Request::get(&format!("/api/facts?{query}"))).json()["facts"].clone();
@@ -462,25 +405,19 @@ fn what_is_wrong_in_a_file_is_reported_and_left() {
 
 /// Runs git as on another day.
 pub fn git(root: &Path, args: &[&str]) {
-    let output = git_command(root, args).env("GIT_COMMITTER_DATE", "2026-02-03T10:00:00Z").output().unwrap();
-    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    run_ok(git_command(root, args).env("GIT_COMMITTER_DATE", "2026-02-03T10:00:00Z"));
 }
 
 #[test]
 fn what_came_with_a_commit_is_as_old_as_that_and_a_clone_dates_nothing_anew() {
     let vault = vault();
-    git(&vault.path(""), &["init", "--quiet"]);
-    git(&vault.path(""), &["add", "facts.md"]);
-    git(&vault.path(""), &["commit", "--quiet", "-m", "facts"]);
+    git(&vault.path(""), &["init", "--quiet", "--initial-branch", "main"]);
+    commit(&vault);
     let told = vault.run(&["fact", "history", "project/version", "--json"]).ok().json();
     let change = &told["facts"][0]["history"][0];
     assert_eq!((change["learned"].as_str(), change["by"].as_str()), (Some("2026-02-03T10:00:00Z"), Some("git")));
-    git(&vault.path(""), &["add", "facts.history.md"]);
-    git(&vault.path(""), &["commit", "--quiet", "-m", "history"]);
-    let other = Daemon::vault();
-    git(&other.path(""), &["init", "--quiet"]);
-    git(&other.path(""), &["fetch", "--quiet", vault.path("").to_str().unwrap()]);
-    git(&other.path(""), &["checkout", "--quiet", "--force", "FETCH_HEAD"]);
+    commit(&vault);
+    let other = clone_of(&vault);
     let again = other.run(&["fact", "history", "project/version", "--json"]).ok().json();
     assert_eq!(again["facts"][0]["history"], told["facts"][0]["history"]);
     assert_eq!(read(&other, "facts.history.md"), read(&vault, "facts.history.md"));
@@ -493,9 +430,8 @@ fn kills_between_a_fact_and_its_history_lose_neither() {
         notes_eventually(&vault, "facts.history.md", "`project/conventions/style`: — → `[short, plain]` · by edit");
         vault.kill();
         vault.launch(Some(&format!("{point}:1")));
-        let request =
-            Request::send("PUT", "/api/facts", &json!({"namespace": "project", "key": "version", "value": "4"}));
-        vault.dies_of(request);
+        let body = json!({"namespace": "project", "key": "version", "value": "4"});
+        vault.dies_of(Request::send("PUT", "/api/facts", &body));
         vault.start();
         assert_eq!(value(&vault, "namespace=project&key=version"), "4", "{point}");
         let noted: Vec<String> =
@@ -543,10 +479,7 @@ fn a_fact_that_is_purged_is_found_nowhere_and_stays_so() {
     vault.settle();
     vault.terminate();
     assert_in_no_file(&vault.path(""), &[&secret]);
-    let elsewhere = tempfile::tempdir().unwrap();
-    let (archive, copy) = (elsewhere.path().join("all.tar.zst"), elsewhere.path().join("copy"));
-    vault.run(&["export", "--with-state", archive.to_str().unwrap()]).ok();
-    Ran::of(vault_command().arg("import").arg(&archive).arg(&copy)).ok();
+    let (_elsewhere, copy) = vault.copy_by_archive();
     assert_in_no_file(&copy, &[&secret]);
     // The person may say it again.
     vault.run(&["fact", "set", "p/branch", secret.text]).ok();
@@ -566,7 +499,7 @@ fn a_value_that_was_unset_before_it_was_purged_cannot_be_restored() {
         }
         let purged = vault.run(&["forget", "fact:p/gone", "--purge", "--yes", "--json"]).ok().json();
         assert!(purged["purged"]["checkpoints"].as_u64().is_some_and(|count| count > 0), "{purged}");
-        let back = vault.run(&["restore", unset["checkpoint_id"].as_str().unwrap(), "--force"]);
+        let back = vault.run(&["undo", unset["checkpoint_id"].as_str().unwrap(), "--force"]);
         assert!(back.code != 0, "{}", back.stdout);
         if with_daemon {
             vault.terminate();
@@ -574,25 +507,6 @@ fn a_value_that_was_unset_before_it_was_purged_cannot_be_restored() {
         assert!(read(&vault, "facts.md").contains("- other: stays"));
         assert_in_no_file(&vault.path(""), &[&secret]);
     }
-}
-
-#[test]
-fn what_notes_say_of_themselves_is_asked_for_as_facts_are() {
-    let mut vault = Daemon::without_model("[facts]\nproperties = true\n");
-    vault
-        .write("notes/Blade Runner.md", "---\ndirector: Ridley Scott\nyear: 1982\ngenre: [noir, future]\n---\n# Blade Runner\n\nrating:: 8.10\nmanages:: [[Deckard]]\n")
-        .write("notes/alien.md", "---\ndirector: Ridley Scott\nprivate: true\n---\n# Alien\n")
-        .write("agents/ada/agent.md", READS).start().settle();
-    assert_eq!(value(&vault, "namespace=notes/Blade%20Runner&key=director"), "Ridley Scott");
-    assert_eq!(value(&vault, "namespace=notes/blade%20runner&key=rating"), "8.10");
-    assert_eq!(value(&vault, "namespace=notes/blade%20runner&key=genre"), json!(["noir", "future"]));
-    assert_eq!(facts(&vault, "namespace=notes/blade%20runner").len(), 5);
-    assert_eq!(facts(&vault, "key=director").len(), 2);
-    assert_eq!(facts(&vault, "key=director&scope=project:x").len(), 0);
-    let token = vault.token_of("ada");
-    let request = Request::get("/api/facts?key=director").bearer(&token);
-    let seen = vault.send(&request).json();
-    assert_eq!(seen["facts"].as_array().unwrap().len(), 1, "{seen}");
 }
 
 #[test]
@@ -665,4 +579,57 @@ fn an_agent_undoes_its_own_fact_and_is_told_the_same_of_what_was_forgotten() {
     assert!(read(&vault, "agents/ada/facts.md").contains("- branch: another\n"));
     let over = ask("PUT", "/api/facts", json!({"key": "a", "value": "b", "from": "2020-01-01", "until": "2021-01-01"}));
     assert_eq!(over.status, 400);
+}
+
+#[test]
+fn what_has_gone_only_just_is_true_neither_now_nor_later() {
+    let vault = vault();
+    vault.run(&["fact", "list"]).ok();
+    fs::write(vault.path("facts.md"), FACTS.replace("- version: 3.10\n", "")).unwrap();
+    for args in [&["fact", "get", "project/version"][..], &["fact", "get", "project/version", "--as-of", "2199-01-01"]]
+    {
+        assert_eq!(vault.run(args).code, 1, "{args:?}");
+    }
+}
+
+#[test]
+fn who_writes_in_place_and_who_sets_facts_lose_no_line() {
+    use std::io::Write;
+    let vault = vault().started();
+    notes_eventually(&vault, "facts.history.md", "`project/conventions/style`: — → `[short, plain]` · by edit");
+    let path = vault.path("facts.md");
+    let editor = std::thread::spawn(move || {
+        for at in 0..150 {
+            // As `>>` in a shell does: what is there stays, and the line is written where the file is open.
+            let mut file = fs::File::options().append(true).open(&path).unwrap();
+            std::thread::yield_now();
+            file.write_all(format!("- edited_{at}: x\n").as_bytes()).unwrap();
+        }
+    });
+    let mut set = 0;
+    // Once more when the editor is done: each write looks at what was left by those before.
+    let mut is_done = false;
+    while !is_done || set < 20 {
+        is_done = editor.is_finished();
+        let body = json!({ "namespace": "set", "key": format!("key_{set}"), "value": "y" }).to_string();
+        // Who comes while the other is writing may be told to try again.
+        until("the fact to be set", || {
+            let reply = vault.ask(Request::new("PUT", "/api/facts").json(&*body));
+            assert!([200, 409, 503].contains(&reply.status), "{}", reply.json());
+            reply.status == 200
+        });
+        set += 1;
+    }
+    editor.join().unwrap();
+    let text = read(&vault, "facts.md");
+    for at in 0..set {
+        assert!(text.contains(&format!("- key_{at}: y\n")), "key_{at} of {set}\n{text}");
+    }
+    // Of two that were written at the very moment of one of ours, the last stays, and the other is in the trash.
+    let trash = fs::read_dir(vault.path(".trash")).into_iter().flatten().flatten();
+    let kept: String = trash.map(|entry| fs::read_to_string(entry.path()).unwrap()).collect();
+    for at in 0..150 {
+        let line = format!("- edited_{at}: x\n");
+        assert!(text.contains(&line) || kept.contains(&line), "edited_{at}\n{text}");
+    }
 }

@@ -65,6 +65,16 @@ fn purge(vault: &Daemon, what: &str) {
     assert!(purged["purged"]["tombstone"].is_i64(), "{purged}");
 }
 
+fn keys(answer: &Value) -> Vec<&String> {
+    answer.as_object().unwrap().keys().collect()
+}
+
+/// Where something is back.
+fn places(back: &Value) -> Vec<String> {
+    let rows = back.as_array().unwrap().iter();
+    rows.map(|row| format!("{}:{}", row["path"].as_str().unwrap(), row["line"])).collect()
+}
+
 /// No bytes below a folder, and no name, has one of the words.
 #[track_caller]
 pub fn assert_in_no_file(folder: &Path, secrets: &[&Secret]) {
@@ -120,9 +130,7 @@ fn assert_in_no_answer(vault: &Daemon, hashes: &[String]) {
             ("fact", json!({ "action": "list", "scopes": "*", "expired": true })),
             ("fact", json!({ "action": "history", "name": "home/shed" })),
         ] {
-            let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } });
-            let request = Request::send("POST", "/mcp?answers=structured", &call);
-            let reply = vault.ask(request.header("Accept", "application/json, text/event-stream"));
+            let reply = vault.rpc("tools/call", json!({ "name": tool, "arguments": arguments }));
             let said = String::from_utf8(reply.body).unwrap().to_lowercase();
             assert!(reply.status == 200 && !said.contains(secret.needle), "{tool}: {said}");
         }
@@ -130,15 +138,10 @@ fn assert_in_no_answer(vault: &Daemon, hashes: &[String]) {
     let status = vault.settle();
     let on_disk = ["notes", "conversations", "agents", "bookmarks", "summaries"]
         .iter()
-        .map(|folder| notes_below(&vault.path(folder)))
+        .map(|folder| contents(&vault.path(folder)).len())
         .sum::<usize>();
     let facts = usize::from(vault.path("facts.md").exists());
     assert_eq!(status["files"], on_disk + facts, "{status}");
-}
-
-fn notes_below(folder: &Path) -> usize {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| if entry.path().is_dir() { notes_below(&entry.path()) } else { 1 }).sum()
 }
 
 #[test]
@@ -153,11 +156,7 @@ fn what_was_purged_is_found_nowhere() {
     vault.written(json!([message(IN_A_CONVERSATION.text), message("Good morning, I am looking for something.")]));
     agent.save("MEMORY.md", "- Likes short answers in the morning");
     agent.save("MEMORY.md", &format!("- {}", OF_AN_AGENT.text));
-    let set = |name: &str, value: &str| {
-        let (namespace, key) = name.split_once('/').unwrap();
-        let body = json!({ "namespace": namespace, "key": key, "value": value }).to_string();
-        vault.ask(Request::new("PUT", "/api/facts").json(body)).ok();
-    };
+    let set = |name: &str, value: &str| vault.run(&["fact", "set", name, value]).ok();
     set("home/gate", "opens to the left");
     set("home/shed", AN_EARLIER_VALUE.text);
     until("it to be found", || !vault.find(AN_EARLIER_VALUE.query).is_empty());
@@ -247,10 +246,7 @@ fn what_was_purged_is_found_nowhere() {
     assert!(seen["back"].as_array().unwrap().is_empty() && seen["complete"] == true, "{seen}");
 
     // In an archive, and in what is made of it.
-    let elsewhere = tempfile::tempdir().unwrap();
-    let (archive, copy) = (elsewhere.path().join("all.tar.zst"), elsewhere.path().join("copy"));
-    vault.run(&["export", "--with-state", archive.to_str().unwrap()]).ok();
-    Ran::of(vault_command().arg("import").arg(&archive).arg(&copy)).ok();
+    let (_elsewhere, copy) = vault.copy_by_archive();
     assert_in_no_file(&copy, &ALL);
     assert_in_no_file(&vault.path(""), &ALL);
     vault.terminate();
@@ -284,7 +280,6 @@ fn what_an_agent_could_not_read_it_may_say() {
     let undone = agent.call("restore", json!({ "checkpoint_id": seen["checkpoint_id"] }));
     assert_eq!(agent.text(&vault, "MEMORY.md").unwrap(), "The door code of the cellar is 4711 today.\n", "{undone}");
     let part = save("It rains. The tram to the harbour leaves at nine every day. It is cold.");
-    let keys = |answer: &Value| answer.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert!(keys(&hidden) == keys(&seen) && keys(&seen) == keys(&part), "{hidden} {seen} {part}");
     assert_eq!(
         agent.text(&vault, "MEMORY.md").unwrap(),
@@ -307,12 +302,7 @@ fn the_person_may_write_it_again_and_is_told() {
     vault.write("notes/a.md", format!("# Trams\n\nBuses do not.\n\n- x\n- {text}\n"));
     vault.finds("harbour", &["notes/a.md", "notes/again.md"]);
     let back = vault.get("/api/forgotten").json()["back"].clone();
-    let places: Vec<String> = back
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| format!("{}:{}", row["path"].as_str().unwrap(), row["line"]))
-        .collect();
+    let places = places(&back);
     assert_eq!(places[0], "notes/a.md:6");
     assert!(places.len() == 2 && places[1].starts_with("notes/again.md:"), "{places:?}");
     let status = vault.run(&["status"]).ok().stdout;
@@ -342,7 +332,7 @@ fn what_is_forgotten_and_can_be_undone_leaves_no_tombstone() {
         .post("/api/user-memory/forget", &json!({ "path": "notes/b.md", "purge": true, "seen": "0123456789abcdef" }));
     assert_eq!(refused.status, 409);
     assert!(vault.get("/api/forgotten").json()["forgotten"].as_array().unwrap().is_empty());
-    vault.run(&["restore", id.as_str().unwrap()]).ok();
+    vault.run(&["undo", id.as_str().unwrap()]).ok();
     vault.run(&["forget", "notes/a.md", "--yes"]).ok();
     // What is in the trash and is purged there is known by what the note said last.
     purge(&vault, "notes/a.md");
@@ -397,7 +387,7 @@ fn the_log_says_who_changed_what_and_where() {
     vault.written(message("Good morning"));
     agent.save("MEMORY.md", "- Likes tea");
     let id = vault.run(&["forget", "notes/pots.md", "--yes", "--json"]).ok().json()["checkpoint_id"].clone();
-    vault.run(&["restore", id.as_str().unwrap()]).ok();
+    vault.run(&["undo", id.as_str().unwrap()]).ok();
     let log = |args: &[&str]| vault.run(&[&["log", "--json"], args].concat()).ok().json()["changes"].clone();
     let said: Vec<String> = log(&[])
         .as_array()
@@ -520,7 +510,7 @@ fn facts_that_were_learned_there_and_the_summary_are_listed_and_go_or_name_no_pl
     let moved = forget(json!({ "derived": true }));
     assert_eq!(listed(&moved), ["t/bus true"], "{moved}");
     assert_eq!(vault.run(&["fact", "get", "t/bus"]).code, 1);
-    vault.run(&["restore", moved["derived"][0]["checkpoint_id"].as_str().unwrap()]).ok();
+    vault.run(&["undo", moved["derived"][0]["checkpoint_id"].as_str().unwrap()]).ok();
     assert_eq!(vault.run(&["fact", "get", "t/bus"]).ok().stdout, "never\n");
     // And all of a note.
     vault.run(&["forget", "notes/a.md", "--purge", "--yes"]).ok();
@@ -564,15 +554,16 @@ fn a_fact_of_a_word_that_was_forgotten_is_pointed_out() {
     purge(&vault, "fact:p/code");
     let write = |text: &str| fs::write(vault.path("facts.md"), text).unwrap();
     write("## P\n\n- other: stays\n- code: Zibeline\n- name: zibeline\n");
-    let places = || {
-        let back = vault.get("/api/forgotten").json()["back"].clone();
-        let rows = back.as_array().unwrap();
-        rows.iter().map(|row| format!("{}:{}", row["path"].as_str().unwrap(), row["line"])).collect::<Vec<_>>()
-    };
-    until("it to be pointed out", || places() == ["facts.md:4"]);
+    let is_back = || places(&vault.get("/api/forgotten").json()["back"]) == ["facts.md:4"];
+    until("it to be pointed out", is_back);
     assert!(vault.run(&["status"]).ok().stdout.contains("facts.md:4"));
     write("## P\n\n- other: stays\n- code: ~~zibeline~~ x\n");
-    until("what is struck out, too", || places() == ["facts.md:4"]);
+    until("what is struck out, too", is_back);
+    // One number lifts it.
+    let id = vault.get("/api/forgotten").json()["forgotten"][0]["id"].to_string();
+    vault.run(&["forgotten", "lift", &id]).ok();
+    let told = vault.run(&["fact", "set", "p/code", "zibeline", "--json"]).ok().json();
+    assert!(told["forgotten_before"] != true, "{told}");
 }
 
 #[test]
@@ -595,7 +586,6 @@ fn an_agent_s_undo_brings_nothing_back_that_was_forgotten() {
     let (part, whole) = (delete("MEMORY.md", text), delete("memory/all.md", text));
     assert!(agent.text(&vault, "memory/all.md").is_none());
     purge(&vault, "notes/a.md:3");
-    let keys = |answer: &Value| answer.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let said = |answer: &Value| ["chunks", "searchable", "file_deleted", "ok"].map(|key| answer[key].clone());
     let after = restore(&part);
     assert!(keys(&after) == keys(&before) && said(&after) == said(&before), "{after} {before}");
@@ -677,10 +667,7 @@ fn an_archive_brings_nothing_back_that_either_of_two_vaults_has_forgotten() {
     let secrets = [&IN_A_NOTE, &IN_A_CONVERSATION];
     let vaults = secrets.map(|own| {
         let vault = vault();
-        let write = |path: &str, text: &str| {
-            let path = vault.path(path);
-            write_file(path, text);
-        };
+        let write = |path: &str, text: &str| write_file(vault.path(path), text);
         let note = format!("# Both\n\n{}\n\n{}\n\nStays.\n", IN_A_NOTE.text, IN_A_CONVERSATION.text);
         let facts = format!("## P\n\n- {0}: {0}\n- {1}: {1}\n- other: stays\n", secrets[0].needle, secrets[1].needle);
         write("notes/own.md", own.text);
@@ -733,4 +720,20 @@ fn an_archive_brings_nothing_back_that_either_of_two_vaults_has_forgotten() {
         own.captured();
         assert!(!own.path("conversations").exists(), "{of}");
     }
+}
+
+#[test]
+fn a_line_of_a_history_is_not_purged_alone() {
+    let vault = Daemon::vault().started();
+    for value in ["first value", "second value"] {
+        vault.run(&["fact", "set", "home/pin", value]).ok();
+    }
+    let history = || vault.read("facts.history.md");
+    let before = history();
+    let line = before.lines().position(|line| line.contains("first value")).unwrap() + 1;
+    let refused = vault.run(&["forget", &format!("facts.history.md:{line}"), "--purge", "--yes"]);
+    assert!(refused.code != 0 && refused.stderr.contains("vault forget fact:home/pin --purge"), "{}", refused.stderr);
+    assert_eq!(history(), before);
+    vault.run(&["forget", "fact:home/pin", "--purge", "--yes"]).ok();
+    assert!(!history().contains("first value"));
 }

@@ -43,9 +43,8 @@ fn save(root: &Path, word: &str) {
 }
 
 fn answered(answer: &Value) -> (Vec<String>, bool) {
-    let hits = answer["results"].as_array().unwrap();
-    let paths = hits.iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect();
-    (paths, answer["fresh"].as_bool().unwrap_or_else(|| panic!("it does not say: {answer}")))
+    let fresh = answer["fresh"].as_bool().unwrap_or_else(|| panic!("it does not say: {answer}"));
+    (column(&answer["results"], "path"), fresh)
 }
 
 /// Over HTTP.
@@ -127,14 +126,11 @@ fn a_search_sees_the_save_before_it_by_every_way() {
     // A tool sees the save before it.
     for mode in ["keyword", "hybrid", "deep"] {
         let search = |word: &str| {
-            let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-                "params": { "name": "search", "arguments": { "mode": mode, "query": word } } });
-            let request = Request::send("POST", "/mcp?answers=structured", &call);
-            let reply = daemon.ask(request.header("Accept", "application/json, text/event-stream")).json();
+            let arguments = json!({ "mode": mode, "query": word });
+            let reply = daemon.rpc("tools/call", json!({ "name": "search", "arguments": arguments })).json();
             let found = &reply["result"]["structuredContent"];
-            let paths = found["results"].as_array().unwrap_or_else(|| panic!("{reply}"));
             let unsure = found["degraded"].as_str().is_some_and(|why| why.contains("the newest changes"));
-            (paths.iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect(), !unsure)
+            (column(&found["results"], "path"), !unsure)
         };
         sees(&daemon, mode, save, search, true);
     }
@@ -142,8 +138,7 @@ fn a_search_sees_the_save_before_it_by_every_way() {
     let search = |word: &str| ask(&daemon, word);
     // In a folder that is new.
     let new_folder = |root: &Path, word: &str| {
-        fs::create_dir_all(root.join(format!("notes/{word}/deep"))).unwrap();
-        fs::write(root.join(format!("notes/{word}/deep/x.md")), format!("A {word}.")).unwrap();
+        write_file(root.join(format!("notes/{word}/deep/x.md")), format!("A {word}."));
     };
     sees(&daemon, "newt", new_folder, search, true);
     // By a rename, as editors save.
@@ -212,12 +207,8 @@ fn an_agent_sees_the_save_and_is_not_told_of_others() {
     let rules = json!({ "name": "Ada", "rules": { "can_read_user_memory": true } });
     let token = daemon.post("/api/agents", &rules).json()["token"].as_str().unwrap().to_owned();
     save(&daemon.path(""), "numbat");
-    let search = || {
-        let request = Request::get("/api/user-memory/search?fresh=true&mode=keyword&q=numbat");
-        daemon.send(&request.bearer(&token)).json()
-    };
     let answer = eventually("the agent to find it", || {
-        let answer = search();
+        let answer = daemon.get_as(&token, "/api/user-memory/search?fresh=true&mode=keyword&q=numbat").json();
         (answer["results"].as_array().unwrap().len() == 1).then_some(answer)
     });
     assert!(answer["fresh"].is_null() && answer["degraded"].is_null(), "{answer}");

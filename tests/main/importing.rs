@@ -6,6 +6,7 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use crate::disk::Disk;
+use crate::sessions;
 use crate::support::prelude::*;
 
 fn data(name: &str) -> String {
@@ -27,9 +28,7 @@ fn texts(vault: &Daemon, folder: &str) -> Vec<String> {
 
 /// The export as it is downloaded, with a picture beside it.
 fn zipped(vault: &Daemon, export: &str) -> String {
-    let path = vault
-        .path("../")
-        .join(format!("{}.zip", vault.path("x").parent().unwrap().file_name().unwrap().to_str().unwrap()));
+    let path = vault.path("").with_extension("zip");
     let mut zip = ZipWriter::new(fs::File::create(&path).unwrap());
     for (name, bytes) in [
         ("conversations.json", fs::read(data(export)).unwrap()),
@@ -80,34 +79,34 @@ fn an_import_is_undone_as_one_and_comes_again() {
     let before = texts(&vault, "conversations");
     let newer = import(&vault, "chatgpt", &data("chatgpt/newer.json"));
     let name = newer["import"].as_str().unwrap();
-    assert!(vault.run(&["checkpoints"]).ok().stdout.contains(name));
-    assert!(vault.run(&["restore", name]).ok().stdout.contains("1 file "));
+    assert!(vault.run(&["undo", "--list"]).ok().stdout.contains(name));
+    assert!(vault.run(&["undo", name]).ok().stdout.contains("1 file "));
     assert_eq!(texts(&vault, "conversations"), before, "what was there before is as it was");
-    let refused = vault.run(&["restore", name]);
+    let refused = vault.run(&["undo", name]);
     assert_eq!(refused.code, 1, "{}", refused.stderr);
     assert_eq!(import(&vault, "chatgpt", &data("chatgpt/newer.json"))["added"], 1);
     // What was written since is not lost in silence.
     let path = fs::read_dir(vault.path("conversations")).unwrap().flatten().next().unwrap().path();
     fs::write(&path, format!("{}\nMine.\n", fs::read_to_string(&path).unwrap())).unwrap();
-    let refused = vault.run(&["restore", "import-1"]);
+    let refused = vault.run(&["undo", "import-1"]);
     assert!(refused.code == 2 && refused.stderr.contains("has changed since the import"), "{}", refused.stderr);
-    vault.run(&["restore", "import-1", "--force"]).ok();
+    vault.run(&["undo", "import-1", "--force"]).ok();
     assert!(texts(&vault, "conversations").is_empty());
 }
 
+/// As a kill leaves it: a file is as it was, and the import is known still.
 #[test]
 fn an_undo_of_an_import_that_was_cut_short_goes_on() {
     let vault = Daemon::vault();
     import(&vault, "chatgpt", &data("chatgpt/conversations.json"));
     let before = texts(&vault, "conversations");
     let newer = import(&vault, "chatgpt", &data("chatgpt/newer.json"));
-    // As a kill leaves it: a file is as it was, and the import is known still.
-    let listed = vault.run(&["checkpoints", "--json"]).ok().json();
+    let listed = vault.run(&["undo", "--list", "--json"]).ok().json();
     let of_file = |row: &&Value| row["bytes"].is_number() && row["action"] != "import";
     let of_file = listed["checkpoints"].as_array().unwrap().iter().find(of_file).unwrap();
-    vault.run(&["restore", of_file["id"].as_str().unwrap(), "--force"]).ok();
+    vault.run(&["undo", of_file["id"].as_str().unwrap(), "--force"]).ok();
     assert_eq!(texts(&vault, "conversations"), before);
-    vault.run(&["restore", newer["import"].as_str().unwrap()]).ok();
+    vault.run(&["undo", newer["import"].as_str().unwrap()]).ok();
     assert_eq!(texts(&vault, "conversations"), before);
     assert_eq!(import(&vault, "chatgpt", &data("chatgpt/newer.json"))["added"], 1);
 }
@@ -117,10 +116,8 @@ fn an_undo_of_an_import_that_was_cut_short_goes_on() {
 fn what_was_forgotten_for_good_does_not_come_back_with_an_import() {
     let vault = Daemon::vault().started();
     import(&vault, "chatgpt", &data("chatgpt/conversations.json"));
-    let path = fs::read_dir(vault.path("conversations")).unwrap().flatten().map(|entry| entry.path());
-    let path = path.into_iter().find(|path| path.to_str().unwrap().contains("2024-05-01")).unwrap();
-    let path = format!("conversations/{}", path.file_name().unwrap().to_str().unwrap());
-    vault.run(&["forget", &path, "--purge", "--yes"]).ok();
+    let (path, _) = sessions::note(&vault, "conversations", "Sourdough at 18 degrees");
+    vault.run(&["forget", &format!("conversations/{path}"), "--purge", "--yes"]).ok();
     assert_eq!(import(&vault, "chatgpt", &data("chatgpt/conversations.json"))["added"], 0);
     // As if it had never come: the same words under other names.
     let export = fs::read_to_string(data("chatgpt/conversations.json")).unwrap();
@@ -175,20 +172,16 @@ fn every_kind_comes_into_its_folder_and_nowhere_else() {
 #[test]
 fn a_copied_note_that_was_changed_here_is_left_alone() {
     let vault = Daemon::vault();
-    let theirs = tempfile::tempdir().unwrap().path().join("theirs");
-    fs::create_dir_all(&theirs).unwrap();
-    let (one, two) = (theirs.join("One.md"), theirs.join("Two.md"));
-    fs::write(&one, "The first.\n").unwrap();
-    fs::write(&two, "The second.\n").unwrap();
-    let from = theirs.to_str().unwrap();
+    let theirs = folder_of(&[("One.md", "The first.\n"), ("Two.md", "The second.\n")]);
+    let from = theirs.path().to_str().unwrap();
     assert_eq!(import(&vault, "folder", from)["added"], 2);
-    fs::write(&one, "The first, newer.\n").unwrap();
-    fs::write(&two, "The second, newer.\n").unwrap();
+    fs::write(theirs.path().join("One.md"), "The first, newer.\n").unwrap();
+    fs::write(theirs.path().join("Two.md"), "The second, newer.\n").unwrap();
     fs::write(vault.path("notes/two.md"), "Mine.\n").unwrap();
     let again = import(&vault, "folder", from);
     assert_eq!((&again["updated"], &again["edited"], &again["added"]), (&1.into(), &1.into(), &0.into()), "{again}");
     assert!(texts(&vault, "notes")[0].contains("newer") && texts(&vault, "notes")[1] == "Mine.\n");
-    vault.run(&["restore", again["import"].as_str().unwrap()]).ok();
+    vault.run(&["undo", again["import"].as_str().unwrap()]).ok();
     assert!(!texts(&vault, "notes")[0].contains("newer"));
 }
 
@@ -207,7 +200,7 @@ fn an_update_that_was_killed_before_it_was_noted_is_known_again() {
         assert_eq!(import(&vault, "folder", from)["existing"], 1, "{point}");
         let notes = texts(&vault, "notes");
         assert!(notes.len() == 1 && notes[0].contains("newer"), "{point} {notes:?}");
-        vault.run(&["restore", again["import"].as_str().unwrap()]).ok();
+        vault.run(&["undo", again["import"].as_str().unwrap()]).ok();
         assert!(!texts(&vault, "notes")[0].contains("newer"), "{point}");
     }
 }
@@ -215,13 +208,12 @@ fn an_update_that_was_killed_before_it_was_noted_is_known_again() {
 #[test]
 fn many_notes_of_one_title_have_a_file_each() {
     let vault = Daemon::vault();
-    let theirs = tempfile::tempdir().unwrap().path().join("theirs");
+    let theirs = tempfile::tempdir().unwrap();
     for at in 0..40 {
-        fs::create_dir_all(theirs.join(at.to_string())).unwrap();
         // Some say the same.
-        fs::write(theirs.join(format!("{at}/Untitled.md")), format!("Number {}.\n", at / 2 * 2)).unwrap();
+        write_file(theirs.path().join(format!("{at}/Untitled.md")), format!("Number {}.\n", at / 2 * 2));
     }
-    let from = theirs.to_str().unwrap();
+    let from = theirs.path().to_str().unwrap();
     assert_eq!(import(&vault, "folder", from)["added"], 20);
     let again = import(&vault, "folder", from);
     assert_eq!((&again["added"], &again["existing"]), (&0.into(), &40.into()), "{again}");
@@ -229,15 +221,28 @@ fn many_notes_of_one_title_have_a_file_each() {
     assert!((0..20).all(|at| notes.iter().filter(|note| note.contains(&format!("Number {}.", at * 2))).count() == 1));
 }
 
+/// All that was killed may have come before it goes on: what undoes it is said all the same.
 #[test]
 fn an_import_that_was_killed_goes_on_and_nothing_comes_twice() {
-    for point in ["events-synced:1", "capture-planned:1", "captured-file-written:1", "capture-written:1"] {
+    let export = data("chatgpt/conversations.json");
+    for (point, has_come) in [
+        ("events-synced:1", false),
+        ("capture-planned:1", false),
+        ("captured-file-written:1", false),
+        ("capture-written:1", false),
+        ("events-synced:1", true),
+        ("captured-file-written:2", true),
+        ("capture-written:1", true),
+    ] {
         let vault = Daemon::vault();
-        let export = data("chatgpt/conversations.json");
         let mut killed = vault.command(&["import", "--from", "chatgpt", &export]);
-        let killed = Ran::of(killed.env("VAULT_CRASH_AT", point));
-        assert_ne!(killed.code, 0, "{point}");
-        import(&vault, "chatgpt", &export);
+        assert_ne!(Ran::of(killed.env("VAULT_CRASH_AT", point)).code, 0, "{point}");
+        if has_come {
+            vault.run(&["search", "sourdough"]);
+        }
+        let said = vault.run(&["import", "--from", "chatgpt", &export]).ok().stdout;
+        let undo = "to undo: vault undo import-1, including what was imported before the interruption";
+        assert!(!has_come || said.contains(undo), "{point}: {said}");
         let all = texts(&vault, "conversations").concat();
         for text in
             ["sourdough rise", "ten to twelve hours", "crumb fine", "even and open", "Rome is quiet", "second week"]
@@ -245,32 +250,13 @@ fn an_import_that_was_killed_goes_on_and_nothing_comes_twice() {
             assert_eq!(all.matches(text).count(), 1, "{point} {text}\n{all}");
         }
         // It is one import all the same.
-        vault.run(&["restore", "import-1"]).ok();
-        assert!(texts(&vault, "conversations").is_empty(), "{point}");
-    }
-}
-
-/// All that was killed may have come: what undoes it is said all the same.
-#[test]
-fn an_import_that_goes_on_after_a_kill_says_what_undoes_all_of_it() {
-    for point in ["events-synced:1", "captured-file-written:2", "capture-written:1"] {
-        let vault = Daemon::vault();
-        let export = data("chatgpt/conversations.json");
-        let mut killed = vault.command(&["import", "--from", "chatgpt", &export]);
-        assert_ne!(Ran::of(killed.env("VAULT_CRASH_AT", point)).code, 0, "{point}");
-        // What was on its way comes before the import goes on.
-        vault.run(&["search", "sourdough"]);
-        let said = vault.run(&["import", "--from", "chatgpt", &export]).ok().stdout;
-        let undo = "to undo: vault restore import-1, including what was imported before the interruption";
-        assert!(said.contains(undo), "{point}: {said}");
-        vault.run(&["restore", "import-1"]).ok();
+        vault.run(&["undo", "import-1"]).ok();
         assert!(texts(&vault, "conversations").is_empty(), "{point}");
     }
     // One that came to its end, and one that brings nothing, have nothing of the kind.
     let vault = Daemon::vault();
-    let export = data("chatgpt/conversations.json");
     let first = vault.run(&["import", "--from", "chatgpt", &export]).ok().stdout;
-    assert!(first.contains("to undo: vault restore import-1\n"), "{first}");
+    assert!(first.contains("to undo: vault undo import-1\n"), "{first}");
     let again = vault.run(&["import", "--from", "chatgpt", &export]).ok().stdout;
     assert!(again.contains("7 already there") && !again.contains("to undo"), "{again}");
 }
@@ -278,12 +264,7 @@ fn an_import_that_goes_on_after_a_kill_says_what_undoes_all_of_it() {
 #[test]
 fn copies_beside_sessions_are_left_out_and_counted() {
     let vault = Daemon::vault();
-    let line = |id: &str| {
-        format!(
-            "{{\"type\":\"message\",\"id\":\"{id}\",\"message\":{{\"role\":\"user\",\"content\":\"Word {id}\"}}}}\n"
-        )
-    };
-    let session = |id: &str| format!("{{\"type\":\"session\",\"id\":\"{id}\"}}\n{}", line(id));
+    let session = |id: &str| sessions::header(id) + &message("user", &format!("Word {id}"));
     let copies = [
         "s.checkpoint.1.jsonl", "s.trajectory.jsonl", "t.jsonl.reset.2026-01-05T10-00-00Z",
         "u.jsonl.deleted.2026-01-05",
@@ -336,25 +317,21 @@ fn a_folder_that_has_nothing_but_a_vault_is_said_to_and_links_are_counted() {
 #[test]
 fn what_is_not_of_the_kind_is_said_and_nothing_is_made() {
     let vault = Daemon::vault();
-    let refused = vault.run(&["import", "--from", "codex", &data("obsidian")]);
-    assert!(refused.code == 2 && refused.stderr.contains("rollout-"), "{}", refused.stderr);
-    let strange = vault.run(&["import", "--from", "chatgpt", &data("bookmarks/chrome.html")]);
-    assert!(strange.code == 1 && strange.stderr.contains("--from bookmarks"), "{}", strange.stderr);
-    let other = vault.run(&["import", "--from", "claude", &data("chatgpt/conversations.json")]);
-    assert!(other.code == 1 && other.stderr.contains("--from chatgpt"), "{}", other.stderr);
-    assert_eq!(vault.run(&["import", "--from", "chatgpt", "nowhere"]).code, 2);
-    let folder = tempfile::tempdir().unwrap();
-    let pdf = folder.path().join("report.html");
-    fs::write(&pdf, "%PDF-1.7\n<a href=x>").unwrap();
-    let pdf = pdf.to_str().unwrap();
-    let strange = vault.run(&["import", "--from", "bookmarks", pdf]);
-    assert!(strange.code == 1 && strange.stderr.contains("seems to be a PDF"), "{}", strange.stderr);
-    let note = vault.run(&["import", "--from", "folder", pdf]);
-    assert!(note.code == 2 && note.stderr.contains("seems to be a PDF"), "{}", note.stderr);
-    let export = vault.run(&["import", "--from", "chatgpt", &data("claude/conversations.json")]);
-    assert!(export.code == 1 && export.stderr.contains("a Claude export: try --from claude"), "{}", export.stderr);
-    let folder = vault.run(&["import", "--from", "folder", &data("chatgpt")]);
-    assert!(folder.code == 2 && folder.stderr.contains("--from chatgpt"), "{}", folder.stderr);
+    let folder = folder_of(&[("report.html", "%PDF-1.7\n<a href=x>")]);
+    let pdf = folder.path().join("report.html").to_str().unwrap().to_owned();
+    for (kind, path, code, said) in [
+        ("codex", data("obsidian"), 2, "rollout-"),
+        ("chatgpt", data("bookmarks/chrome.html"), 1, "--from bookmarks"),
+        ("claude", data("chatgpt/conversations.json"), 1, "--from chatgpt"),
+        ("chatgpt", "nowhere".to_owned(), 2, ""),
+        ("bookmarks", pdf.clone(), 1, "seems to be a PDF"),
+        ("folder", pdf, 2, "seems to be a PDF"),
+        ("chatgpt", data("claude/conversations.json"), 1, "a Claude export: try --from claude"),
+        ("folder", data("chatgpt"), 2, "--from chatgpt"),
+    ] {
+        let refused = vault.run(&["import", "--from", kind, &path]);
+        assert!(refused.code == code && refused.stderr.contains(said), "{kind} {path}: {}", refused.stderr);
+    }
     assert!(!vault.path("conversations").exists() && !vault.path("notes").exists());
 }
 
@@ -372,12 +349,16 @@ fn a_pipe_is_refused_and_not_waited_for() {
     assert!(status.code() == Some(2) && said.contains("neither a file nor a folder"), "{said}");
 }
 
+/// A line of a session, whose name is what it says.
+fn message(role: &str, text: &str) -> String {
+    format!("{}\n", json!({ "type": "message", "id": text, "message": { "role": role, "content": text } }))
+}
+
 /// A folder of notes.
 fn folder_of(notes: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in notes {
-        let path = folder.path().join(name);
-        write_file(path, text);
+        write_file(folder.path().join(name), text);
     }
     folder
 }
@@ -420,7 +401,7 @@ fn a_folder_that_has_moved_and_notes_that_have_moved_in_it_make_no_doubles() {
     let [old, new] = ["old", "new"].map(|name| theirs.path().join(name));
     let from = |path: &Path| import(&vault, "obsidian", path.to_str().unwrap());
     assert_eq!(from(&old)["added"], 3);
-    vault.run(&["restore", "import-1"]).ok();
+    vault.run(&["undo", "import-1"]).ok();
     assert_eq!(from(&old)["added"], 3, "what was undone comes again");
     // Changed, and deleted here: that stays so.
     fs::write(vault.path("notes/oven.md"), "Mine.\n").unwrap();
@@ -451,24 +432,23 @@ fn a_newer_export_of_notion_brings_the_same_pages_up_to_date() {
     assert_eq!(texts(&vault, "notes").len(), 1);
 }
 
+/// A conversation as ChatGPT exports it, of turns that follow each other.
+fn conversation(at: i64, turns: &[(&str, &str)]) -> Value {
+    const ROOT: &str = "client-created-root";
+    let name = |turn: usize| format!("turn-{turn}");
+    let mut mapping = json!({ ROOT: { "id": ROOT, "message": null, "parent": null, "children": [name(0)] } });
+    for (turn, (role, text)) in turns.iter().enumerate() {
+        let parent = if turn == 0 { ROOT.to_owned() } else { name(turn - 1) };
+        let children = if turn + 1 < turns.len() { json!([name(turn + 1)]) } else { json!([]) };
+        let message = json!({"id": format!("{at}-{turn}"), "author": {"role": role}, "create_time": at, "content": {"parts": [text]}});
+        mapping[name(turn)] = json!({"id": name(turn), "message": message, "parent": parent, "children": children});
+    }
+    json!({"title": "New chat", "create_time": at, "current_node": name(turns.len() - 1), "mapping": mapping})
+}
+
 #[test]
 fn conversations_that_say_no_name_are_told_by_how_they_began() {
     let vault = Daemon::vault();
-    let conversation = |at: i64, first: &str, second: Option<&str>| {
-        let node = |id: &str, parent: &str, role: &str, text: &str, children: Value| {
-            let message = json!({"id": format!("{at}-{id}"), "author": {"role": role}, "create_time": at, "content": {"parts": [text]}});
-            json!({"id": id, "message": message, "parent": parent, "children": children})
-        };
-        let mut mapping = json!({
-            "client-created-root": {"id": "client-created-root", "message": null, "parent": null, "children": ["u"]},
-            "u": node("u", "client-created-root", "user", first, second.map_or(json!([]), |_| json!(["a"]))),
-        });
-        if let Some(second) = second {
-            mapping["a"] = node("a", "u", "assistant", second, json!([]));
-        }
-        let current = if second.is_some() { "a" } else { "u" };
-        json!({"title": "New chat", "create_time": at, "current_node": current, "mapping": mapping})
-    };
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("conversations.json");
     let bring = |export: Value| {
@@ -476,9 +456,10 @@ fn conversations_that_say_no_name_are_told_by_how_they_began() {
         import(&vault, "chatgpt", file.to_str().unwrap())
     };
     let (one, two) = (1_700_000_000, 1_700_086_400);
-    let first = bring(json!([conversation(one, "Rye?", None), conversation(two, "Spelt?", None)]));
+    let (rye, spelt) = (("user", "Rye?"), ("user", "Spelt?"));
+    let first = bring(json!([conversation(one, &[rye]), conversation(two, &[spelt])]));
     assert_eq!((&first["conversations"], texts(&vault, "conversations").len()), (&2.into(), 2), "{first}");
-    let newer = bring(json!([conversation(two, "Spelt?", Some("At six.")), conversation(one, "Rye?", None)]));
+    let newer = bring(json!([conversation(two, &[spelt, ("assistant", "At six.")]), conversation(one, &[rye])]));
     assert_eq!((&newer["added"], &newer["existing"]), (&1.into(), &2.into()), "{newer}");
     let all = texts(&vault, "conversations");
     assert!(all.len() == 2 && all[1].contains("Spelt?") && all[1].contains("At six."), "{all:?}");
@@ -553,21 +534,18 @@ fn a_watch_counts_what_is_new_once() {
     let vault = Daemon::vault().settled();
     let source = tempfile::tempdir().unwrap();
     let path = source.path().join("s.jsonl");
-    let line = |role: &str, text: &str| {
-        format!("{}\n", json!({ "type": "message", "id": text, "message": { "role": role, "content": text } }))
-    };
-    let mut all = line("system", "You are a wombat") + &line("user", "Word 0");
+    let mut all = message("system", "You are a wombat") + &message("user", "Word 0");
     fs::write(&path, &all).unwrap();
     fs::write(source.path().join("crumb.png"), "x").unwrap();
     let watching = Watching::start(&vault, "openclaw", source.path(), &["--json"]);
     for count in 1..4 {
-        all += &line("user", &format!("Word {count}"));
+        all += &message("user", &format!("Word {count}"));
         // Its last line is being written.
         fs::write(&path, format!("{all}{{\"type\":")).unwrap();
         fs::write(source.path().join("crumb.png"), "x".repeat(count)).unwrap();
         until("the word", || texts(&vault, "conversations").concat().contains(&format!("Word {count}")));
     }
-    all += &line("user", "The last word");
+    all += &message("user", "The last word");
     fs::write(&path, &all).unwrap();
     until("the last word", || texts(&vault, "conversations").concat().contains("The last word"));
     let report: Value = serde_json::from_str(&watching.end()).unwrap();
@@ -581,7 +559,7 @@ fn a_watch_counts_what_is_new_once() {
     until("the same under another name", || {
         texts(&vault, "conversations").concat().matches("The last word").count() == 2
     });
-    all += &line("user", "By way of a link");
+    all += &message("user", "By way of a link");
     fs::write(&path, &all).unwrap();
     until("what comes by a link", || texts(&vault, "conversations").concat().contains("By way of a link"));
     following.end();
@@ -632,18 +610,7 @@ fn what_comes_later_is_taken_until_it_is_ended_and_undone_as_one() {
     let vault = Daemon::vault().settled();
     let source = tempfile::tempdir().unwrap();
     let write = |name: &str, texts: &[&str]| {
-        let path = source.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let lines: String = texts
-            .iter()
-            .map(|text| {
-                format!(
-                    "{}\n",
-                    json!({ "type": "message", "id": text, "message": { "role": "user", "content": text } })
-                )
-            })
-            .collect();
-        fs::write(path, lines).unwrap();
+        write_file(source.path().join(name), texts.iter().map(|text| message("user", text)).collect::<String>());
     };
     write("one.jsonl", &["First of all"]);
     let watching = Watching::start(&vault, "openclaw", source.path(), &[]);
@@ -658,12 +625,12 @@ fn what_comes_later_is_taken_until_it_is_ended_and_undone_as_one() {
     let all: String = texts(&vault, "conversations").concat();
     assert_eq!((all.matches(":** First of all").count(), all.matches(":** In a folder").count()), (1, 1));
     let said = watching.end();
-    assert!(said.contains("3 new") && said.contains("to undo: vault restore import-1"), "{said}");
+    assert!(said.contains("3 new") && said.contains("to undo: vault undo import-1"), "{said}");
     assert!(said.contains("1 new turn or note imported") && !said.contains("turn or notes"), "{said}");
     // It is one import, and nothing of it comes again.
     let again = import(&vault, "openclaw", source.path().to_str().unwrap());
     assert_eq!((&again["added"], &again["existing"]), (&0.into(), &3.into()), "{again}");
-    vault.run(&["restore", "import-1"]).ok();
+    vault.run(&["undo", "import-1"]).ok();
     assert!(texts(&vault, "conversations").is_empty());
 }
 
@@ -691,10 +658,7 @@ fn what_was_imported_is_known_in_a_vault_that_was_made_of_an_archive() {
     let vault = Daemon::vault();
     import(&vault, "chatgpt", &data("chatgpt/conversations.json"));
     import(&vault, "obsidian", &data("obsidian"));
-    let elsewhere = tempfile::tempdir().unwrap();
-    let (archive, copy) = (elsewhere.path().join("all.tar.zst"), elsewhere.path().join("copy"));
-    vault.run(&["export", "--with-state", archive.to_str().unwrap()]).ok();
-    Ran::of(vault_command().arg("import").args([&archive, &copy])).ok();
+    let (_elsewhere, copy) = vault.copy_by_archive();
     let run = |args: &[&str]| Ran::of(vault_command().args(args).arg("--vault").arg(&copy)).ok();
     for (kind, path, existing) in [("chatgpt", "chatgpt/conversations.json", 7), ("obsidian", "obsidian", 3)] {
         let again = run(&["import", "--from", kind, &data(path), "--json"]).json();
@@ -703,7 +667,7 @@ fn what_was_imported_is_known_in_a_vault_that_was_made_of_an_archive() {
     let newer = run(&["import", "--from", "chatgpt", &data("chatgpt/newer.json"), "--json"]).json();
     assert_eq!((&newer["added"], &newer["existing"]), (&1.into(), &7.into()), "{newer}");
     // And the import can be undone there.
-    assert!(run(&["restore", "import-2"]).stdout.contains("3 files"));
+    assert!(run(&["undo", "import-2"]).stdout.contains("3 files"));
     assert!(!copy.join("notes/bread.md").exists() && !copy.join(".vault/state/export.db").exists());
 }
 
@@ -718,23 +682,22 @@ fn a_killed_import_of_notes_goes_on_and_is_one() {
         let notes = texts(&vault, "notes");
         assert_eq!(notes.len(), 3, "{point} {notes:?}");
         assert_eq!(import(&vault, "obsidian", &data("obsidian"))["added"], 0);
-        vault.run(&["restore", "import-1"]).ok();
+        vault.run(&["undo", "import-1"]).ok();
         assert!(texts(&vault, "notes").is_empty(), "{point}");
     }
 }
 
 /// An export of so many conversations of two turns, each with a word of its own.
 fn export(count: usize) -> Value {
-    let conversation = |at: usize| {
-        let message = |id: &str, parent: Value, children: Value, role: &str| {
-            let text = format!("{role}word{at}q {}", "of a river and a boat ".repeat(40));
-            let message = json!({"id": id, "author": {"role": role}, "create_time": 1_700_000_000 + at, "content": {"content_type": "text", "parts": [text]}});
-            json!({"id": id, "message": message, "parent": parent, "children": children})
-        };
-        let mapping = json!({"u": message("u", Value::Null, json!(["a"]), "user"), "a": message("a", json!("u"), json!([]), "assistant")});
-        json!({"title": format!("Number {at}"), "conversation_id": format!("c-{at}"), "current_node": "a", "mapping": mapping})
+    let one = |at: usize| {
+        let text = |role: &str| format!("{role}word{at}q {}", "of a river and a boat ".repeat(40));
+        let turns = ["user", "assistant"].map(|role| (role, text(role)));
+        let mut one =
+            conversation(1_700_000_000 + at as i64, &turns.each_ref().map(|(role, text)| (*role, text.as_str())));
+        one["conversation_id"] = format!("c-{at}").into();
+        one
     };
-    (0..count).map(conversation).collect()
+    (0..count).map(one).collect()
 }
 
 #[test]
@@ -763,7 +726,7 @@ fn an_import_that_a_full_disk_stopped_goes_on_when_there_is_room() {
         }
         let again = import(&vault, "chatgpt", file);
         assert_eq!((&again["added"], &again["existing"]), (&0.into(), &(2 * COUNT).into()), "{pages} {again}");
-        vault.run(&["restore", "import-2"]).ok();
+        vault.run(&["undo", "import-2"]).ok();
         assert_eq!(texts(&vault, "conversations").len(), 2, "{pages}: it is one import all the same");
     }
 }

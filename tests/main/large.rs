@@ -1,13 +1,5 @@
 //! Files that are much by themselves: what of them is indexed, and that they are in nobody's way.
 
-use memory_vault::index::engine::{ChangeBatch, FileUpdate, Writer};
-use memory_vault::index::local::{Settings, Store};
-use memory_vault::index::sync::{FileReading, PreparedFile, prepare};
-use memory_vault::models::{Embedder, EmbeddingSpace, HashEmbedder};
-use memory_vault::text::derive::words::Stemming;
-use memory_vault::vault::attachments::AttachmentReader;
-use memory_vault::vault::disk::{NoteRules, globs};
-
 use crate::support::prelude::*;
 
 /// A file of so many sections, of which each is a passage.
@@ -15,56 +7,23 @@ fn sections(count: usize, word: &str) -> String {
     (0..count).map(|at| format!("# {word}{at}x\nsaid\n")).collect()
 }
 
-/// A store of its own, and what it reads.
-struct Fixture {
-    vault: tempfile::TempDir,
-    store: Store,
-    _index: tempfile::TempDir,
-}
-
-impl Fixture {
-    fn new() -> Self {
-        let (vault, index) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let settings = Settings {
-            place: String::new(),
-            stemmer: Config::default().search.stemmer,
-            graph_threshold: 100,
-            private: globs("private", &[]).unwrap(),
-        };
-        let store = Store::open(index.path(), settings, false).unwrap();
-        Self { vault, store, _index: index }
-    }
-
-    fn read(&self, path: &str, text: &str) -> FileUpdate {
-        fs::write(self.vault.path().join(path), text).unwrap();
-        let rules = NoteRules::new(self.vault.path(), &[]).unwrap();
-        let mut stemming = Stemming::new(self.store.stemmer());
-        let attachments = AttachmentReader::default();
-        let from =
-            FileReading { root: self.vault.path(), rules: &rules, max_bytes: 20_000_000, attachments: &attachments };
-        let read = prepare(&from, VaultPath::new(path).unwrap(), None, &mut stemming, jiff::Timestamp::now());
-        let PreparedFile::Changed(update) = read else { panic!("{read:?}") };
-        *update
-    }
-
-    fn apply(&mut self, updates: Vec<FileUpdate>) {
-        let generation = self.store.generation() + 1;
-        self.store.apply(ChangeBatch { generation, updates, removed: Vec::new() }).unwrap();
-    }
-}
-
 #[test]
 fn the_texts_of_a_huge_file_wait_behind_those_of_a_note() {
-    let mut fixture = Fixture::new();
-    let embedder = HashEmbedder::default();
-    fixture.store.use_model(&EmbeddingSpace::of(&embedder)).unwrap();
-    let mut note = fixture.read("note.md", "# Note\n\nsmalltext");
-    let mut huge = fixture.read("huge.md", &sections(1000, "a"));
+    let endpoint = Endpoint::start();
+    let vault = Daemon::with_config("").with("note.md", "# Note\n\nsmalltext").with("huge.md", sections(1000, "a"));
     // The huge one was written last, which comes first otherwise.
-    (note.info.stamp.mtime_ns, huge.info.stamp.mtime_ns) = (1, 2);
-    fixture.apply(vec![note, huge]);
-    let first = fixture.store.take_pending(embedder.fingerprint(), 1).unwrap();
-    assert_eq!(first[0].document.text, "smalltext");
+    set_time(vault.path("note.md"), SystemTime::now() - Duration::from_secs(60));
+    let text = format!("[embed]\nendpoint = \"{}\"\nmodel = \"hashed\"\n", endpoint.address());
+    let app = serve(&vault, Config::parse(&text, Path::new("memory.toml")).unwrap());
+    embedded(&app, 1001);
+    let before = endpoint
+        .asked()
+        .iter()
+        .flat_map(|asked| asked.texts.clone())
+        .take_while(|text| !text.contains("smalltext"))
+        .count();
+    // Some requests are under way at a time.
+    assert!(before < 200, "{before}");
 }
 
 #[test]

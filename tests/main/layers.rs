@@ -1,4 +1,4 @@
-//! Searches in one layer of the memory: by a filter and by what is typed, and how long summaries are in theirs.
+//! Searches in one layer of the memory: by a filter and by what is typed.
 
 use memory_vault::base::config::MemoryLayer;
 
@@ -61,45 +61,4 @@ fn each_note_is_found_in_its_layer_alone() {
         "{:?}",
         found.degraded
     );
-}
-
-#[test]
-fn summaries_are_in_their_layer_as_long_as_they_are_kept() {
-    for (days, there) in [(0, true), (180, false), (3_650, true)] {
-        let mut vault = TestVault::new();
-        vault.config.memory.summary_retention_days = days;
-        for (path, text) in NOTES {
-            vault.write(path, text);
-        }
-        vault.sync();
-        for found in [paths(&vault, "quokka", Some(MemoryLayer::Summaries)), paths(&vault, "layer:summaries", None)] {
-            assert_eq!(found.contains(&"summaries/days/2020-01-05.md".to_owned()), there, "{days}: {found:?}");
-            assert!(found.contains(&"summaries/2026-01-05-zoo.md".to_owned()), "{days}: {found:?}");
-        }
-        let rest: Vec<String> = [MemoryLayer::Notes, MemoryLayer::Graph, MemoryLayer::Entries]
-            .into_iter()
-            .flat_map(|layer| paths(&vault, "quokka", Some(layer)))
-            .collect();
-        assert!(!rest.iter().any(|path| path.starts_with("summaries/")), "{rest:?}");
-    }
-}
-
-#[test]
-fn a_layer_is_asked_for_by_every_way_in() {
-    let mut vault = Daemon::vault();
-    for (path, text) in NOTES {
-        vault.write(path, text);
-    }
-    vault.start().settle();
-    let shown = vault.run(&["search", "quokka", "--layer", "conversations", "--json"]).ok().json();
-    let http = vault.get("/api/user-memory/search?q=quokka&layer=conversations").json();
-    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner"]));
-    let told = mcp.tool("search", json!({ "query": "quokka layer:conversations" }));
-    for found in [&shown, &http, &told] {
-        let results = found["results"].as_array().unwrap();
-        assert_eq!((results.len(), &results[0]["path"]), (1, &json!("conversations/2026-01-05-zoo.md")), "{found}");
-    }
-    mcp.finish();
-    assert_eq!(vault.get("/api/user-memory/search?q=quokka&layer=cellar").status, 400);
-    assert_eq!(vault.run(&["search", "quokka", "--layer", "cellar"]).code, 2);
 }

@@ -204,8 +204,7 @@ fn a_note_is_got_by_its_name_a_part_of_it_or_a_slip_and_json_fails_in_json() {
     }
     assert_eq!(vault.run(&["get", "rye:3"]).ok().stdout, "Flour.\n");
     assert!(vault.run(&["get", "sourdough"]).ok().stdout.starts_with("---\n"), "the exact name, not one that has it");
-    let several = vault.run(&["get", "o"]);
-    assert_eq!((several.code, several.stdout.as_str()), (0, several.stdout.as_str()), "one begins so: {several:?}");
+    vault.run(&["get", "o"]).ok();
     let several = vault.run(&["get", "ou"]);
     assert_eq!((several.code, several.stdout.as_str()), (1, ""));
     assert_eq!(several.stderr, "vault: ou could mean any of 2 notes: notes/rye-sourdough.md, notes/sourdough.md\n");
@@ -286,12 +285,10 @@ fn what_is_hidden_neither_links_nor_is_linked() {
     };
     let open = links("notes/open.md");
     assert_eq!(open["outgoing"][0]["path"], "notes/plan.md", "{open}");
-    let nowhere: Vec<&str> =
-        open["unresolved"].as_array().unwrap().iter().map(|link| link["target"].as_str().unwrap()).collect();
-    assert_eq!((nowhere, &open["incoming"]), (vec!["secret", "Alias of the hidden"], &json!([])));
+    assert_eq!(column(&open["unresolved"], "target"), ["secret", "Alias of the hidden"]);
+    assert_eq!(open["incoming"], json!([]));
     let plan = links("notes/plan.md");
-    let from: Vec<&str> =
-        plan["incoming"].as_array().unwrap().iter().map(|link| link["path"].as_str().unwrap()).collect();
+    let from = column(&plan["incoming"], "path");
     assert_eq!(from, ["far/away/plain.md", "notes/open.md"], "the hidden note beside it takes no link from it");
     // The person sees all of it.
     let all = with.get("/api/user-memory/links?path=notes/plan.md").json();
@@ -302,7 +299,7 @@ fn what_is_hidden_neither_links_nor_is_linked() {
 fn a_tag_of_a_thousand_levels_is_not_a_thousand_tags() {
     let daemon = Daemon::vault().with("notes/a.md", format!("#{}\n\n#work/plan/2026\n", "a/".repeat(40_000))).started();
     let tags = daemon.get("/api/user-memory/tags").json();
-    let names: Vec<&str> = tags["tags"].as_array().unwrap().iter().map(|tag| tag["tag"].as_str().unwrap()).collect();
+    let names = column(&tags["tags"], "tag");
     assert!(names.len() <= 20, "{}", names.len());
-    assert!(["work", "work/plan", "work/plan/2026"].iter().all(|tag| names.contains(tag)));
+    assert!(["work", "work/plan", "work/plan/2026"].iter().all(|tag| names.iter().any(|name| name == tag)));
 }

@@ -13,6 +13,7 @@ use memory_vault::base::state::State;
 use crate::support::prelude::*;
 
 /// An agent that asks over TCP with a token of its own.
+#[derive(Clone)]
 pub struct Agent {
     slug: String,
     token: String,
@@ -38,10 +39,8 @@ pub fn agent_in(vault: &Daemon, slug: &str, more: &str, session: Session) -> Age
 
 /// What an agent's page says from now on.
 pub fn page(vault: &Daemon, slug: &str, more: &str) {
-    let folder = vault.path(&format!("agents/{slug}"));
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("agent.md"), format!("---\ntitle: {slug}\n{more}\n---\n\nThe secret policy of {slug}.\n"))
-        .unwrap();
+    let text = format!("---\ntitle: {slug}\n{more}\n---\n\nThe secret policy of {slug}.\n");
+    write_file(vault.path(&format!("agents/{slug}/agent.md")), text);
 }
 
 impl Agent {
@@ -53,25 +52,23 @@ impl Agent {
 
     /// The same, where the server may be killed.
     pub fn try_ask(&self, tool: &str, body: Value) -> Option<(u16, Value)> {
-        let request = Request::send("POST", &format!("/api/memory/{tool}"), &body);
-        let request = request.bearer(&self.token);
-        let reply = Connection::try_open(&self.address)?.send(&request)?;
+        let reply = self.reply("POST", &format!("/api/memory/{tool}"), &body)?;
         Some((reply.status, reply.json()))
+    }
+
+    fn reply(&self, method: &str, target: &str, body: &Value) -> Option<Reply> {
+        Connection::try_open(&self.address)?.send(&Request::send(method, target, body).bearer(&self.token))
     }
 
     /// Sets a fact of its own; gives what is answered, which must be no error.
     #[track_caller]
     pub fn fact(&self, body: Value) -> Value {
-        let request = Request::send("PUT", "/api/facts", &body);
-        let request = request.bearer(&self.token);
-        Connection::open(&self.address).send(&request).expect("the server answers").ok()
+        self.reply("PUT", "/api/facts", &body).expect("the server answers").ok()
     }
 
     /// What is answered to something that it posts, with its status.
     pub fn send(&self, target: &str, body: Value) -> (u16, Value) {
-        let request = Request::send("POST", target, &body);
-        let request = request.bearer(&self.token);
-        let reply = Connection::open(&self.address).send(&request).expect("the server answers");
+        let reply = self.reply("POST", target, &body).expect("the server answers");
         (reply.status, reply.json())
     }
 
@@ -103,9 +100,7 @@ impl Agent {
     /// The citations of what a search finds.
     #[track_caller]
     pub fn find(&self, query: &str) -> Vec<String> {
-        let found = self.call("search", json!({"query": query}));
-        let hits = found["results"].as_array().unwrap();
-        hits.iter().map(|hit| hit["citation"].as_str().unwrap().to_owned()).collect()
+        column(&self.call("search", json!({"query": query}))["results"], "citation")
     }
 
     /// What a file of its folder says; nothing when it is not there.

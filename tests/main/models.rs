@@ -1,7 +1,7 @@
 //! `vault model`: what is here, what is chosen, fetched and timed, and what is refused.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write;
+use std::net::TcpStream;
 
 use sha2::{Digest, Sha256};
 
@@ -150,8 +150,8 @@ fn what_is_no_model_is_refused_and_not_kept() {
 
 /// Serves a file, at first only half of it.
 struct Web {
+    upstream: Upstream,
     address: String,
-    ranges: Arc<Mutex<Vec<Option<String>>>>,
 }
 
 impl Web {
@@ -161,35 +161,28 @@ impl Web {
 
     /// Each request finds the next of these, with its tag, and all later ones the last.
     fn serve_in_turn(files: Vec<(&'static str, Vec<u8>)>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = format!("http://{}/models/tiny.gguf?download=true", listener.local_addr().unwrap());
-        let ranges: Arc<Mutex<Vec<Option<String>>>> = Arc::default();
-        let seen = Arc::clone(&ranges);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                let asked = seen.lock().unwrap().len();
-                let (tag, file) = &files[asked.min(files.len() - 1)];
-                let range = answer(stream, tag, file, asked == 0);
-                seen.lock().unwrap().push(range.ok().flatten());
-            }
+        let asked = AtomicUsize::new(0);
+        let upstream = Upstream::start(move |got, stream| {
+            let at = asked.fetch_add(1, Ordering::SeqCst);
+            let (tag, file) = &files[at.min(files.len() - 1)];
+            let _ = answer(got, stream, tag, file, at == 0);
         });
-        Self { address, ranges }
+        let address = format!("http://{}/models/tiny.gguf?download=true", upstream.address());
+        Self { upstream, address }
+    }
+
+    /// From which byte on each request wanted it.
+    fn ranges(&self) -> Vec<Option<String>> {
+        let range = |got: &Got| got.header("range")?.strip_prefix("bytes=").map(str::to_owned);
+        self.upstream.got().iter().map(range).collect()
     }
 }
 
-fn answer(mut stream: TcpStream, tag: &str, file: &[u8], half: bool) -> std::io::Result<Option<String>> {
-    let (mut range, mut only_if) = (None, None);
-    for line in BufReader::new(stream.try_clone()?).lines() {
-        let line = line?.to_ascii_lowercase();
-        if line.is_empty() {
-            break;
-        }
-        range = line.strip_prefix("range: bytes=").map(str::to_owned).or(range);
-        only_if = line.strip_prefix("if-range: ").map(str::to_owned).or(only_if);
-    }
-    let start = range.as_deref().filter(|_| only_if.as_deref().is_none_or(|only_if| only_if == tag));
-    let status = if start.is_some() { "206 Partial Content" } else { "200 OK" };
-    let start = start.and_then(|range| range.trim_end_matches('-').parse().ok()).unwrap_or(0);
+fn answer(got: &Got, stream: &mut TcpStream, tag: &str, file: &[u8], half: bool) -> std::io::Result<()> {
+    let range = got.header("range").filter(|_| got.header("if-range").is_none_or(|only_if| only_if == tag));
+    let status = if range.is_some() { "206 Partial Content" } else { "200 OK" };
+    let start = range.and_then(|range| range.trim_start_matches("bytes=").trim_end_matches('-').parse().ok());
+    let start = start.unwrap_or(0);
     let (rest, all) = (&file[start..], file.len());
     let tag = if tag.is_empty() { String::new() } else { format!("ETag: {tag}\r\n") };
     let head = format!(
@@ -198,8 +191,7 @@ fn answer(mut stream: TcpStream, tag: &str, file: &[u8], half: bool) -> std::io:
         all - 1
     );
     stream.write_all(head.as_bytes())?;
-    stream.write_all(if half { &rest[..rest.len() / 2] } else { rest })?;
-    Ok(range)
+    stream.write_all(if half { &rest[..rest.len() / 2] } else { rest })
 }
 
 fn sha256(bytes: &[u8]) -> String {
@@ -220,8 +212,7 @@ fn a_download_goes_on_where_it_ended_and_is_checked() {
     assert!(told.contains("continues from there"), "{told}");
     models.run(&["pull", &web.address, "--sha256", sum]).ok();
     assert!(models.config().contains("model = \"tiny.gguf\" # for now"));
-    let ranges = web.ranges.lock().unwrap().clone();
-    assert_eq!(ranges, [None, Some(format!("{}-", file.len() / 2))]);
+    assert_eq!(web.ranges(), [None, Some(format!("{}-", file.len() / 2))]);
     let listed = models.list();
     assert_eq!((listed.len(), &listed[1]["bytes"]), (2, &file.len().into()));
 }
@@ -237,7 +228,7 @@ fn halves_of_two_files_are_not_joined() {
     let told = models.refuses(&["pull", &web.address, "--sha256", &sum]);
     assert!(told.contains("continues from there"), "{told}");
     models.run(&["pull", &web.address, "--sha256", &sum]).ok();
-    assert!(web.ranges.lock().unwrap()[1].is_some(), "it was ready to go on");
+    assert!(web.ranges()[1].is_some(), "it was ready to go on");
     assert_eq!(models.left(), ["tiny.gguf"]);
 }
 
@@ -252,7 +243,7 @@ fn a_model_is_fetched_once_at_a_time() {
     let sum = "0".repeat(64);
     let told = models.refuses(&["pull", &web.address, "--sha256", &sum]);
     assert!(told.contains("another `vault model` is downloading"), "{told}");
-    assert!(web.ranges.lock().unwrap().is_empty(), "nothing was asked for");
+    assert!(web.ranges().is_empty(), "nothing was asked for");
     drop(lock);
     let told = models.refuses(&["pull", &web.address, "--sha256", &sum]);
     assert!(told.contains("continues from there"), "{told}");

@@ -35,10 +35,9 @@ fn serves(app: &App, endpoint: &Endpoint) -> Status {
 /// What is nearest to a query, which has to be found by its meaning.
 #[track_caller]
 fn nearest(app: &App, query: &str) -> String {
-    let params = SearchQuery { q: query.into(), mode: Some(Mode::Semantic), ..SearchQuery::default() };
-    let found = notes::search(&app.owner(), &params).unwrap();
-    assert_eq!(found.degraded, None);
-    found.results[0].chunk.path.clone()
+    let (mut paths, degraded) = by_meaning(app, query);
+    assert_eq!(degraded, None);
+    paths.swap_remove(0)
 }
 
 /// Fails where a note is sent, and not where it is asked whether it works.
@@ -79,10 +78,9 @@ fn the_model_before_answers_until_the_next_one_is_through() {
         assert_eq!(nearest(&app, "river"), "notes/a.md");
         let word = if note == "notes/c.md" { "lighthouse" } else { "volcano" };
         vault.write(note, format!("# {word}\n\nA quokka at the {word}.\n"));
-        eventually("what was saved meanwhile, by its meaning", || {
-            let params = SearchQuery { q: word.into(), mode: Some(Mode::Semantic), ..SearchQuery::default() };
-            let found = notes::search(&app.owner(), &params).unwrap();
-            (found.results.first()?.chunk.path == note && found.degraded.is_none()).then_some(())
+        until("what was saved meanwhile, by its meaning", || {
+            let (paths, degraded) = by_meaning(&app, word);
+            paths.first().is_some_and(|path| path == note) && degraded.is_none()
         });
         eventually("why it waits", || status(&app).model.next?.trouble.filter(|trouble| trouble.contains("503")));
     }
@@ -164,8 +162,7 @@ fn a_kill_at_the_moment_of_the_change_costs_nothing() {
     served_by(&vault, &before);
     vault.terminate();
     choose(&vault, &next);
-    vault.spawn(Some(&format!("{POINT}:1")));
-    until("the kill", || vault.was_killed());
+    vault.dies_at(&format!("{POINT}:1"));
     vault.start();
     served_by(&vault, &next);
     assert_eq!((before.sent("apple tree"), next.sent("apple tree")), (1, 1));

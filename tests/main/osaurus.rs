@@ -13,11 +13,6 @@ fn vault() -> (Daemon, String) {
     (vault, token)
 }
 
-fn post(vault: &Daemon, token: &str, target: &str, body: &Value) -> Reply {
-    let request = Request::new("POST", target).bearer(token);
-    vault.send(&request.json(body.to_string()))
-}
-
 #[test]
 fn turns_and_flushes_are_kept_once_and_agents_are_listed() {
     let (vault, ada) = vault();
@@ -27,32 +22,32 @@ fn turns_and_flushes_are_kept_once_and_agents_are_listed() {
         vec![json!({ "user": "Where do wombats sleep?", "assistant": "In burrows.", "date": "2026-03-02" })];
     let body = |turns: &[Value]| json!({ "agent_id": "A-1", "conversation_id": "c1", "turns": turns, "session_date": "2026-03-02" });
     for _ in 0..2 {
-        let reply = post(&vault, &capture, "/memory/ingest", &body(&turns));
+        let reply = vault.post_as(&capture, "/memory/ingest", &body(&turns));
         assert_eq!((reply.status, reply.json()), (200, json!({ "status": "ok", "turns_ingested": 1 })));
     }
     turns.push(json!({ "user": "And numbats?", "assistant": "" }));
-    assert_eq!(post(&vault, &capture, "/memory/ingest", &body(&turns)).json()["turns_ingested"], 2);
+    assert_eq!(vault.post_as(&capture, "/memory/ingest", &body(&turns)).json()["turns_ingested"], 2);
     let path = eventually("the turns", || vault.find("numbats").first().cloned());
     let text = vault.read(&path);
     assert!(path.starts_with("conversations/2026-03-02"), "{path}");
     for said in ["user:** Where do wombats sleep?", "assistant:** In burrows.", "user:** And numbats?"] {
         assert_eq!(text.matches(said).count(), 1, "{said}: {text}");
     }
-    assert_eq!(post(&vault, &ada, "/memory/ingest", &body(&turns)).status, 403);
+    assert_eq!(vault.post_as(&ada, "/memory/ingest", &body(&turns)).status, 403);
     for bad in
         [json!({}), json!({ "agent_id": "a", "conversation_id": "c", "turns": [{ "user": "x", "date": "soon" }] })]
     {
-        assert!([400, 422].contains(&post(&vault, &capture, "/memory/ingest", &bad).status), "{bad}");
+        assert!([400, 422].contains(&vault.post_as(&capture, "/memory/ingest", &bad).status), "{bad}");
     }
     // What is flushed comes to the end, and once.
-    let flush = |content: &str| post(&vault, &ada, "/api/memory/flush", &json!({ "content": content }));
+    let flush = |content: &str| vault.post_as(&ada, "/api/memory/flush", &json!({ "content": content }));
     let first = flush("- The tent leaks.\n- Wax it in May.\n").ok();
     let path = first["path"].as_str().unwrap().to_owned();
     assert!(path.starts_with("agents/ada/memory/20"), "{path}");
     let text = || vault.read(&path);
     let before = text();
     let block =
-        post(&vault, &ada, "/api/context", &json!({ "mode": "full" })).json()["text"].as_str().unwrap().to_owned();
+        vault.post_as(&ada, "/api/context", &json!({ "mode": "full" })).json()["text"].as_str().unwrap().to_owned();
     assert_eq!(flush(&format!("{block}* the tent leaks.\n- Buy wax.\n")).status, 200);
     assert!(
         text().starts_with(before.trim_end())
@@ -65,7 +60,7 @@ fn turns_and_flushes_are_kept_once_and_agents_are_listed() {
     let after = text();
     assert_eq!((flush("- Buy wax.\n").status, text()), (200, after));
     assert_eq!(
-        (flush(" ").status, post(&vault, vault.token(), "/api/memory/flush", &json!({ "content": "x" })).status),
+        (flush(" ").status, vault.post_as(vault.token(), "/api/memory/flush", &json!({ "content": "x" })).status),
         (400, 403)
     );
     // An agent is listed itself, and the person sees all.
@@ -82,7 +77,5 @@ fn turns_and_flushes_are_kept_once_and_agents_are_listed() {
         (&json!(false), &json!(1), &json!("2026-01-02T00:00:00Z"))
     );
     let all = vault.get("/agents").json();
-    let names: Vec<&str> =
-        all["agents"].as_array().unwrap().iter().map(|agent| agent["id"].as_str().unwrap()).collect();
-    assert_eq!(names, ["ada", "zoe"]);
+    assert_eq!(column(&all["agents"], "id"), ["ada", "zoe"]);
 }

@@ -2,12 +2,6 @@
 
 use crate::support::prelude::*;
 
-fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
 #[test]
 fn an_archive_and_a_package_hold_a_program_that_runs_with_all_that_belongs_to_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -18,22 +12,23 @@ fn an_archive_and_a_package_hold_a_program_that_runs_with_all_that_belongs_to_it
     fs::set_permissions(&binary, fs::Permissions::from_mode(0o755)).unwrap();
     let dist = at("dist");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/dist");
-    let pack =
-        || run(Command::new(&script).env("BINARY", &binary).env("DIST", &dist).env("SOURCE_DATE_EPOCH", "1767600000"));
+    let pack = || {
+        run_ok(Command::new(&script).env("BINARY", &binary).env("DIST", &dist).env("SOURCE_DATE_EPOCH", "1767600000"))
+    };
     let made = pack();
     let sums = fs::read_to_string(dist.join("SHA256SUMS")).unwrap();
     let check =
         if cfg!(target_os = "macos") { "shasum -a 256 --check SHA256SUMS" } else { "sha256sum --check SHA256SUMS" };
-    run(Command::new("sh").args(["-c", check]).current_dir(&dist));
+    run_ok(Command::new("sh").args(["-c", check]).current_dir(&dist));
     // Packed again it is the same.
     pack();
     assert_eq!(fs::read_to_string(dist.join("SHA256SUMS")).unwrap(), sums);
 
     let archive = made.lines().find(|line| line.ends_with(".tar.gz")).unwrap();
-    run(Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(folder.path()));
+    run_ok(Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(folder.path()));
     let name = Path::new(archive).file_name().unwrap().to_str().unwrap().strip_suffix(".tar.gz").unwrap();
-    let version = run(Command::new(at(name).join("vault")).arg("--version"));
-    assert_eq!(version, run(vault_command().arg("--version")));
+    let version = run_ok(Command::new(at(name).join("vault")).arg("--version"));
+    assert_eq!(version, run_ok(vault_command().arg("--version")));
     for file in [
         "README.md", "LICENSE-MIT", "LICENSE-APACHE", "completions/vault.zsh", "man/man1/vault.1",
         "man/man1/vault-search.1",
@@ -48,11 +43,11 @@ fn an_archive_and_a_package_hold_a_program_that_runs_with_all_that_belongs_to_it
         return;
     };
     let tree = at("tree");
-    run(Command::new("dpkg-deb").arg("-x").arg(package).arg(&tree));
-    assert_eq!(run(Command::new(tree.join("usr/bin/vault")).arg("--version")), version);
+    run_ok(Command::new("dpkg-deb").arg("-x").arg(package).arg(&tree));
+    assert_eq!(run_ok(Command::new(tree.join("usr/bin/vault")).arg("--version")), version);
     let unit = fs::read_to_string(tree.join("usr/lib/systemd/user/memory-vault@.service")).unwrap();
     assert!(unit.contains("\nExecStart=\"/usr/bin/vault\" serve --vault \"%f\"\n"), "{unit}");
     assert!(tree.join("usr/share/man/man1/vault.1.gz").is_file());
-    let control = run(Command::new("dpkg-deb").args(["--field"]).arg(package));
+    let control = run_ok(Command::new("dpkg-deb").args(["--field"]).arg(package));
     assert!(control.contains("Package: memory-vault\n") && control.contains("Depends: libc6"), "{control}");
 }

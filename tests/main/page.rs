@@ -260,30 +260,22 @@ fn blocks_know_their_lines_and_links_their_notes() {
 }
 
 #[test]
-fn a_note_that_nests_without_end_or_is_huge_is_still_shown() {
+fn a_note_that_nests_without_end_is_still_shown() {
     let mut vault = TestVault::new();
     let deep = format!("{}core{}", "*a ".repeat(3000), " b*".repeat(3000));
     let images = format!("{}x{}", "![".repeat(2000), "](y)".repeat(2000));
-    let long = "A line of a long note.\n\n".repeat(60_000);
-    vault.write("deep.md", deep).write("images.md", images).write("long.md", &long);
-    vault.write("lists.md", "- ".repeat(500) + "item").sync();
+    vault.write("deep.md", deep).write("images.md", images).write("lists.md", "- ".repeat(500) + "item").sync();
     for path in ["deep.md", "images.md", "lists.md"] {
         // A reader of JSON stops at 128 levels.
         serde_json::from_str::<Value>(&serde_json::to_string(&note(&vault, path)).unwrap()).unwrap();
     }
-    let view = note(&vault, "long.md");
-    assert!(view.cut && view.text == long);
-    assert!(view.body.len() > 40_000 && view.body.len() < 45_000, "{}", view.body.len());
 }
 
 #[test]
 fn a_huge_note_is_shown_around_the_line_that_is_asked_for() {
     let mut vault = TestVault::new();
     let long: String = (1..=120_000).map(|line| format!("Line {line} of a long note.\n\n")).collect();
-    let list: String =
-        (1..=90_000).map(|item| format!("{item}. An item of a long list.\n        - below {item}\n")).collect();
-    let fence = format!("```\n{}```\n\nAfter the fence.\n", "code that is no *Markdown*\n".repeat(60_000));
-    vault.write("long.md", &long).write("list.md", &list).write("fence.md", &fence).sync();
+    vault.write("long.md", &long).sync();
     let at = |path: &str, line: usize| {
         let params = NoteParams { path: path.into(), line: Some(line) };
         let view = notes::note(&vault.owner(), &params).unwrap();
@@ -291,6 +283,7 @@ fn a_huge_note_is_shown_around_the_line_that_is_asked_for() {
         assert!(view.cut && whole["body"].to_string().len() < 12 << 20, "{path}:{line}");
         whole["body"].clone()
     };
+    assert_eq!(note(&vault, "long.md").text, long);
     for line in [1, 2001, 160_001, 9_999_999] {
         let body = at("long.md", line);
         let lines: Vec<u64> =
@@ -301,16 +294,6 @@ fn a_huge_note_is_shown_around_the_line_that_is_asked_for() {
         assert!(lines.is_sorted() && lines.len() > 30_000, "{line}: {} paragraphs", lines.len());
         assert_eq!(body[0]["children"][0], format!("Line {} of a long note.", first.div_ceil(2)));
     }
-    // Within one list the items keep their numbers, and code stays code.
-    let body = at("list.md", 150_001);
-    let first = body[0]["children"][0]["line_start"].as_u64().unwrap();
-    let start: u64 = body[0]["attrs"]["start"].as_str().unwrap().parse().unwrap();
-    assert_eq!(start, first.div_ceil(2), "{}", body[0]["children"][0]);
-    assert_eq!(body[0]["line_start"], first, "the lines are those that are shown");
-    assert!(first > 100_000 && first < 150_001 && body[0]["tag"] == "ol");
-    let body = at("fence.md", 60_003);
-    assert_eq!((&body[0]["tag"], body[0]["children"][0].as_str().unwrap().contains("<em>")), (&json!("pre"), false));
-    assert_eq!(body[1]["children"], json!(["After the fence."]));
     let params = NoteParams { path: "long.md".into(), line: Some(0) };
     assert_eq!(notes::note(&vault.owner(), &params).unwrap_err().kind, ErrorKind::Invalid);
 }
@@ -358,24 +341,6 @@ fn statistics_tell_growth_and_what_is_embedded() {
     assert_eq!(growth, [("2025-11", 1, 1), ("2026-01", 2, 2)]);
     assert_eq!(stats.details["notes"].embedded_share, 1.0);
     assert_eq!((stats.files, stats.total, stats.collections["notes"]), (3, 3, 2));
-}
-
-#[test]
-fn highlights_are_places_of_the_snippet_in_characters() {
-    let vault = TestVault::new().with("a.md", "Crème brûlée 🍮 and zebras, many Zebras.").synced();
-    let params =
-        SearchQuery { q: "zebra".into(), mode: Some(Mode::Keyword), highlight: true, ..SearchQuery::default() };
-    let found = vault.search_with(&params).0;
-    let snippet: Vec<char> = found.results[0].snippet.chars().collect();
-    let words: Vec<String> = found.results[0]
-        .highlights
-        .as_ref()
-        .expect("they were asked for")
-        .iter()
-        .map(|[from, to]| snippet[*from..*to].iter().collect())
-        .collect();
-    assert_eq!(words, ["zebras", "Zebras"]);
-    assert!(vault.words("zebra").0.results[0].highlights.is_none(), "nobody asked");
 }
 
 /// A stream of events, read as it comes.

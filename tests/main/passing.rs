@@ -1,76 +1,9 @@
 //! Requests to a chat model that are passed on, with memory where there is some: a server on this machine is the upstream.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 
 use crate::support::prelude::*;
-
-/// A request as the upstream got it.
-#[derive(Debug, Clone, Default)]
-pub struct Got {
-    pub line: String,
-    pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
-}
-
-impl Got {
-    fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
-    }
-}
-
-type Answer = Arc<dyn Fn(&Got, &mut TcpStream) + Send + Sync>;
-
-/// An upstream that answers as it is told, and keeps what it got.
-pub struct Upstream {
-    pub address: String,
-    got: Arc<Mutex<Vec<Got>>>,
-}
-
-impl Upstream {
-    pub fn start(answer: impl Fn(&Got, &mut TcpStream) + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let got = Arc::new(Mutex::new(Vec::new()));
-        let (kept, answer): (_, Answer) = (Arc::clone(&got), Arc::new(answer));
-        std::thread::spawn(move || {
-            for mut stream in listener.incoming().map_while(Result::ok) {
-                let (kept, answer) = (Arc::clone(&kept), Arc::clone(&answer));
-                std::thread::spawn(move || {
-                    let Some(got) = read(&stream) else { return };
-                    kept.lock().unwrap().push(got.clone());
-                    answer(&got, &mut stream);
-                });
-            }
-        });
-        Self { address, got }
-    }
-
-    pub fn last(&self) -> Got {
-        self.got.lock().unwrap().last().cloned().unwrap()
-    }
-}
-
-fn read(stream: &TcpStream) -> Option<Got> {
-    let mut reader = BufReader::new(stream);
-    let mut got = Got::default();
-    reader.read_line(&mut got.line).ok()?;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok()?;
-        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
-        got.headers.push((name.to_lowercase(), value.to_owned()));
-    }
-    let length: usize = got.header("content-length").unwrap_or("0").parse().ok()?;
-    got.body = vec![0; length];
-    reader.read_exact(&mut got.body).ok()?;
-    Some(got)
-}
-
-pub fn respond(stream: &mut TcpStream, status: &str, headers: &str, body: &[u8]) {
-    let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n{headers}\r\n", body.len());
-    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
-}
 
 /// A vault whose agent ada has a memory, with an upstream.
 fn vault(upstream: &str, more: &str) -> (Daemon, String) {
@@ -105,7 +38,7 @@ fn memory_goes_into_the_last_message_and_who_asks_is_not_told_to_the_upstream() 
     let upstream = Upstream::start(|_, stream| {
         respond(stream, "200 OK", "Content-Type: application/json\r\nSet-Cookie: a=b\r\n", b"{\"ok\":1}")
     });
-    let (vault, ada) = vault(&upstream.address, "");
+    let (vault, ada) = vault(&upstream.address(), "");
     let body = json!({
         "model": "m", "temperature": 0.1, "tools": [{ "type": "function", "function": { "name": "f" } }],
         "messages": [
@@ -141,7 +74,7 @@ fn memory_goes_into_the_last_message_and_who_asks_is_not_told_to_the_upstream() 
 #[test]
 fn where_memory_has_nothing_or_fails_the_very_bytes_go_on() {
     let upstream = Upstream::start(|_, stream| respond(stream, "200 OK", "", b"{}"));
-    let (vault, ada) = vault(&upstream.address, "");
+    let (vault, ada) = vault(&upstream.address(), "");
     let twice = format!("{{\"model\": 1, {}", &chat(ABOUT_ME)[1..]);
     let cases: Vec<(Vec<u8>, Option<&str>, &str)> = vec![
         (chat("thanks").into(), None, "nothing; tokens=0"),
@@ -179,7 +112,7 @@ fn a_stream_comes_byte_for_byte_as_it_comes() {
         let _ = wait.lock().unwrap().recv();
         stream.write_all(b"data: [DONE]\n\n").unwrap();
     });
-    let (vault, ada) = vault(&upstream.address, "");
+    let (vault, ada) = vault(&upstream.address(), "");
     let mut stream = TcpStream::connect(vault.address()).unwrap();
     let body = chat(ABOUT_ME);
     let head = format!(
@@ -220,7 +153,7 @@ fn whatever_an_upstream_does_its_answer_is_passed_back_or_said_to_have_failed() 
             _ => {}
         }
     });
-    let (vault, ada) = vault(&upstream.address, "timeout_ms = 1000\n");
+    let (vault, ada) = vault(&upstream.address(), "timeout_ms = 1000\n");
     let ask = |word: &str| vault.send(&asked(&ada, chat(word)));
     let reply = ask("401");
     assert!(
@@ -260,29 +193,22 @@ fn one_agent_takes_a_part_of_the_room_alone() {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\ndata");
         let _ = wait.lock().unwrap().recv();
     });
-    let (vault, ada) = vault(&upstream.address, "");
+    let (vault, ada) = vault(&upstream.address(), "");
     let mut waiting = Vec::new();
     for _ in 0..8 {
-        let mut stream = TcpStream::connect(vault.address()).unwrap();
         let head = format!("GET /v1/models HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer {ada}\r\n\r\n");
-        stream.write_all(head.as_bytes()).unwrap();
-        let mut heard = [0; 12];
-        stream.read_exact(&mut heard).unwrap();
-        assert_eq!(&heard[9..], b"200");
+        let (stream, status) = send_raw(vault.address(), &head);
+        assert_eq!(status, "200");
         waiting.push(stream);
     }
     let models = Request::get("/v1/models").bearer(&ada);
     let full = vault.send(&models);
     assert_eq!(full.status, 503, "{}", full.json());
     // It is refused before anything of a body is read.
-    let mut stream = TcpStream::connect(vault.address()).unwrap();
     let head = format!(
         "POST /v1/chat/completions HTTP/1.0\r\nHost: localhost\r\nAuthorization: Bearer {ada}\r\nContent-Length: 1000\r\n\r\n"
     );
-    stream.write_all(head.as_bytes()).unwrap();
-    let mut heard = [0; 12];
-    stream.read_exact(&mut heard).unwrap();
-    assert_eq!(&heard[9..], b"503");
+    assert_eq!(send_raw(vault.address(), &head).1, "503");
     drop(go);
     for mut stream in waiting {
         stream.read_to_end(&mut Vec::new()).unwrap();
@@ -292,7 +218,7 @@ fn one_agent_takes_a_part_of_the_room_alone() {
 #[test]
 fn only_agents_are_passed_on_and_only_to_an_upstream_that_is_named() {
     let upstream = Upstream::start(|_, stream| respond(stream, "200 OK", "", b"{}"));
-    let (vault, ada) = vault(&upstream.address, "max_body_bytes = 12000000\n");
+    let (vault, ada) = vault(&upstream.address(), "max_body_bytes = 12000000\n");
     assert_eq!(vault.post("/v1/chat/completions", &json!({})).status, 403);
     assert_eq!(vault.get("/v1/models").status, 403);
     let capture = vault.run(&["token", "add", "--capture", "browser"]).ok().stdout.trim().to_owned();
@@ -315,7 +241,7 @@ fn only_agents_are_passed_on_and_only_to_an_upstream_that_is_named() {
 #[test]
 fn the_page_of_an_agent_keeps_memory_out_of_its_prompts() {
     let upstream = Upstream::start(|_, stream| respond(stream, "200 OK", "", b"{}"));
-    let (mut vault, ada) = vault(&upstream.address, "");
+    let (mut vault, ada) = vault(&upstream.address(), "");
     for (style, expected) in [("search-only", "nothing; "), ("off", "nothing; "), ("prompt-only", "profile; ")] {
         vault.write("agents/ada/agent.md", format!("---\ncan_read_user_memory: true\nstyle: {style}\n---\n")).settle();
         let reply = vault.send(&asked(&ada, chat(ABOUT_ME)));
@@ -326,7 +252,7 @@ fn the_page_of_an_agent_keeps_memory_out_of_its_prompts() {
 #[test]
 fn a_session_keeps_the_memory_that_it_began_with_where_the_agents_page_wants_that() {
     let upstream = Upstream::start(|_, stream| respond(stream, "200 OK", "", b"{}"));
-    let (mut vault, ada) = vault(&upstream.address, "");
+    let (mut vault, ada) = vault(&upstream.address(), "");
     let page = "---\ncan_read_user_memory: true\nprompt_memory_mode: frozen-at-session-start\n---\n";
     vault.write("agents/ada/agent.md", page).settle();
     let said = |role: &str, text: &str| json!({ "role": role, "content": text });

@@ -48,14 +48,14 @@ fn the_profile_is_made_of_the_persons_word_and_made_again_when_enough_is_new() {
     vault.write("memories/user.md", entries(1..4)).settle();
     until("it to go", || !text(&vault, "profile/profile.md").contains("number 0"));
     assert_eq!(text(&vault, "profile/overrides.md"), "- Mine.\n");
-    let checkpoints = vault.run(&["checkpoints", "profile/profile.md", "--json"]).ok().json();
+    let checkpoints = vault.run(&["undo", "--list", "profile/profile.md", "--json"]).ok().json();
     assert!(checkpoints["checkpoints"].as_array().is_some_and(|all| all.len() >= 2), "{checkpoints}");
     // One that a person has edited is theirs.
     let edited = text(&vault, "profile/profile.md") + "\n- Loves rain.\n";
     vault.write("profile/profile.md", &edited).write("memories/user.md", entries(0..9)).settle();
     assert_eq!(vault.post("/api/profile/regenerate", &json!({})).status, 409);
     assert_eq!(text(&vault, "profile/profile.md"), edited);
-    assert!(vault.run(&["profile"]).ok().stderr.contains("you edited"));
+    assert!(vault.run(&["memory", "profile"]).ok().stderr.contains("you edited"));
 }
 
 #[test]
@@ -74,13 +74,13 @@ fn who_the_person_is_is_written_only_as_they_let_it_be() {
     }
     let shown = vault.get("/api/profile").json();
     assert_eq!((&shown["user"]["name"], &shown["user"]["text"]), (&json!("Maya"), &json!("I walk a lot.")));
-    vault.run(&["profile", "set", "--place", "Wien", "--timezone", ""]).ok();
+    vault.run(&["memory", "profile", "set", "--place", "Wien", "--timezone", ""]).ok();
     let written = text(&vault, "USER.md");
     assert!(
         written.contains("location_place: Wien") && !written.contains("timezone") && written.contains("I walk a lot."),
         "{written}"
     );
-    vault.run(&["restore", set.json()["checkpoint_id"].as_str().unwrap(), "--force"]);
+    vault.run(&["undo", set.json()["checkpoint_id"].as_str().unwrap(), "--force"]);
     for bad in [json!({}), json!({ "timezone": "Mars" }), json!({ "latitude": 91 }), json!({ "name": "a\nb" })] {
         assert_eq!(put(&vault, &bad).status, 400, "{bad}");
     }
@@ -120,8 +120,7 @@ fn two_who_write_at_once_lose_nothing() {
 #[test]
 fn a_kill_before_the_profile_is_written_leaves_the_one_that_was() {
     let mut vault = vault("").with("memories/user.md", entries(0..1));
-    vault.launch(Some("profile-made:1"));
-    until("the kill", || vault.was_killed());
+    vault.dies_at("profile-made:1");
     assert_eq!(text(&vault, "profile/profile.md"), "");
     vault.start().settle();
     until("the profile", || text(&vault, "profile/profile.md").contains("dish number 0"));

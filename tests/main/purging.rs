@@ -22,6 +22,11 @@ fn rows(told: &Value) -> Vec<String> {
     rows.iter().map(|row| format!("{} {}", row["path"].as_str().unwrap(), row["gone"])).collect()
 }
 
+/// Whether the person is told so who saves a text.
+fn is_forgotten(vault: &Daemon, content: &str) -> bool {
+    vault.post("/api/user-memory/save", &json!({"content": content})).json()["forgotten_before"] == true
+}
+
 /// Whether something that is kept to undo changes, or lies in the trash, has a text.
 fn is_kept(vault: &Daemon, text: &str) -> bool {
     [".vault/state/checkpoints", ".trash"].iter().any(|folder| !files_with(&vault.path(folder), text).is_empty())
@@ -45,11 +50,11 @@ fn what_a_page_was_made_of_lines_that_stay_is_not_forgotten_with_it() {
     let gone = forget(&vault, json!({"path": OF, "line_start": 6, "purge": true}));
     assert!(rows(&gone).contains(&"summaries/mine.md true".to_owned()), "{gone}");
     assert!(!vault.path("summaries/mine.md").exists() && !is_kept(&vault, "xylograph"));
-    let before = |content: &str| {
-        vault.post("/api/user-memory/save", &json!({"content": content})).json()["forgotten_before"] == true
-    };
-    assert!(!before("We have decided to bake the rye bread on Sunday."), "it was said in a turn that stays");
-    assert!(before("The xylograph opens the blue garage door."));
+    assert!(
+        !is_forgotten(&vault, "We have decided to bake the rye bread on Sunday."),
+        "it was said in a turn that stays"
+    );
+    assert!(is_forgotten(&vault, "The xylograph opens the blue garage door."));
 }
 
 /// The lines of a note, one of which goes with the remark that quotes all of them.
@@ -71,29 +76,22 @@ fn a_line_goes_with_its_remark_and_the_lines_that_stay_are_not_forgotten() {
         known["back"].as_array().unwrap().is_empty() && known["forgotten"].as_array().unwrap().len() == 2,
         "{known}"
     );
-    let before = |content: &str| {
-        vault.post("/api/user-memory/save", &json!({"content": content})).json()["forgotten_before"] == true
-    };
     let lines: Vec<&str> = stays.lines().filter(|line| line.contains("leave")).chain([OF_ANOTHER.trim_end()]).collect();
     for line in &lines {
-        assert!(!before(line), "{line}");
+        assert!(!is_forgotten(&vault, line), "{line}");
         let event = json!({"type": "message", "session": "talk", "role": "user", "text": line});
         assert_eq!(vault.capture(event), (1, 0), "{line}");
     }
     for line in ["The xylograph opens the blue garage door.", "The garage is mine alone since last Sunday."] {
-        assert!(before(line), "{line}");
+        assert!(is_forgotten(&vault, line), "{line}");
     }
     vault.captured();
     let talk = contents(&vault.path("conversations")).into_iter().map(|(_, bytes)| String::from_utf8(bytes).unwrap());
     let talk = talk.collect::<String>();
     assert!(lines.iter().all(|line| talk.contains(line)), "{talk}");
     // An archive brings all of it back, to the byte.
-    let elsewhere = tempfile::tempdir().unwrap();
-    let (archive, copy) = (elsewhere.path().join("all.tar.zst"), elsewhere.path().join("copy"));
     fs::remove_dir_all(vault.path("snippets")).unwrap();
-    vault.run(&["export", "--with-state", archive.to_str().unwrap()]).ok();
-    let told = Ran::of(vault_command().arg("import").arg(&archive).arg(&copy)).ok();
-    assert!(!told.stderr.contains("left out"), "{}", told.stderr);
+    let (_elsewhere, copy) = vault.copy_by_archive();
     assert_eq!(fs::read_to_string(copy.join("notes/a.md")).unwrap(), stays);
     assert_eq!(fs::read_to_string(copy.join("notes/b.md")).unwrap(), OF_ANOTHER);
 }

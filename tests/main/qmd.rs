@@ -14,9 +14,9 @@ fn daemon() -> Daemon {
         .started()
 }
 
-fn paths(hits: &Value) -> Vec<&str> {
-    let mut paths: Vec<&str> = hits.as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect();
-    paths.sort_unstable();
+fn paths(hits: &Value) -> Vec<String> {
+    let mut paths = column(hits, "path");
+    paths.sort();
     paths
 }
 
@@ -127,13 +127,6 @@ fn what_qmds_clients_ask_is_answered_in_qmds_shapes() {
         format!("Bearer {token}, Bearer {token}"),
     ] {
         assert_eq!(ask(&bad), 401, "{bad:.60}");
-    }
-    let addresses = [("GET", "/search?q=tea"), ("POST", "/vsearch"), ("POST", "/query"), ("GET", "/browse")];
-    let others = [("GET", "/collections"), ("POST", "/embed"), ("POST", "/ingest"), ("POST", "/delete-chunk")];
-    for (method, address) in addresses.into_iter().chain(others) {
-        let reply = daemon.send(&Request::new(method, address).json("{}"));
-        assert_eq!(reply.status, 401, "{method} {address}");
-        assert!(reply.header("www-authenticate").is_some());
     }
 }
 

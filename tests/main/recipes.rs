@@ -1,6 +1,5 @@
 //! The recipes of docs/recipes.md: clients that do what the documents of their programs say.
 
-use crate::passing::{Upstream, respond};
 use crate::support::prelude::*;
 
 const TOLD: &[u8] = b"data: {\"choices\":[{\"delta\":{\"content\":\"Rye.\"}}]}\n\ndata: [DONE]\n\n";
@@ -13,11 +12,8 @@ struct Client<'v> {
 
 impl Client<'_> {
     fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Reply {
-        let request = Request::new(method, path).bearer(&self.token);
-        self.vault.send(&match body {
-            Some(body) => request.json(body.to_string()),
-            None => request,
-        })
+        let request = body.map_or(Request::new(method, path), |body| Request::send(method, path, body));
+        self.vault.send(&request.bearer(&self.token))
     }
 
     fn flush(&self, content: &str) -> Value {
@@ -27,7 +23,7 @@ impl Client<'_> {
 
 fn vault(upstream: &Upstream) -> Daemon {
     let mut vault =
-        Daemon::with_config(&format!("[embed]\nmodel = \"none\"\n[upstream]\nendpoint = \"{}\"\n", upstream.address));
+        Daemon::with_config(&format!("[embed]\nmodel = \"none\"\n[upstream]\nendpoint = \"{}\"\n", upstream.address()));
     vault
         .write("profile/profile.md", "# Profile\n\n- Bakes rye bread on Sundays.\n")
         .write("agents/claw/agent.md", "---\ntitle: Claw\ncan_read_user_memory: true\ncollections: [\"*\"]\n---\n");
@@ -82,7 +78,7 @@ fn openclaw_talks_through_it_and_keeps_what_it_would_lose() {
 }
 
 #[test]
-fn moltis_finds_its_page_of_the_person_and_its_modes() {
+fn moltis_finds_its_page_of_the_person() {
     let upstream = Upstream::start(|_, stream| respond(stream, "200 OK", "", b"{}"));
     let mut vault = vault(&upstream);
     // As Moltis writes it: fields of its own, and a note below that it did.
@@ -102,14 +98,7 @@ fn moltis_finds_its_page_of_the_person_and_its_modes() {
         "{said}"
     );
     assert!(!said.contains("48.2") && !said.contains("managed by"), "{said}");
-    vault.run(&["profile", "set", "--name", "Maya L."]).ok();
+    vault.run(&["memory", "profile", "set", "--name", "Maya L."]).ok();
     let kept = vault.read("USER.md");
     assert_eq!(kept, page.replace("name: Maya", "name: Maya L."), "all else stays as it was");
-    // `search-only` and `off` keep it out of prompts.
-    for style in ["search-only", "off"] {
-        let page = format!("---\ntitle: Claw\ncan_read_user_memory: true\ncollections: [\"*\"]\nstyle: {style}\n---\n");
-        vault.write("agents/claw/agent.md", page).settle();
-        let (told, said) = ask(&vault);
-        assert_eq!(said, "What do you know about me?", "{told}");
-    }
 }

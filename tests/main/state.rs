@@ -24,10 +24,7 @@ fn left() -> Daemon {
     }
     vault.kill();
     vault.run(&["token", "add", "--capture", "browser"]).ok();
-    let elsewhere = tempfile::tempdir().unwrap();
-    let (archive, copy) = (elsewhere.path().join("all.tar.zst"), elsewhere.path().join("copy"));
-    vault.run(&["export", "--with-state", archive.to_str().unwrap()]).ok();
-    Ran::of(vault_command().arg("import").args([&archive, &copy])).ok();
+    let (_elsewhere, copy) = vault.copy_by_archive();
     Daemon::vault().with("notes/a.md", "An aardvark.\n").with(EXPORTED, fs::read(copy.join(EXPORTED)).unwrap())
 }
 
@@ -48,8 +45,7 @@ fn killed_while_what_an_archive_brought_is_taken_over() {
     for (point, passing) in CASES {
         let case = format!("{point}:{passing}");
         let mut vault = left();
-        vault.spawn(Some(&case));
-        until("the daemon's end", || vault.was_killed());
+        vault.dies_at(&case);
         for _ in 0..2 {
             vault.start();
             is_taken_over(&vault, &case);
@@ -77,9 +73,8 @@ fn a_vault_that_a_sync_service_carries_has_its_state_where_its_index_is() {
     vault.start();
     is_taken_over(&vault, "elsewhere");
     let token = vault.run(&["token", "add", "--capture", "notebook"]).ok().stdout;
-    let request = Request::send("POST", "/api/user-memory/events", &turn("three"));
-    let request = request.bearer(token.trim());
-    assert_eq!(vault.send(&request).status, 202, "the daemon and a command beside it have one place");
+    let sent = vault.post_as(token.trim(), "/api/user-memory/events", &turn("three"));
+    assert_eq!(sent.status, 202, "the daemon and a command beside it have one place");
     vault.captured();
     assert!(fs::read_dir(vault.path(".vault/state")).unwrap().flatten().all(|entry| {
         let name = entry.file_name().into_string().unwrap();
@@ -113,10 +108,7 @@ fn a_flipped_byte_costs_what_it_is_in_and_nothing_else() {
     let written: Vec<u8> = contents(&vault.path("conversations")).into_iter().flat_map(|(_, bytes)| bytes).collect();
     let written = String::from_utf8(written).unwrap();
     assert!(written.contains("before") && written.contains("after") && !written.contains("amaged"), "{written}");
-    let status = |token: &str| {
-        let request = Request::new("POST", "/api/user-memory/events").json("[]");
-        vault.send(&request.bearer(token)).status
-    };
+    let status = |token: &str| vault.post_as(token, "/api/user-memory/events", &json!([])).status;
     assert_eq!((status(&one), status(&other)), (401, 202));
     let failure = vault.status()["failure"].as_str().unwrap().to_owned();
     assert!(

@@ -135,21 +135,6 @@ fn folders_that_are_links_are_listed_as_files_that_are() {
 }
 
 #[test]
-fn conflict_copies_are_listed_and_found() {
-    let mut vault = vault();
-    let copy = "notes/a.sync-conflict-20260105-183012-ABC2DEF.md";
-    vault.write(copy, "# A\n\nA quokka of the phone.\n").write("notes/conflict.md", "# No copy\n");
-    let status = vault.run(&["status", "--json"]).ok().json();
-    assert_eq!(status["conflict_copies"], json!([{"path": copy, "of": "notes/a.md", "made_by": "Syncthing"}]));
-    assert_eq!(status["problems"], json!([]));
-    let told = vault.run(&["status"]).ok().stdout;
-    assert!(told.contains("1 conflict of files that were changed in two places"), "{told}");
-    assert!(told.contains(&format!("  {copy}  of notes/a.md, by Syncthing\n")), "{told}");
-    let found = vault.run(&["search", "phone"]).ok().stdout;
-    assert!(found.starts_with(copy), "{found}");
-}
-
-#[test]
 fn what_is_not_there_is_told_with_what_is_and_an_agent_of_what_it_sees() {
     let mut vault = vault();
     let told = "no note is in a collection `nope`; notes are in `journal`, `notes`";
@@ -280,9 +265,8 @@ fn a_model_is_replaced_while_the_vault_is_served() {
             let status = app.status(&app.owner()).unwrap();
             status.model.dimension == Some(dimension) && status.embedded == 2
         });
-        let params = SearchQuery { q: "river boat".into(), mode: Some(Mode::Semantic), ..SearchQuery::default() };
-        let hits = notes::search(&app.owner(), &params).unwrap();
-        assert_eq!((hits.results[0].chunk.path.as_str(), hits.degraded), ("notes/a.md", None));
+        let (paths, degraded) = by_meaning(&app, "river boat");
+        assert_eq!((paths[0].as_str(), degraded), ("notes/a.md", None));
     };
     for dimension in [32, 64, 32] {
         app.replace_model(Box::new(move || Ok(Arc::new(HashEmbedder::new(dimension)))));

@@ -60,7 +60,7 @@ fn a_conversation_left_without_a_summary_gets_one_at_the_start() {
     // Each citation leads to its turn, and none to nowhere.
     let source = vault.read(OF);
     assert!(source.lines().nth(16).unwrap().contains("Roggen"));
-    let shown = vault.run(&["summaries", "--of", OF]).ok().stdout;
+    let shown = vault.run(&["memory", "summaries", "--of", OF]).ok().stdout;
     assert!(shown.contains("weigh the rye") && shown.contains("#L13-L15"), "{shown}");
     assert!(vault.run(&["status"]).ok().stdout.contains("summaries"));
 
@@ -74,7 +74,7 @@ fn a_conversation_left_without_a_summary_gets_one_at_the_start() {
     vault.run(&["reindex", "--full"]).ok();
     vault.settle();
     assert_eq!((vault.get("/api/summaries?all=true").json(), vault.find("sourdough")), before);
-    let again = vault.run(&["summaries", "make", "--json"]).ok().json();
+    let again = vault.run(&["memory", "summaries", "make", "--json"]).ok().json();
     assert_eq!((&again["made"], &again["same"]), (&json!([]), &json!(1)));
 }
 
@@ -90,7 +90,7 @@ fn a_summary_is_as_private_as_its_conversation() {
     vault.settle();
     let seen = |agent: &str| {
         let token = vault.token_of(agent);
-        let ask = |target: &str| vault.connection().send(&Request::get(target).bearer(&token)).unwrap().json();
+        let ask = |target: &str| vault.get_as(&token, target).json();
         (ask("/api/summaries?all=true"), ask("/api/digest?day=2026-01-05"))
     };
     let (summaries, digest) = seen("ada");
@@ -165,8 +165,7 @@ fn a_kill_between_making_and_writing_loses_nothing_and_doubles_nothing() {
     for point in POINTS.map(|point| format!("{point}:1")) {
         let mut vault = Daemon::with_config(CONFIG);
         quiet(&mut vault, OF, TALK);
-        vault.spawn(Some(&point));
-        until("the kill", || vault.was_killed());
+        vault.dies_at(&point);
         vault.start();
         made(&vault);
         assert_eq!(fs::read_dir(vault.path("summaries")).unwrap().count(), 1, "{point}");

@@ -39,10 +39,9 @@ fn every_answer_is_of_one_version() {
         ] {
             let (daemon, over, asked) = (&daemon, &over, &asked);
             scope.spawn(move || {
-                let mut connection = Connection::open(daemon.address());
-                let request = Request::get(target).bearer(daemon.token());
+                let mut connection = daemon.connection();
                 while !over.is() {
-                    let answer = connection.send(&request).expect("the server answers").json();
+                    let answer = connection.get(target);
                     let found = if target.contains("browse") { &answer["chunks"] } else { &answer["results"] };
                     let (versions, count) = versions(found);
                     assert_eq!(versions.len(), 1, "{target}: {versions:?}");

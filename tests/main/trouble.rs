@@ -43,8 +43,7 @@ fn lost_events_are_made_up_for() {
     fs::rename(daemon.path("old"), daemon.path("new")).unwrap();
     fs::write(daemon.path("new/a.md"), "anteater").unwrap();
     fs::remove_file(daemon.path("new/b.md")).unwrap();
-    fs::create_dir_all(daemon.path("fresh/deep")).unwrap();
-    fs::write(daemon.path("fresh/deep/c.md"), "cheetah").unwrap();
+    write_file(daemon.path("fresh/deep/c.md"), "cheetah");
     daemon.signal(Signal::CONT);
     daemon.finds("anteater", &["new/a.md"]).finds("cheetah", &["fresh/deep/c.md"]);
     daemon.finds("aardvark", &[]).finds("baboon", &[]);
@@ -110,8 +109,7 @@ fn room_that_runs_out_for_new_folders_is_said_and_polled_for() {
         let daemon = polls_quickly(3600).with("notes/a.md", "aardvark").started();
         watches_by(&daemon, "events");
         for at in 0..4 {
-            fs::create_dir_all(daemon.path(&format!("new/{at}"))).unwrap();
-            fs::write(daemon.path(&format!("new/{at}/b.md")), format!("baboon{at}")).unwrap();
+            write_file(daemon.path(&format!("new/{at}/b.md")), format!("baboon{at}"));
         }
         daemon.finds("baboon3", &["new/3/b.md"]);
         watches_by(&daemon, "events and polling");
@@ -252,10 +250,7 @@ fn the_index_is_deleted_under_the_daemon() {
 #[test]
 fn the_vault_is_unmounted_and_mounted_again() {
     in_own_namespaces("trouble::the_vault_is_unmounted_and_mounted_again", || {
-        let run = |program: &str, args: &[&str]| {
-            let output = Command::new(program).args(args).output().unwrap();
-            assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        };
+        let run = |program: &str, args: &[&str]| run_ok(Command::new(program).args(args));
         let mut daemon = daemon(&[]);
         let root = daemon.path("").canonicalize().unwrap();
         let (disk, mounted) = (tempfile::tempdir().unwrap(), root.to_str().unwrap());
@@ -274,8 +269,7 @@ fn the_vault_is_unmounted_and_mounted_again() {
         is_missed(&daemon);
         // Another disk: the vault is there, the index is not.
         run("mount", &["-t", "tmpfs", "none", mounted]);
-        fs::create_dir(root.join("notes")).unwrap();
-        fs::write(root.join("notes/a.md"), "aardvark again").unwrap();
+        write_file(root.join("notes/a.md"), "aardvark again");
         fs::copy(disk.path().join("memory.toml"), root.join("memory.toml")).unwrap();
         daemon.finds("again", &["notes/a.md"]).finds("bison", &[]);
         is_back(&daemon);

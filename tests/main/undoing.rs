@@ -62,17 +62,17 @@ fn newer_edits_are_not_undone_unless_they_are_to_be() {
     let reply = vault.post(&target, &json!({"force": false}));
     assert_eq!(reply.status, 409);
     assert!(reply.json()["error"]["hint"].as_str().unwrap().contains("--force"), "{}", reply.json());
-    let refused = vault.run(&["restore", made["id"].as_str().unwrap()]);
+    let refused = vault.run(&["undo", made["id"].as_str().unwrap()]);
     assert!(refused.code == 2 && refused.stderr.contains("--force"), "{}", refused.stderr);
     let reply = vault.post(&target, &json!({"force": true})).ok();
     assert_eq!(vault.read("notes/plan.md"), "# Plan\n\nSow beans.\n");
     assert_eq!(vault.find("beans"), ["notes/plan.md"]);
     // The edit is kept, too.
     let id = reply["checkpoint_id"].as_str().unwrap().to_owned();
-    let said = vault.run(&["restore", &id]).ok().stdout;
-    assert!(said.contains("notes/plan.md is as it was") && said.contains("vault restore "), "{said}");
+    let said = vault.run(&["undo", &id]).ok().stdout;
+    assert!(said.contains("notes/plan.md is as it was") && said.contains("vault undo "), "{said}");
     assert_eq!(vault.find("corn"), ["notes/plan.md"]);
-    let listed = vault.run(&["checkpoints"]).ok().stdout;
+    let listed = vault.run(&["undo", "--list"]).ok().stdout;
     assert_eq!(listed.lines().count(), 3, "{listed}");
     assert!(listed.lines().all(|line| line.contains("notes/plan.md")), "{listed}");
 }
@@ -104,7 +104,7 @@ fn requests_that_make_no_sense_are_refused() {
         assert!(!reply.error().is_empty());
     }
     assert_eq!(vault.read("notes/a.md"), "text\n");
-    let refused = vault.run(&["restore", "nothing"]);
+    let refused = vault.run(&["undo", "nothing"]);
     assert!(refused.code == 2 && refused.stderr.contains("20260105T183000123-a1b2"), "{}", refused.stderr);
 }
 
@@ -116,46 +116,47 @@ fn checkpoints_that_are_old_are_dropped_with_the_next_save() {
         vault.post("/api/user-memory/save", &body).ok();
     };
     let ids = |vault: &Daemon| -> Vec<String> {
-        let listed = checkpoints(vault, "?path=notes/plan.md");
-        listed.iter().rev().map(|checkpoint| checkpoint["id"].as_str().unwrap().to_owned()).collect()
+        let mut ids = column(&json!(checkpoints(vault, "?path=notes/plan.md")), "id");
+        ids.reverse();
+        ids
     };
-    for content in ["one", "two", "three", "four"] {
+    for content in ["one", "two", "three"] {
         save(&vault, content);
     }
     let before = ids(&vault);
-    let [.., old, large, kept] = before.as_slice() else { panic!("{before:?}") };
-    let file = |vault: &Daemon, id: &str, extension: &str| {
-        let path = vault.path(&format!(".vault/state/checkpoints/{id}.{extension}"));
-        fs::File::options().write(true).open(path).unwrap()
-    };
+    let [.., old, kept] = before.as_slice() else { panic!("{before:?}") };
     // So old as if it were made 31 days ago, like all before it.
     vault.terminate();
     let long_ago = SystemTime::now() - Duration::from_secs(31 * 24 * 3600);
-    for id in before.iter().take_while(|id| *id <= old) {
-        file(&vault, id, "json").set_modified(long_ago).unwrap();
-        if let Ok(path) = vault.path(&format!(".vault/state/checkpoints/{id}.content")).canonicalize() {
+    for (path, _) in contents(&vault.path(".vault/state/checkpoints")) {
+        if !path.file_name().unwrap().to_str().unwrap().starts_with(kept.as_str()) {
             set_time(path, long_ago);
         }
     }
     vault.start();
-    save(&vault, "five");
+    save(&vault, "four");
     let now = ids(&vault);
-    assert_eq!((&now[0], &now[1], now.len()), (large, kept, 3));
+    assert_eq!((&now[0], now.len()), (kept, 2));
     let restore = |vault: &Daemon, id: &str| {
         vault.post(&format!("/api/user-memory/checkpoints/{id}/restore"), &json!({"force": true})).status
     };
     assert_eq!(restore(&vault, old), 404);
     assert_eq!(restore(&vault, kept), 200);
-    assert!(vault.read("notes/plan.md").ends_with("\n\nthree\n"));
+    assert!(vault.read("notes/plan.md").ends_with("\n\ntwo\n"));
 }
 
-/// What `vault restore` is to be called with, as a command has said it in one line.
+/// What `vault undo` is to be called with, as a command has said it in one line.
 #[track_caller]
 fn undo_of(said: &str) -> Vec<String> {
     let lines: Vec<&str> =
-        said.lines().filter_map(|line| line.split_once("undo: vault restore ")).map(|(_, ids)| ids).collect();
+        said.lines().filter_map(|line| line.split_once("undo: vault undo ")).map(|(_, ids)| ids).collect();
     assert_eq!(lines.len(), 1, "{said}");
     lines[0].split_whitespace().map(str::to_owned).collect()
+}
+
+fn restore(vault: &Daemon, ids: &[String]) -> Ran {
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    vault.run(&[&["undo"], &ids[..]].concat()).ok()
 }
 
 #[test]
@@ -165,6 +166,7 @@ fn what_undoes_an_act_is_one_command_that_undoes_all_of_it() {
     let pending = "---\nprivate: true\n---\n- [fact] Plays the cello ^e-2\n- [fact] Lives on the moon ^e-3\n";
     vault.write("memories/user.md", known).write("memories/pending.md", pending);
     let read = |path: &str| fs::read_to_string(vault.path(path)).unwrap_or_default();
+    let is_as_before = || read("memories/user.md") == known && read("memories/pending.md") == pending;
     let acts: [&[&str]; 3] = [
         &["review", "accept", "e-2"],
         &["review", "reject", "e-3", "--reason", "a joke"],
@@ -173,21 +175,11 @@ fn what_undoes_an_act_is_one_command_that_undoes_all_of_it() {
     for act in acts {
         let undo = undo_of(&vault.run(act).ok().stdout);
         assert_eq!(undo.len(), 2, "{act:?}");
-        let args: Vec<&str> = std::iter::once("restore").chain(undo.iter().map(String::as_str)).collect();
-        let again = undo_of(&vault.run(&args).ok().stdout);
-        assert_eq!(
-            (read("memories/user.md").as_str(), read("memories/pending.md").as_str()),
-            (known, pending),
-            "{act:?}"
-        );
+        let again = undo_of(&restore(&vault, &undo).stdout);
+        assert!(is_as_before(), "{act:?}");
         // The undoing is an act as well.
-        let args: Vec<&str> = std::iter::once("restore").chain(again.iter().map(String::as_str)).collect();
-        vault.run(&args).ok();
-        assert_ne!(
-            (read("memories/user.md").as_str(), read("memories/pending.md").as_str()),
-            (known, pending),
-            "{act:?}"
-        );
+        restore(&vault, &again);
+        assert!(!is_as_before(), "{act:?}");
         fs::write(vault.path("memories/user.md"), known).unwrap();
         fs::write(vault.path("memories/pending.md"), pending).unwrap();
     }
@@ -200,9 +192,7 @@ fn what_was_forgotten_with_what_was_made_of_it_comes_back_by_one_command() {
     vault.write("notes/key.md", note).write("annotations/one.md", remark);
     let forgotten = vault.run(&["forget", "notes/key.md", "--derived", "--yes"]).ok();
     assert!(!vault.path("notes/key.md").exists() && !vault.path("annotations/one.md").exists(), "{forgotten:?}");
-    let undo = undo_of(&forgotten.stdout);
-    let args: Vec<&str> = std::iter::once("restore").chain(undo.iter().map(String::as_str)).collect();
-    vault.run(&args).ok();
+    restore(&vault, &undo_of(&forgotten.stdout));
     assert_eq!(vault.read("notes/key.md"), note);
     assert_eq!(vault.read("annotations/one.md"), remark);
 }

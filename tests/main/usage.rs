@@ -1,5 +1,7 @@
-//! How often passages are given: counted for who was given them, and for nobody else.
+//! How often passages and entries are given: counted for who was given them, and for nobody else; and what those entries are worth that were
+//! learned from what programs captured.
 
+use crate::entries::{self, propose, read, texts, trusted};
 use crate::support::prelude::*;
 
 /// Asks as an agent that may read all.
@@ -21,13 +23,14 @@ fn counted(vault: &Daemon) -> (u64, u64) {
     (status["given_chunks"].as_u64().unwrap(), status["given_times"].as_u64().unwrap())
 }
 
+/// So many are counted as given, and so often, once all that is on its way is counted.
 #[track_caller]
 fn is_counted(vault: &Daemon, chunks: u64, times: u64) {
     until("the counts", || counted(vault) == (chunks, times));
 }
 
 fn hashes(found: &Value) -> Vec<String> {
-    found["results"].as_array().unwrap().iter().map(|hit| hit["hash"].as_str().unwrap().to_owned()).collect()
+    column(&found["results"], "hash")
 }
 
 #[test]
@@ -59,8 +62,137 @@ fn what_was_given_before_comes_first_where_that_is_asked_for() {
     assert_eq!(hashes(&other), first[1..], "both are alike, and the first is so by its path");
     assert_eq!(order("quokka"), [first[1].clone(), first[0].clone()]);
     // Nothing of it is an agent's.
-    let allowed = vault.run(&["agent", "add", "ada", "--allow", "--json"]).ok().json();
-    let token = allowed["token"].as_str().unwrap();
-    let asked = Request::get("/api/user-memory/search?q=quokka").bearer(token);
-    assert_eq!(hashes(&vault.send(&asked).json()), first);
+    assert_eq!(hashes(&as_agent(&vault, "/api/user-memory/search?q=quokka")), first);
+}
+
+#[test]
+fn what_a_context_gave_is_archived_last_and_what_a_passage_gave_before_that() {
+    let mut vault = Daemon::without_model("[memory]\nmax_entries = 5\n");
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\ncollections: [\"*\"]\n---\n").write(
+        "memories/user.md",
+        "# Known\n\n## One\n\n- [decision] The aardvark is fed at noon (confidence 0.1) ^e-context\n\n## Two\n\n\
+         - [decision] The bison walks by the lake (confidence 0.2) ^e-passage\n\n## Three\n\n\
+         - [skill] Rides the camel to the market (confidence 0.6) ^e-profile\n\n## Four\n\n\
+         - [decision] The dingo barks at dawn ^e-never\n- [decision] The emu runs in circles (confidence 0.9) ^e-least\n",
+    );
+    vault.start().settle();
+    vault.run(&["memory", "profile", "make"]).ok();
+    vault.settle();
+    assert!(read(&vault, "profile/profile.md").contains("Rides the camel"));
+    // An agent is given one, and a line of the profile; the person finds a passage, which the status does not count.
+    let token = vault.token_of("ada");
+    let ask = |body: &Value| vault.post_as(&token, "/api/context", body).ok()["text"].as_str().unwrap().to_owned();
+    let given = ask(&json!({ "query": "Remember when the aardvark is fed?" }));
+    assert!(given.contains("The aardvark is fed") && !given.contains("emu"), "{given}");
+    let given = ask(&json!({ "sections": ["profile"] }));
+    assert!(given.contains("Rides the camel") && !given.contains("dingo"), "{given}");
+    let found = vault.get("/api/user-memory/search?q=bison&limit=1").json();
+    assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
+    is_counted(&vault, 2, 2);
+    // A restart keeps them.
+    vault.restart().settle();
+    is_counted(&vault, 2, 2);
+    let add = |text: &str| {
+        let added = vault.post("/api/entries", &json!({"text": text, "confidence": 1.0, "kind": "decision"})).ok();
+        let archived = added["archived"].as_array().cloned().unwrap_or_default();
+        archived.into_iter().map(|id| id.as_str().unwrap().to_owned()).collect::<Vec<String>>()
+    };
+    assert_eq!(add("Falcons nest on the tower"), ["e-least"], "of those that nobody was given the less sure one");
+    assert_eq!(add("Geese fly to the south"), ["e-never"]);
+    let given = vault.post("/api/context", &json!({ "sections": ["entries"] })).ok();
+    assert!(given["text"].as_str().unwrap().contains("Falcons"), "{given}");
+    // All were given by themselves now: what is less sure goes, and not what is new because it is.
+    assert_eq!(add("Hedgehogs sleep all winter"), ["e-context"]);
+    // Nobody was given the new one yet, but in a passage.
+    let found = vault.get("/api/user-memory/search?q=hedgehogs&limit=1").json();
+    assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
+    assert_eq!(add("Ibises wade in the river").len(), 1);
+    let names = texts(&vault.get("/api/entries").json());
+    assert!(
+        !names.iter().any(|name| name.contains("Hedgehogs")) && names.iter().any(|name| name.contains("bison")),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn nothing_is_counted_of_an_entry_that_is_taken_away_or_forgotten() {
+    let mut vault = Daemon::vault().with("notes/zoo.md", "# Zoo\n\nThe aardvark is fed at noon.\n");
+    let known = "- [decision] The aardvark is fed at noon (source notes/zoo.md#L3) ^e-1\n- [decision] The bison swims ^e-2\n\
+                 - [decision] The camel spits ^e-3\n- [decision] The dingo barks ^e-4\n";
+    vault.write("memories/user.md", known);
+    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\ncollections: [\"*\"]\n---\n").start().settle();
+    let given = vault.post_as(&vault.token_of("ada"), "/api/context", &json!({ "sections": ["entries"] })).json();
+    assert!(given["text"].as_str().unwrap().contains("dingo"), "{given}");
+    is_counted(&vault, 4, 4);
+    vault.run(&["memory", "remove", "e-2"]).ok();
+    is_counted(&vault, 3, 3);
+    // With the note that it was learned from, for good.
+    let forgotten =
+        vault.post("/api/user-memory/forget", &json!({ "path": "notes/zoo.md", "purge": true, "derived": true }));
+    assert_eq!(forgotten.status, 200, "{}", forgotten.error());
+    assert!(!read(&vault, "memories/user.md").contains("aardvark"));
+    is_counted(&vault, 2, 2);
+    // By its lines in its file, so that it can be undone.
+    vault.settle();
+    let at = read(&vault, "memories/user.md").lines().position(|line| line.contains("camel")).unwrap() + 1;
+    let lines = json!({ "path": "memories/user.md", "line_start": at });
+    vault.post("/api/user-memory/forget", &lines).ok();
+    is_counted(&vault, 1, 1);
+    vault.run(&["memory", "clear", "--purge"]).ok();
+    is_counted(&vault, 0, 0);
+}
+
+#[test]
+fn what_was_captured_of_the_web_is_no_more_than_the_web_says() {
+    let mut vault = entries::vault().started();
+    vault.capture(json!([
+        {"type": "bookmark", "title": "Invoice portal", "url": "https://portal.example/", "note": "The invoice portal wants passwords."},
+        {"type": "clipboard", "content": "The invoice portal wants your key."},
+        {"type": "note", "title": "Invoices", "content": "The invoice portal is closed on Sundays."},
+    ]));
+    vault.captured().settle();
+    let snippet = fs::read_dir(vault.path("snippets")).unwrap().next().unwrap().unwrap().file_name();
+    let snippet = format!("snippets/{}", snippet.to_str().unwrap());
+    vault.write("notes/copy.md", "---\nsources: [bookmarks/invoice-portal.md]\n---\nThe invoice portal wants a lot.\n");
+    vault.write(
+        "memories/user.md",
+        format!(
+            "- [fact] The invoice portal wants passwords (source bookmarks/invoice-portal.md#L9) ^e-1\n\
+             - [fact] The invoice portal wants a key (source {snippet}) ^e-2\n\
+             - [fact] The invoice portal wants much (source notes/copy.md) ^e-3\n\
+             - [fact] The invoice portal is closed on Sundays (source notes/invoices.md) ^e-4\n"
+        ),
+    );
+    vault.settle();
+    let sources = ["bookmarks/invoice-portal.md", &snippet, "notes/copy.md", "notes/invoices.md"];
+    for (at, source) in sources.iter().enumerate() {
+        propose(&vault, &format!("The invoice portal has number {at}"), &json!({"sources": [source]}));
+    }
+    assert_eq!(trusted(&vault), ["web", "tool", "web", "agent"]);
+    // Nor is it given unasked, itself or what was learned from it, or made a part of the profile.
+    vault.run(&["memory", "profile", "make"]).ok();
+    vault.settle();
+    let profile = read(&vault, "profile/profile.md");
+    assert!(profile.contains("closed on Sundays") && !profile.contains("wants"), "{profile}");
+    for body in [json!({"mode": "full"}), json!({"query": "what does the invoice portal want?"})] {
+        let given = vault.post("/api/context", &body).ok();
+        assert!(!given["text"].as_str().unwrap().contains("wants"), "{given:#}");
+    }
+    let given = vault.post("/api/context", &json!({"query": "Remember the invoice portal"})).ok();
+    assert!(given["text"].as_str().unwrap().contains("closed on Sundays"), "{given:#}");
+    let found = vault.get("/api/user-memory/search?q=portal+passwords").json();
+    assert!(found.to_string().contains("bookmarks/invoice-portal.md"), "a search finds it");
+    // The day tells how much was captured, and nothing of what it says: so it is trusted.
+    vault.run(&["digest", "--write"]).ok();
+    vault.settle();
+    let day = fs::read_dir(vault.path("summaries/days")).unwrap().next().unwrap().unwrap().path();
+    let digest = fs::read_to_string(&day).unwrap();
+    assert!(digest.contains("- bookmarks: 1 new") && !digest.contains("passwords"), "{digest}");
+    let given = vault.post("/api/context", &json!({"query": "what happened today?"})).ok();
+    assert!(given["text"].as_str().unwrap().contains("bookmarks: 1 new"), "{given:#}");
+    // What the person vouches for is theirs.
+    let page = read(&vault, "bookmarks/invoice-portal.md").replacen("---\n", "---\ntrust: person\n", 1);
+    vault.write("bookmarks/invoice-portal.md", page).settle();
+    let given = vault.post("/api/context", &json!({"sections": ["entries"]})).ok();
+    assert!(given["text"].as_str().unwrap().contains("wants passwords"), "{given:#}");
 }

@@ -96,15 +96,13 @@ fn files_and_folders_are_followed_wherever_they_go() {
         daemon.finds(word, &["notes/a.md"]);
     }
     // A new folder with files made at once.
-    fs::create_dir_all(daemon.path("new/deep/deeper")).unwrap();
-    fs::write(daemon.path("new/deep/deeper/b.md"), "kangaroo").unwrap();
+    write_file(daemon.path("new/deep/deeper/b.md"), "kangaroo");
     fs::write(daemon.path("new/c.md"), "kangaroo").unwrap();
     daemon.finds("kangaroo", &["new/c.md", "new/deep/deeper/b.md"]);
     fs::write(daemon.path("new/deep/d.md"), "wombat").unwrap();
     daemon.finds("wombat", &["new/deep/d.md"]);
     // A folder named like a note is watched.
-    fs::create_dir(daemon.path("v1.md")).unwrap();
-    fs::write(daemon.path("v1.md/b.md"), "emu").unwrap();
+    write_file(daemon.path("v1.md/b.md"), "emu");
     daemon.finds("emu", &["v1.md/b.md"]);
     fs::write(daemon.path("v1.md/b.md"), "cassowary").unwrap();
     daemon.finds("cassowary", &["v1.md/b.md"]).finds("emu", &[]);
@@ -151,8 +149,7 @@ fn polling_finds_changes_where_there_are_no_events() {
     let watching = daemon.status()["watching"].clone();
     assert_eq!((&watching["by"], &watching["reason"]), (&"polling".into(), &"set by `index.watch`".into()));
     fs::write(daemon.path("a.md"), "after").unwrap();
-    fs::create_dir(daemon.path("new")).unwrap();
-    fs::write(daemon.path("new/b.md"), "new").unwrap();
+    write_file(daemon.path("new/b.md"), "new");
     daemon.finds("after", &["a.md"]).finds("before", &[]).finds("new", &["new/b.md"]);
     fs::remove_dir_all(daemon.path("new")).unwrap();
     daemon.finds("new", &[]);

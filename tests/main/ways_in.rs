@@ -289,20 +289,15 @@ fn every_limit_of_an_address_is_of_a_parameter_that_is_there() {
 /// What a search can be asked by each way in.
 #[test]
 fn a_search_can_be_asked_the_same_by_every_way_in() {
-    let document = described();
-    let parameters = document["paths"]["/api/user-memory/search"]["get"]["parameters"].as_array().unwrap();
-    let http: BTreeSet<String> =
-        parameters.iter().map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect();
-
+    let parameters = described()["paths"]["/api/user-memory/search"]["get"]["parameters"].clone();
+    let http: BTreeSet<String> = column(&parameters, "name").into_iter().collect();
     let help = Ran::of(vault_command().args(["search", "--help"])).ok().stdout;
     let flags = help.lines().map(str::trim).filter(|line| line.starts_with('-'));
     let flags = flags.filter_map(|line| line.split_once("--")).map(|(_, rest)| rest);
     let command: BTreeSet<String> = flags.map(|rest| rest.split([' ', '=']).next().unwrap().to_owned()).collect();
 
     let daemon = Daemon::vault().started();
-    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
-    let request = Request::send("POST", "/mcp", &list);
-    let listed = daemon.ask(request.header("Accept", "application/json, text/event-stream")).json();
+    let listed = daemon.rpc("tools/list", json!({})).json();
     let tools = listed["result"]["tools"].as_array().unwrap();
 
     // What one way has another name for, or has by itself.
@@ -344,10 +339,9 @@ fn every_operator_is_told_by_the_command_the_page_the_api_and_mcp() {
     let parameters = document["paths"]["/api/user-memory/search"]["get"]["parameters"].as_array().unwrap();
     let query = parameters.iter().find(|parameter| parameter["name"] == "q").unwrap();
     let vault = Daemon::vault().started();
-    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } } });
-    let request = Request::send("POST", "/mcp", &hello);
-    let said = vault.ask(request.header("Accept", "application/json, text/event-stream")).json();
+    let client = json!({ "name": "test", "version": "1" });
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+    let said = vault.rpc("initialize", hello).json();
     let texts = [
         ("vault search --help", help.as_str()),
         ("the page's help", page),

@@ -9,4 +9,4 @@ mod registry;
 
 pub(crate) use policies::{agent_file, agent_page, revised_page};
 pub use registry::AgentRegistry;
-pub(crate) use registry::{LogEntry, RequestPermit, session};
+pub(crate) use registry::{RequestPermit, session};

@@ -1,4 +1,4 @@
-//! Agents' tokens, whose each is, and what agents asked and got: for the person to see.
+//! Agents' tokens, whose each is, and how often each asks.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -6,16 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_with::skip_serializing_none;
-use utoipa::ToSchema;
 
 use super::policies::Policies;
 use crate::access::rules::{Authenticator, Caller, Policy, Principal, Session, Token};
 use crate::base::config::Config;
 use crate::base::fs::Context;
-use crate::base::state::{AgentRow, AgentTable, LogTable, State, StateError};
+use crate::base::state::{AgentRow, AgentTable, LogEntry, ReadLog, State, StateError};
 
 /// The agents of one vault.
 #[derive(Debug)]
@@ -100,7 +97,7 @@ impl AgentRegistry {
     /// # Errors
     /// When the tokens cannot be read.
     pub fn token_of(&self, slug: &str) -> Result<Option<AgentRow>, StateError> {
-        Ok(self.tokens.list()?.iter().find(|row| row.slug == slug).cloned())
+        Ok(self.tokens.list()?.into_iter().find(|row| row.slug == slug))
     }
 
     /// An agent as the person's own processes name it; `None` when there is none of that name, or its time is over.
@@ -133,7 +130,9 @@ impl AgentRegistry {
         match self.tokens.gives(known, &given.to_string(), Timestamp::now()) {
             Ok(true) => {
                 tracing::info!("agents/{}/agent.md now gives {given}, before {before}", known.slug);
-                self.log.page_changed(&known.slug, &before, given);
+                let query = format!("agent.md gives {given}, before {before}");
+                let entry = LogEntry::now("page", &query, Vec::new());
+                self.log.add(&known.slug, LogEntry { changed: changed(&before, given), ..entry });
             }
             Ok(false) => {}
             Err(error) => tracing::warn!("{error}"),
@@ -155,23 +154,18 @@ impl Authenticator for AgentRegistry {
 #[derive(Debug, Default)]
 pub struct RateLimiter {
     buckets: Mutex<HashMap<String, Bucket>>,
-    under_way: UnderWay,
+    /// A permit for each that is under way, and one more.
+    under_way: Mutex<HashMap<String, RequestPermit>>,
 }
-
-/// How many there are, by whose they are.
-type UnderWay = Arc<Mutex<HashMap<String, usize>>>;
 
 /// Maximum number of requests of one agent that are answered at a time.
 const AT_A_TIME: usize = 8;
 /// Maximum number of requests of one agent that a thread works on: those too that were given up while they hang on a disk.
 const AT_WORK: usize = 32;
 
-/// One of those that are under way, until this is dropped.
-#[derive(Debug)]
-pub struct RequestPermit {
-    under_way: UnderWay,
-    of: String,
-}
+/// One of those that are under way, until this is dropped. A clone of what is in it would count as another.
+#[derive(Debug, Default)]
+pub struct RequestPermit(Arc<()>);
 
 /// What a request takes of its agent's room.
 #[derive(Debug)]
@@ -180,15 +174,6 @@ pub struct RequestPermits {
     pub answered: RequestPermit,
     /// Until nothing works on it any more.
     pub at_work: RequestPermit,
-}
-
-impl Drop for RequestPermit {
-    fn drop(&mut self) {
-        let mut counts = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = counts.get_mut(&self.of) {
-            *count -= 1;
-        }
-    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -207,13 +192,9 @@ impl RateLimiter {
 
     /// Begins one more of these; `None` while `most` are under way.
     pub fn permit(&self, of: &str, most: usize) -> Option<RequestPermit> {
-        let mut counts = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counts.entry(of.to_owned()).or_default();
-        if *count >= most {
-            return None;
-        }
-        *count += 1;
-        Some(RequestPermit { under_way: Arc::clone(&self.under_way), of: of.to_owned() })
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        let permit = under_way.entry(of.to_owned()).or_default();
+        (Arc::strong_count(&permit.0) <= most).then(|| RequestPermit(Arc::clone(&permit.0)))
     }
 
     /// Counts a request of an agent that may make `per_minute`.
@@ -233,119 +214,6 @@ impl RateLimiter {
         } else {
             Err(Duration::from_secs_f64((1.0 - bucket.left) / a_second))
         }
-    }
-}
-
-/// Maximum number of characters of a query that are kept.
-const MAX_QUERY_CHARS: usize = 500;
-/// Maximum number of places that are kept of what one answer gave.
-const MAX_GIVEN: usize = 100;
-
-/// Stands where a query was that told of what was forgotten for good.
-const FORGOTTEN: &str = "(forgotten)";
-
-/// The logs of all agents.
-#[derive(Debug)]
-pub struct ReadLog(LogTable);
-
-/// A request of an agent.
-#[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct LogEntry {
-    /// When, as RFC 3339.
-    #[schema(value_type = String)]
-    pub at: Timestamp,
-    /// What: `search`, `browse`, `passage`, `note`, `memory_save`, … or `page` if the rules in its `agent.md` changed.
-    pub what: String,
-    /// The query, name or file of the request.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub query: String,
-    /// The places that it returned, as citations.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub given: Vec<String>,
-    /// Why it returned nothing, if a rule decided so.
-    pub refused: Option<String>,
-    /// Changed rules on an agent's page, one per key: `collections: ["*"] → ["notes"]`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changed: Vec<String>,
-    /// A short receipt of a context.
-    pub receipt: Option<String>,
-}
-
-impl LogEntry {
-    /// Something that was asked now.
-    pub fn now(what: &str, query: &str, given: Vec<String>) -> Self {
-        let query = query.chars().take(MAX_QUERY_CHARS).collect();
-        let left = given.len().saturating_sub(MAX_GIVEN);
-        let mut given: Vec<String> = given.into_iter().take(MAX_GIVEN).collect();
-        if left > 0 {
-            given.push(format!("and {left} more"));
-        }
-        Self {
-            at: Timestamp::now(),
-            what: what.into(),
-            query,
-            given,
-            refused: None,
-            changed: Vec::new(),
-            receipt: None,
-        }
-    }
-}
-
-impl ReadLog {
-    /// Those of a vault's state.
-    pub fn new(state: &Arc<State>) -> Self {
-        Self(LogTable::new(state))
-    }
-
-    /// Adds an entry, and does not wait until it is written. A log that cannot be written is said in the program's own.
-    pub fn add(&self, slug: &str, entry: &LogEntry) {
-        match serde_json::to_string(entry) {
-            Ok(entry) => self.0.add(slug, entry),
-            Err(error) => tracing::warn!("what `{slug}` reads cannot be logged: {error}"),
-        }
-    }
-
-    /// Notes that an agent's page gives something else.
-    pub(super) fn page_changed(&self, slug: &str, before: &Value, after: &Value) {
-        let query = format!("agent.md gives {after}, before {before}");
-        self.add(slug, &LogEntry { changed: changed(before, after), ..LogEntry::now("page", &query, Vec::new()) });
-    }
-
-    /// Takes out what is said of something that was forgotten for good: queries that tell of it, and those for which its note was given.
-    /// Where the note is gone, too, `instead` takes the place of its name.
-    ///
-    /// # Errors
-    /// When the log cannot be written.
-    pub fn forget(&self, path: &str, instead: Option<&str>, tells: impl Fn(&str) -> bool) -> Result<(), StateError> {
-        let names =
-            |text: &str| text.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', ':']));
-        self.0.rewrite(|entry| {
-            let mut entry: LogEntry = serde_json::from_str(entry).ok()?;
-            let before = entry.clone();
-            let of_it = entry.given.iter().any(|given| names(given));
-            if names(&entry.query) {
-                entry.query = instead.unwrap_or(path).to_owned();
-            } else if !entry.query.is_empty() && (of_it || tells(&entry.query)) {
-                entry.query = FORGOTTEN.to_owned();
-                entry.changed.clear();
-            }
-            if let Some(instead) = instead {
-                entry.given.iter_mut().filter(|given| names(given)).for_each(|given| *given = instead.to_owned());
-            }
-            (entry != before).then(|| serde_json::to_string(&entry).ok()).flatten()
-        })
-    }
-
-    /// The newest entries of an agent, newest first.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
-    pub fn entries(&self, slug: &str, limit: usize) -> Result<Vec<LogEntry>, StateError> {
-        let entries = self.0.newest(slug, limit)?;
-        // One that a later version has written in another way is passed over.
-        Ok(entries.iter().filter_map(|entry| serde_json::from_str(entry).ok()).collect())
     }
 }
 
@@ -434,50 +302,11 @@ mod tests_of_rate_limiter {
     }
 
     #[test]
-    fn what_is_added_is_read_as_it_was() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = ReadLog::new(&State::in_folder(folder.path()));
-        let entries = ["one", "two"].map(|query| LogEntry::now("search", query, vec!["notes/a.md#1".into()]));
-        entries.iter().for_each(|entry| log.add("ada", entry));
-        let [one, two] = entries;
-        assert_eq!(log.entries("ada", 5).unwrap(), [two, one]);
-        assert_eq!(log.entries("bob", 5).unwrap(), []);
-    }
-
-    #[test]
-    fn what_was_forgotten_is_in_no_query_and_a_note_that_is_gone_in_no_place() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = ReadLog::new(&State::in_folder(folder.path()));
-        let given = |places: &[&str]| places.iter().map(|place| (*place).to_owned()).collect::<Vec<_>>();
-        log.add("ada", &LogEntry::now("search", "pots", given(&["notes/a.md#L1-L2", "notes/a.mdx", "b.md"])));
-        log.add("ada", &LogEntry::now("search", "the key", given(&["b.md"])));
-        log.add("bob", &LogEntry::now("note", "notes/a.md", given(&["notes/a.md"])));
-        log.add("bob", &LogEntry::now("search", "bread", given(&[])));
-        let all = || {
-            let entries = ["ada", "bob"].into_iter().flat_map(|slug| log.entries(slug, 9).unwrap());
-            entries.map(|entry| format!("{} {}", entry.query, entry.given.join(" "))).collect::<Vec<_>>()
-        };
-        log.forget("notes/a.md", None, |query| query.contains("key")).unwrap();
-        let part =
-            ["(forgotten) b.md", "(forgotten) notes/a.md#L1-L2 notes/a.mdx b.md", "bread ", "notes/a.md notes/a.md"];
-        assert_eq!(all(), part);
-        log.forget("notes/a.md", Some("notes/"), |_| false).unwrap();
-        assert_eq!(all(), ["(forgotten) b.md", "(forgotten) notes/ notes/a.mdx b.md", "bread ", "notes/ notes/"]);
-    }
-
-    #[test]
     fn of_a_page_the_keys_that_differ_are_told() {
         let before = serde_json::json!({ "rules": { "can_read_user_memory": false, "paths": [] }, "expires": "x" });
         let after = serde_json::json!({ "rules": { "can_read_user_memory": true, "paths": [] }, "tags": ["a"] });
         let told = ["expires: \"x\" → not said", "can_read_user_memory: false → true", "tags: not said → [\"a\"]"];
         assert_eq!(changed(&before, &after), told);
         assert_eq!(changed(&Value::Null, &Value::Null), [""; 0]);
-    }
-
-    #[test]
-    fn long_queries_and_answers_are_cut() {
-        let entry = LogEntry::now("search", &"ä".repeat(9000), vec!["a".into(); 150]);
-        assert_eq!((entry.query.chars().count(), entry.given.len()), (500, 101));
-        assert_eq!(entry.given[100], "and 50 more");
     }
 }

@@ -129,7 +129,8 @@ pub(crate) struct MeaningAlike {
     made: RefCell<HashMap<String, Option<Vec<f32>>>>,
     /// Why there is no model, though one is to be there.
     missing: Option<&'static str>,
-    was_asked: Cell<bool>,
+    /// Why texts were compared by their words alone, though a model is to compare their meaning.
+    lacked: Cell<Option<&'static str>>,
 }
 
 impl MeaningAlike {
@@ -143,19 +144,17 @@ impl MeaningAlike {
         };
         let model = serving.filter(|model| model.takes_private());
         let until = Instant::now() + PATIENCE;
-        Self { model, until, made: RefCell::default(), missing, was_asked: Cell::default() }
+        Self { model, until, made: RefCell::default(), missing, lacked: Cell::default() }
     }
 
     /// Why texts were compared by their words alone, though a model is to compare their meaning; `None` where it did, and where none is to.
     pub(crate) fn degraded(&self) -> Option<String> {
-        let unanswered = || self.made.borrow().values().any(Option::is_none).then_some("the model did not answer");
-        let why = self.missing.or_else(unanswered).filter(|_| self.was_asked.get())?;
-        Some(format!("{why}: duplicates in other words were not looked for"))
+        self.lacked.get().map(|why| format!("{why}: duplicates in other words were not looked for"))
     }
 
     /// How likely two texts say the same, 0 to 1, as far as their meaning tells; `None` where nobody can tell.
     pub(crate) fn likeness(&self, one: &str, other: &str) -> Option<f64> {
-        self.was_asked.set(true);
+        self.lacked.set(self.missing.or(self.lacked.get()));
         let model = self.model.as_ref()?;
         let (one, other) = (self.vector(model.as_ref(), one)?, self.vector(model.as_ref(), other)?);
         let cosine: f64 = one.iter().zip(&other).map(|(one, other)| f64::from(*one) * f64::from(*other)).sum();
@@ -179,6 +178,9 @@ impl MeaningAlike {
         }
         let in_time = Instant::now() < self.until;
         let made = in_time.then(|| model.embed_query(text, Some(self.until)).ok()).flatten();
+        if made.is_none() {
+            self.lacked.set(self.missing.or(Some("the model did not answer")));
+        }
         self.made.borrow_mut().insert(text.to_owned(), made.clone());
         made
     }
@@ -227,20 +229,18 @@ pub(crate) fn tags(tags: &[String]) -> Result<Vec<String>, RequestError> {
         return Err(RequestError::invalid(format!("`tags` has {} tags; it takes {MAX_TAGS}", tags.len())));
     }
     let tags: Vec<String> = tags.iter().map(|tag| tag.trim_start_matches('#').to_owned()).collect();
-    if let Some(tag) = tags.iter().find(|tag| !is_tag(tag)) {
-        return Err(RequestError::invalid(format!("`tags` has `{tag}`, which is not a valid tag")));
+    for tag in &tags {
+        let wrong = if !is_tag(tag) {
+            format!("has `{tag}`, which is not a valid tag")
+        } else if tag.len() > MAX_TAG_BYTES {
+            format!("has a tag of {} bytes; it takes {MAX_TAG_BYTES}", tag.len())
+        } else if folded(tag).split('/').next() == Some("private") {
+            // All of the file would be.
+            format!("has `{}`, which would hide the whole file from agents", folded(tag))
+        } else {
+            continue;
+        };
+        return Err(RequestError::invalid(format!("`tags` {wrong}")));
     }
-    if let Some(tag) = tags.iter().find(|tag| tag.len() > MAX_TAG_BYTES) {
-        return Err(RequestError::invalid(format!(
-            "`tags` has a tag of {} bytes; it takes {MAX_TAG_BYTES}",
-            tag.len()
-        )));
-    }
-    // All of the file would be.
-    match tags.iter().map(|tag| folded(tag)).find(|tag| tag.split('/').next() == Some("private")) {
-        Some(tag) => {
-            Err(RequestError::invalid(format!("`tags` has `{tag}`, which would hide the whole file from agents")))
-        }
-        None => Ok(tags),
-    }
+    Ok(tags)
 }

@@ -149,10 +149,8 @@ impl From<WriteError> for RequestError {
             WriteError::Refused { .. } => Self::invalid(message),
             WriteError::Exists(_) | WriteError::Changed(_) => Self::conflict(message),
             WriteError::Gone(_) | WriteError::NoCheckpoint(_) => Self::not_found(message),
-            WriteError::TooMuch(_) => {
-                let hint = "try again tomorrow, or ask the owner to raise `max_written_bytes_per_day` in `memory.toml`";
-                Self { kind: ErrorKind::TooMuch, message, hint: Some(hint.into()) }
-            }
+            WriteError::TooMuch(_) => Self { kind: ErrorKind::TooMuch, message, hint: None }
+                .hint("try again tomorrow, or ask the owner to raise `max_written_bytes_per_day` in `memory.toml`"),
             WriteError::Fs(_) => Self::unavailable(message, "nothing was written; make sure that the disk is writable"),
         }
     }

@@ -256,13 +256,13 @@ fn widened(hit: &HitView, window: &HitWindow, highlighter: &mut Highlighter, sni
     }
     let (before, after) = window.texts();
     let snippet = snippet_around(&before, &hit.chunk.content, &after, highlighter, snippet_chars);
-    let mut chunk = hit.chunk.clone();
+    let mut wide = HitView { snippet, ..hit.clone() };
+    let chunk = &mut wide.chunk;
     (chunk.line_start, chunk.line_end) = window.lines((chunk.line_start, chunk.line_end));
     chunk.citation = passage_citation(&chunk.path, chunk.page, chunk.line_start, chunk.line_end);
-    let texts = [before, chunk.content, after];
+    let texts = [before, std::mem::take(&mut chunk.content), after];
     chunk.content = texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
-    let (score, relevance, perhaps) = (hit.score, hit.relevance, hit.perhaps);
-    Some(HitView { snippet, highlights: None, score, relevance, perhaps, scores: hit.scores, chunk })
+    Some(wide)
 }
 
 /// Why an answer is less than it could be, without the names of files and models that an agent is not to know.

@@ -15,14 +15,100 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::source_trust::may_be_planted;
+use super::visibility::may_be_planted;
 use super::{LinkTargets, ReadScope, RequestError, Viewer, limit, parse_last, query_text, read_seen, within};
 use crate::base::path::VaultPath;
 use crate::index::engine::FileEntry;
-use crate::serve::wire::{EdgeView, EntityView, FactState, GraphParams, citation};
+use crate::serve::wire::{EdgeView, EntityView, FactState, GraphParams, GraphView, citation};
 use crate::text::derive::words::fold;
 use crate::text::derive::{Label, Relation, relations, values_of};
 use crate::text::note::{Note, aliases};
+
+/// A part of the graph, as far as it is seen: what is around a note, the relations of a name, or the notes of a type.
+///
+/// # Errors
+/// When a parameter makes no sense, or the index is not open yet.
+pub fn graph(viewer: &Viewer, params: &GraphParams) -> Result<GraphView, RequestError> {
+    let found = found(viewer, params);
+    let given = found.as_ref().map(|view| {
+        let notes = view.entities.iter().chain(&view.near).map(|note| note.path.clone());
+        notes.chain(view.edges.iter().map(|edge| edge.citation.clone())).collect()
+    });
+    let said = [&params.name, &params.relation, &params.kind].into_iter().flatten().cloned().collect::<Vec<_>>();
+    viewer.log("graph", &said.join(" "), given.unwrap_or_default());
+    found
+}
+
+fn found(viewer: &Viewer, params: &GraphParams) -> Result<GraphView, RequestError> {
+    let mut question = GraphQuestion::of(params, viewer.at())?;
+    let scope = viewer.read_scope()?;
+    question.limit = scope.results(question.limit);
+    let targets = LinkTargets::of(&scope);
+    let name = params.name.as_deref().map(|name| query_text("name", name)).transpose()?;
+    let name = name.filter(|name| !name.trim().is_empty());
+    let mut book = RelationCache::new(&scope, &targets, &question);
+    if let Some(name) = name {
+        let NoteMatches { called, near, cut } = meant(&scope, &targets, name);
+        let walk = Walk::around(&called, &mut book)?;
+        let near = near.into_iter().map(|file| entity(&targets, file, 0)).collect();
+        return view(&scope, &targets, &question, walk, GraphView { near, cut, ..GraphView::default() });
+    }
+    if let Some(label) = question.relation_label {
+        let files = newest_first(targets.labelled(label));
+        let walk = Walk::of_notes(&files, &mut book)?;
+        return view(&scope, &targets, &question, walk, GraphView::default());
+    }
+    let kind = question.kind.unwrap_or_else(|| Label::of_property("type", None));
+    let mut files = newest_first(targets.labelled(kind));
+    let cut = files.len() > question.limit;
+    files.truncate(question.limit);
+    let walk = Walk::at(&files);
+    view(&scope, &targets, &question, walk, GraphView { cut, ..GraphView::default() })
+}
+
+fn newest_first(mut files: Vec<&Arc<FileEntry>>) -> Vec<&Arc<FileEntry>> {
+    files.sort_by(|one, other| (Reverse(one.updated_ms), &one.path).cmp(&(Reverse(other.updated_ms), &other.path)));
+    files
+}
+
+/// A walk as it is answered, as much of it as there is room for: the relations, and the notes that they relate.
+fn view(
+    scope: &ReadScope,
+    targets: &LinkTargets<'_>,
+    question: &GraphQuestion,
+    walk: Walk<'_>,
+    mut view: GraphView,
+) -> Result<GraphView, RequestError> {
+    let mut room = scope.room();
+    view.cut |= walk.cut;
+    view.near.retain(|entity| room.take(entity_chars(entity)));
+    let distances: HashMap<u32, usize> = walk.notes.iter().map(|(file, distance)| (file.id, *distance)).collect();
+    let mut given: HashSet<u32> = HashSet::new();
+    for (file, _) in walk.notes.iter().filter(|(_, distance)| *distance == 0) {
+        scope.go_on()?;
+        let entity = entity(targets, file, 0);
+        if !room.take(entity_chars(&entity)) {
+            return Ok(GraphView { cut: true, ..view });
+        }
+        given.insert(file.id);
+        view.entities.push(entity);
+    }
+    for step in &walk.steps {
+        scope.go_on()?;
+        let edge = edge(question, step);
+        let mut ends: Vec<&Arc<FileEntry>> = [Some(step.from), step.said().to].into_iter().flatten().collect();
+        ends.retain(|end| !given.contains(&end.id));
+        let new: Vec<EntityView> =
+            ends.iter().map(|end| entity(targets, end, distances.get(&end.id).copied().unwrap_or_default())).collect();
+        if !room.take(edge_chars(&edge) + new.iter().map(entity_chars).sum::<usize>()) {
+            return Ok(GraphView { cut: true, ..view });
+        }
+        given.extend(ends.iter().map(|end| end.id));
+        view.entities.extend(new);
+        view.edges.push(edge);
+    }
+    Ok(view)
+}
 
 /// Relations when nobody says how many.
 const EDGES: usize = 200;
@@ -33,25 +119,25 @@ const MAX_DEPTH: usize = 5;
 
 /// Which relations are followed, and how far.
 #[derive(Debug, Clone)]
-pub(crate) struct GraphQuestion {
+struct GraphQuestion {
     /// The name of the relation, folded.
     relation: Option<String>,
     /// The label of that name.
-    pub(crate) relation_label: Option<Label>,
+    relation_label: Option<Label>,
     /// The label of the type that notes are to have.
-    pub(crate) kind: Option<Label>,
-    pub(crate) depth: usize,
+    kind: Option<Label>,
+    depth: usize,
     /// The moment at which relations are to be true, in milliseconds since 1970.
     at: i64,
     /// Whether those of another time count as well.
-    pub(crate) expired: bool,
+    expired: bool,
     /// Whether links without a name count.
-    pub(crate) plain: bool,
-    pub(crate) limit: usize,
+    plain: bool,
+    limit: usize,
 }
 
 impl GraphQuestion {
-    pub(crate) fn of(params: &GraphParams, now: Timestamp) -> Result<Self, RequestError> {
+    fn of(params: &GraphParams, now: Timestamp) -> Result<Self, RequestError> {
         let depth = within("depth", params.depth, 1..=MAX_DEPTH)?.unwrap_or(DEPTH);
         let word = |name: &str, text: &Option<String>| -> Result<Option<String>, RequestError> {
             let text = text.as_deref().map(|text| query_text(name, text)).transpose()?;
@@ -71,22 +157,8 @@ impl GraphQuestion {
         })
     }
 
-    /// The relations with a name that are true now, one step away.
-    pub(crate) fn key(now: Timestamp, limit: usize) -> Self {
-        Self {
-            relation: None,
-            relation_label: None,
-            kind: None,
-            depth: 1,
-            at: now.as_millisecond(),
-            expired: false,
-            plain: false,
-            limit,
-        }
-    }
-
     /// Whether a relation is followed.
-    pub(crate) fn follows(&self, relation: &Relation) -> bool {
+    fn follows(&self, relation: &Relation) -> bool {
         let is_called = match (&relation.name, &self.relation) {
             (None, _) => self.plain,
             (Some(name), Some(wanted)) => fold(name.trim()) == *wanted,
@@ -96,30 +168,30 @@ impl GraphQuestion {
     }
 
     /// Where a relation's time stands with the moment that is asked about.
-    pub(crate) fn phase(&self, relation: &Relation) -> FactState {
+    fn phase(&self, relation: &Relation) -> FactState {
         relation.window.phase(self.at)
     }
 
     /// Whether a note may be stepped to.
-    pub(crate) fn takes(&self, file: &FileEntry) -> bool {
-        self.kind.is_none_or(|kind| file.labels.binary_search(&kind).is_ok())
+    fn takes(&self, file: &FileEntry) -> bool {
+        self.kind.is_none_or(|kind| file.is_labelled(kind))
     }
 }
 
 /// One relation that was followed.
 #[derive(Debug, Clone)]
-pub(crate) struct GraphStep<'a> {
+struct GraphStep<'a> {
     /// The note that says so.
-    pub(crate) from: &'a Arc<FileEntry>,
+    from: &'a Arc<FileEntry>,
     relations: Rc<Vec<ReadRelation<'a>>>,
     at: usize,
     /// How many steps away from the notes that were asked for it ends.
-    pub(crate) distance: usize,
+    distance: usize,
 }
 
 impl<'a> GraphStep<'a> {
     /// What it says.
-    pub(crate) fn said(&self) -> &ReadRelation<'a> {
+    fn said(&self) -> &ReadRelation<'a> {
         &self.relations[self.at]
     }
 
@@ -131,13 +203,13 @@ impl<'a> GraphStep<'a> {
 }
 
 /// The notes around some.
-pub(crate) struct Walk<'a> {
+struct Walk<'a> {
     /// The notes in the order in which they were come to, with how many steps away they are.
-    pub(crate) notes: Vec<(&'a Arc<FileEntry>, usize)>,
+    notes: Vec<(&'a Arc<FileEntry>, usize)>,
     /// The relations: the nearest first, of each note those with a name before those without, then its own, then the newest.
-    pub(crate) steps: Vec<GraphStep<'a>>,
+    steps: Vec<GraphStep<'a>>,
     /// Whether there is more.
-    pub(crate) cut: bool,
+    cut: bool,
     known: HashSet<u32>,
     /// Which relations of which notes were followed.
     followed: HashSet<(u32, usize)>,
@@ -145,7 +217,7 @@ pub(crate) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// The notes alone.
-    pub(crate) fn at(roots: &[&'a Arc<FileEntry>]) -> Self {
+    fn at(roots: &[&'a Arc<FileEntry>]) -> Self {
         Self {
             notes: roots.iter().map(|file| (*file, 0)).collect(),
             steps: Vec::new(),
@@ -159,7 +231,7 @@ impl<'a> Walk<'a> {
     ///
     /// # Errors
     /// When nobody waits any more.
-    pub(crate) fn around(roots: &[&'a Arc<FileEntry>], book: &mut RelationCache<'a>) -> Result<Self, RequestError> {
+    fn around(roots: &[&'a Arc<FileEntry>], book: &mut RelationCache<'a>) -> Result<Self, RequestError> {
         let mut walk = Self::at(roots);
         let mut next = 0;
         while let Some((file, distance)) = walk.notes.get(next).copied() {
@@ -176,7 +248,7 @@ impl<'a> Walk<'a> {
     ///
     /// # Errors
     /// As [`Walk::around`].
-    pub(crate) fn of_notes(files: &[&'a Arc<FileEntry>], book: &mut RelationCache<'a>) -> Result<Self, RequestError> {
+    fn of_notes(files: &[&'a Arc<FileEntry>], book: &mut RelationCache<'a>) -> Result<Self, RequestError> {
         let mut walk = Self::at(&[]);
         for file in files {
             let Some(relations) = book.of(file)? else {
@@ -273,8 +345,7 @@ fn linking<'a>(file: &FileEntry, book: &RelationCache<'a>) -> Vec<(&'a Arc<FileE
     let ids: HashSet<u32> = named.iter().map(|from| from.id).collect();
     let mut linking = if book.question.plain { book.targets.linking_to(&names) } else { named };
     let wanted = book.question.relation_label;
-    let has = |from: &FileEntry, label: &Label| from.labels.binary_search(label).is_ok();
-    linking.retain(|from| from.id != file.id && wanted.is_none_or(|label| has(from, &label)));
+    linking.retain(|from| from.id != file.id && wanted.is_none_or(|label| from.is_labelled(label)));
     linking.sort_by_cached_key(|from| (!ids.contains(&from.id), Reverse(from.updated_ms), from.path.clone()));
     linking.into_iter().map(|from| (from, ids.contains(&from.id))).collect()
 }
@@ -286,24 +357,24 @@ const MAX_LINE_CHARS: usize = 300;
 
 /// A relation that a question follows, and where it leads.
 #[derive(Debug)]
-pub(crate) struct ReadRelation<'a> {
-    pub(crate) relation: Relation,
+struct ReadRelation<'a> {
+    relation: Relation,
     /// The note that it leads to, of those that are seen.
-    pub(crate) to: Option<&'a Arc<FileEntry>>,
+    to: Option<&'a Arc<FileEntry>>,
     /// What is shown of its line.
-    pub(crate) text: String,
+    text: String,
 }
 
 /// What is read for one answer, each note once.
-pub(crate) struct RelationCache<'a> {
+struct RelationCache<'a> {
     scope: &'a ReadScope,
-    pub(crate) targets: &'a LinkTargets<'a>,
-    pub(crate) question: &'a GraphQuestion,
+    targets: &'a LinkTargets<'a>,
+    question: &'a GraphQuestion,
     read: HashMap<u32, Rc<Vec<ReadRelation<'a>>>>,
 }
 
 impl<'a> RelationCache<'a> {
-    pub(crate) fn new(scope: &'a ReadScope, targets: &'a LinkTargets<'a>, question: &'a GraphQuestion) -> Self {
+    fn new(scope: &'a ReadScope, targets: &'a LinkTargets<'a>, question: &'a GraphQuestion) -> Self {
         Self { scope, targets, question, read: HashMap::new() }
     }
 
@@ -312,7 +383,7 @@ impl<'a> RelationCache<'a> {
     ///
     /// # Errors
     /// When nobody waits any more.
-    pub(crate) fn of(&mut self, file: &FileEntry) -> Result<Option<Rc<Vec<ReadRelation<'a>>>>, RequestError> {
+    fn of(&mut self, file: &FileEntry) -> Result<Option<Rc<Vec<ReadRelation<'a>>>>, RequestError> {
         self.scope.go_on()?;
         if let Some(known) = self.read.get(&file.id) {
             return Ok(Some(Rc::clone(known)));
@@ -357,50 +428,28 @@ pub(crate) fn line_text(line: &str) -> String {
     }
 }
 
-/// Maximum number of lines, however many are asked for.
+/// Maximum number of key relations.
 const MAX_LINES: usize = 30;
 /// Maximum number of relations of one note that are looked at.
 const MAX_LOOKED_AT: usize = 200;
 
-/// A relation with a name, as a line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyRelation {
-    /// What it says: `Ann —manages→ Bob (from 2026-03-09)`.
-    pub line: String,
-    /// The path of the note that says so.
-    pub path: String,
-    /// The path of the note that it leads to, where there is one.
-    pub to: Option<String>,
-    /// Where it stands: `people/ann.md#L3`.
-    pub citation: String,
-}
-
-/// Relations that may be given to who did not ask for them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KeyRelations {
-    /// They.
-    pub given: Vec<KeyRelation>,
-    /// How many are left out, as they are of the web, of tools, or of what was captured.
-    pub withheld: usize,
-}
-
 /// The relations with a name that are true now, of the notes that these names mean and of no others: those of the first name first, of each the
-/// newest first. At most 30, and as many as `limit`. Those that a note says, or leads to, which may have been planted are counted alone. It is
-/// not logged: who asks for it gives it on, and logs that.
+/// newest first. At most 30. Those that a note says, or leads to, which may have been planted are counted alone: how
+/// many they are comes second. It is not logged: who asks for it gives it on, and logs that.
 ///
 /// # Errors
 /// When the index is not open yet, or nobody waits any more.
-pub fn key_relations(viewer: &Viewer, names: &[String], limit: usize) -> Result<KeyRelations, RequestError> {
-    let limit = limit.min(MAX_LINES);
-    let question = GraphQuestion::key(viewer.at(), MAX_LOOKED_AT);
+pub fn key_relations(viewer: &Viewer, names: &[String]) -> Result<(Vec<EdgeView>, usize), RequestError> {
+    let params = GraphParams { depth: Some(1), limit: Some(MAX_LOOKED_AT), ..GraphParams::default() };
+    let question = GraphQuestion { plain: false, ..GraphQuestion::of(&params, viewer.at())? };
     let scope = viewer.read_scope()?;
-    let targets = LinkTargets::settling(&scope);
+    let targets = LinkTargets::of(&scope);
     let mut book = RelationCache::new(&scope, &targets, &question);
     let files = scope.reader().files();
-    let mut found: Vec<KeyRelation> = Vec::new();
+    let mut found: Vec<EdgeView> = Vec::new();
     let mut withheld = HashSet::new();
     for name in names {
-        if found.len() >= limit {
+        if found.len() >= MAX_LINES {
             break;
         }
         let mut steps = Walk::around(&meant(&scope, &targets, name).called, &mut book)?.steps;
@@ -410,36 +459,35 @@ pub fn key_relations(viewer: &Viewer, names: &[String], limit: usize) -> Result<
         });
         for step in &steps {
             let edge = edge(&question, step);
-            let relation = KeyRelation { line: edge.line(), path: edge.from, to: edge.to, citation: edge.citation };
             if std::iter::once(step.from).chain(step.said().to).any(|file| may_be_planted(files, file)) {
-                withheld.insert((relation.line, relation.citation));
+                withheld.insert((edge.line(), edge.citation));
                 continue;
             }
-            let is_same = |known: &KeyRelation| (&known.line, &known.citation) == (&relation.line, &relation.citation);
-            if found.len() < limit && !found.iter().any(is_same) {
-                found.push(relation);
+            let is_same = |known: &EdgeView| known.citation == edge.citation && known.line() == edge.line();
+            if found.len() < MAX_LINES && !found.iter().any(is_same) {
+                found.push(edge);
             }
         }
     }
-    Ok(KeyRelations { given: found, withheld: withheld.len() })
+    Ok((found, withheld.len()))
 }
 
 /// Maximum number of notes that a name means, and of those whose names begin so.
-pub(crate) const MAX_MEANT: usize = 20;
+const MAX_MEANT: usize = 20;
 
 /// The notes that are meant.
 #[derive(Debug, Default)]
-pub(crate) struct NoteMatches<'a> {
+struct NoteMatches<'a> {
     /// Those that are called so, by path, file name, title or alias: one, or several of one name.
-    pub(crate) called: Vec<&'a Arc<FileEntry>>,
+    called: Vec<&'a Arc<FileEntry>>,
     /// Else those whose title or file name begins so.
-    pub(crate) near: Vec<&'a Arc<FileEntry>>,
+    near: Vec<&'a Arc<FileEntry>>,
     /// Whether there are more.
-    pub(crate) cut: bool,
+    cut: bool,
 }
 
 /// The notes that a name means, of those that are seen. Case and accents do not count. Where one name alone begins so, it is that one.
-pub(crate) fn meant<'a>(scope: &'a ReadScope, targets: &LinkTargets<'a>, name: &str) -> NoteMatches<'a> {
+fn meant<'a>(scope: &'a ReadScope, targets: &LinkTargets<'a>, name: &str) -> NoteMatches<'a> {
     let name = name.trim().trim_start_matches("[[").trim_end_matches("]]").trim();
     if name.is_empty() {
         return NoteMatches::default();
@@ -479,7 +527,7 @@ pub(crate) fn meant<'a>(scope: &'a ReadScope, targets: &LinkTargets<'a>, name: &
 const MAX_NAMES: usize = 20;
 
 /// A note, so many steps away.
-pub(crate) fn entity(targets: &LinkTargets<'_>, file: &FileEntry, distance: usize) -> EntityView {
+fn entity(targets: &LinkTargets<'_>, file: &FileEntry, distance: usize) -> EntityView {
     let metadata = targets.metadata(file);
     let (mut types, mut aliases) = (values_of(&metadata, "type"), aliases(&metadata));
     types.truncate(MAX_NAMES);
@@ -488,13 +536,13 @@ pub(crate) fn entity(targets: &LinkTargets<'_>, file: &FileEntry, distance: usiz
 }
 
 /// Characters of what a note says of itself.
-pub(crate) fn entity_chars(entity: &EntityView) -> usize {
+fn entity_chars(entity: &EntityView) -> usize {
     let names = entity.types.iter().chain(&entity.aliases).chain([&entity.title]);
     names.map(|name| name.chars().count()).sum()
 }
 
 /// A relation that was followed.
-pub(crate) fn edge(question: &GraphQuestion, step: &GraphStep<'_>) -> EdgeView {
+fn edge(question: &GraphQuestion, step: &GraphStep<'_>) -> EdgeView {
     let (said, from) = (step.said(), step.from);
     let (relation, line) = (&said.relation, said.relation.link.line as u32);
     let state = question.phase(relation);
@@ -517,7 +565,7 @@ pub(crate) fn edge(question: &GraphQuestion, step: &GraphStep<'_>) -> EdgeView {
 }
 
 /// Characters of what a relation gives of notes.
-pub(crate) fn edge_chars(edge: &EdgeView) -> usize {
+fn edge_chars(edge: &EdgeView) -> usize {
     let texts = [&edge.from_title, &edge.to_title, &edge.text].into_iter().chain(&edge.relation);
     texts.map(|text| text.chars().count()).sum()
 }

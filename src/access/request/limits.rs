@@ -22,7 +22,7 @@ const MAX_CHECKPOINT_BYTES: u64 = 100_000_000;
 /// How much who asks gets: an agent as its page says, else as `[agents]` does; the person gets all.
 pub(crate) fn agent_limits(config: &AgentsConfig, principal: &Principal) -> Option<AgentsConfig> {
     match principal {
-        Principal::Agent(caller) => Some(caller.policy.limits.over(config)),
+        Principal::Agent(caller) => Some(caller.policy.limits_over(config)),
         Principal::Owner | Principal::Capture(_) => None,
     }
 }
@@ -42,7 +42,7 @@ const AGENTS_WAIT: Duration = Duration::from_millis(100);
 const MODEL_WAIT: Duration = Duration::from_secs(3);
 
 impl Request {
-    /// Waits until all that was saved before can be found by its words: a second at most, and only while the index gets on with it. To be
+    /// Waits until all that was saved before can be found by its words: a second at most. To be
     /// called before the request is held to a state of the index. Tells the person whether it can; nothing where nobody watches the vault.
     ///
     /// An agent is not told.
@@ -51,8 +51,8 @@ impl Request {
             return None;
         }
         let is_owner = matches!(self.principal, Principal::Owner);
-        let most = if is_owner { FRESH_WITHIN.most } else { AGENTS_WAIT };
-        let is_fresh = self.workspace.shared.fresh().wait(FRESH_WITHIN.within(self.half_left(most)));
+        let most = if is_owner { FRESH_WITHIN } else { AGENTS_WAIT };
+        let is_fresh = self.workspace.shared.fresh().wait(self.half_left(most));
         is_fresh.filter(|_| is_owner)
     }
 

@@ -21,26 +21,21 @@ use crate::text::note::aliases;
 /// What is not seen is not there: it takes no link from another note of its name.
 pub(crate) struct LinkTargets<'a> {
     scope: &'a ReadScope,
-    /// Whether files that were looked at may be given; where it is not asked, all that are seen.
-    given: Option<RefCell<HashMap<u32, bool>>>,
+    /// Whether a file that was looked at may be given.
+    given: RefCell<HashMap<u32, bool>>,
 }
 
 impl<'a> LinkTargets<'a> {
-    /// Of what a scope shows, that has been settled, or whose targets are looked at before they are given.
+    /// Of what a scope shows. A file that has changed since it was indexed is none of an agent's: that is looked at for those alone that are
+    /// asked for.
     pub(crate) fn of(scope: &'a ReadScope) -> Self {
-        Self { scope, given: None }
-    }
-
-    /// The same of a scope that has not been settled: a file that has changed since it was indexed is none of an agent's. It is found out of
-    /// those alone that are asked for, where settling looks at every one.
-    pub(crate) fn settling(scope: &'a ReadScope) -> Self {
-        Self { scope, given: scope.is_agents().then(RefCell::default) }
+        Self { scope, given: RefCell::default() }
     }
 
     /// Whether a file is there for who asks.
     pub(crate) fn has(&self, file: &FileEntry) -> bool {
-        let Some(given) = self.given.as_ref().filter(|_| self.scope.has(file)) else { return self.scope.has(file) };
-        *given.borrow_mut().entry(file.id).or_insert_with(|| self.scope.is_as_indexed(file))
+        let gives = || *self.given.borrow_mut().entry(file.id).or_insert_with(|| self.scope.gives(file));
+        self.scope.has(file) && gives()
     }
 
     /// The note that a link in the note at `from` means: the one at this path, from the root or from there; else one beside it, then the

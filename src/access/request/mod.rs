@@ -13,7 +13,6 @@ mod limits;
 mod link_targets;
 mod read_scope;
 mod role;
-mod source_trust;
 mod usage;
 mod visibility;
 mod workspace;
@@ -28,10 +27,8 @@ pub(crate) use checks::{
 };
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::Given;
-pub(crate) use graph::{
-    GraphQuestion, NoteMatches, RelationCache, Walk, edge, edge_chars, entity, entity_chars, line_text, meant,
-};
-pub use graph::{KeyRelation, KeyRelations, key_relations};
+pub(crate) use graph::line_text;
+pub use graph::{graph, key_relations};
 pub(crate) use limits::{
     Budget, Edge, MAY_LACK_THE_NEWEST, agent_limits, day_of, frontmatter_chars, now, parse, parse_last, rfc3339,
 };
@@ -39,13 +36,12 @@ pub(crate) use link_targets::LinkTargets;
 pub(crate) use read_scope::{ReadScope, no_chunk, read_seen, share};
 pub(crate) use role::{EventSender, MemoryWriter, SeenByAgent};
 pub use role::{Owner, Role, Viewer};
-pub(crate) use source_trust::{SPEAKING_TOOLS, trust_of_note, trust_of_place, with_sources};
-pub(crate) use visibility::Visibility;
-pub(crate) use workspace::{PendingEvents, Workspace, WorkspaceParts};
+pub(crate) use visibility::{SPEAKING_TOOLS, Visibility, trust_of_note, trust_of_place, with_sources};
+pub(crate) use workspace::{SweepPending, Workspace, WorkspaceParts};
 
-use crate::access::policy::LogEntry;
 use crate::access::rules::{Principal, Scope, Turn};
 use crate::base::config::AgentsConfig;
+use crate::base::state::LogEntry;
 use crate::index::engine::Reader;
 
 /// One request.
@@ -148,6 +144,18 @@ impl Request {
         self.log_entry(LogEntry::now(what, query, given));
     }
 
+    /// Logs an answer, given the places of which it has something; gives it on.
+    pub(crate) fn logged<T>(
+        &self,
+        what: &str,
+        query: &str,
+        answer: Result<T, RequestError>,
+        given: impl FnOnce(&T) -> Vec<String>,
+    ) -> Result<T, RequestError> {
+        self.log(what, query, answer.as_ref().map(given).unwrap_or_default());
+        answer
+    }
+
     /// The same, with what the answer was made of.
     pub(crate) fn log_receipt(&self, what: &str, query: &str, given: Vec<String>, receipt: String) {
         self.log_entry(LogEntry { receipt: Some(receipt), ..LogEntry::now(what, query, given) });
@@ -157,6 +165,6 @@ impl Request {
         let Principal::Agent(caller) = &self.principal else { return };
         let refused = entry.given.is_empty().then(|| self.refusal()).flatten();
         let entry = LogEntry { refused, ..entry };
-        self.workspace.agents.log().add(&caller.slug, &entry);
+        self.workspace.agents.log().add(&caller.slug, entry);
     }
 }

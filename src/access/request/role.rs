@@ -6,17 +6,23 @@ use std::time::Duration;
 
 use super::limits::quota;
 use super::{ReadScope, Request, RequestError, Workspace};
-use crate::access::policy::LogEntry;
 use crate::access::rules::{Caller, MemoryMode, Principal, Scope};
+use crate::base::state::LogEntry;
 use crate::vault::disk::{Act, Action};
 
 /// What a request has to be for some use cases.
 pub trait Role: Sized {
-    /// Whether somebody may be it at all, before anything else of a request is looked at.
+    /// Whether somebody may be it at all, before anything else of a request is looked at: the person and agents.
     ///
     /// # Errors
     /// When not.
-    fn admits(principal: &Principal) -> Result<(), RequestError>;
+    fn admits(principal: &Principal) -> Result<(), RequestError> {
+        match principal {
+            Principal::Owner | Principal::Agent(_) => Ok(()),
+            // A token of a program that sends events shows nothing else.
+            Principal::Capture(_) => Err(RequestError::forbidden("this token may only send events")),
+        }
+    }
 
     /// Takes a request for what it is.
     ///
@@ -36,28 +42,22 @@ pub struct Owner(Viewer);
 /// An agent, with the memory that it keeps for itself.
 pub(crate) struct MemoryWriter {
     request: Request,
-    slug: String,
-    mode: MemoryMode,
-    rights: Scope,
+    /// The agent's folder.
+    pub(crate) slug: String,
+    /// What it may write.
+    pub(crate) mode: MemoryMode,
+    /// What of the agents' memory it may read, its own first.
+    pub(crate) rights: Scope,
 }
 
 /// A program that says what happens, or the person's own processes. It reads nothing.
 pub struct EventSender {
     request: Request,
-    name: String,
+    /// What its token was made for; empty for the person.
+    pub name: String,
 }
 
-/// A token of a program that sends events shows nothing else.
-const SENDS_ONLY: &str = "this token may only send events";
-
 impl Role for Viewer {
-    fn admits(principal: &Principal) -> Result<(), RequestError> {
-        match principal {
-            Principal::Owner | Principal::Agent(_) => Ok(()),
-            Principal::Capture(_) => Err(RequestError::forbidden(SENDS_ONLY)),
-        }
-    }
-
     fn of(request: Request) -> Result<Self, RequestError> {
         Self::admits(request.principal()).map(|()| Self(request))
     }
@@ -189,10 +189,6 @@ impl Deref for Owner {
 }
 
 impl Role for MemoryWriter {
-    fn admits(principal: &Principal) -> Result<(), RequestError> {
-        Viewer::admits(principal)
-    }
-
     fn of(request: Request) -> Result<Self, RequestError> {
         Self::admits(request.principal())?;
         let Principal::Agent(caller) = request.principal() else {
@@ -215,27 +211,12 @@ impl Deref for MemoryWriter {
 }
 
 impl MemoryWriter {
-    /// The agent's folder.
-    pub(crate) fn slug(&self) -> &str {
-        &self.slug
-    }
-
     /// What of the agents' memory it sees now.
     ///
     /// # Errors
     /// When the index is not open yet.
     pub(crate) fn own_memory(&self) -> Result<ReadScope, RequestError> {
         self.seen_now(&self.rights)
-    }
-
-    /// What of the agents' memory it may read, its own first.
-    pub(crate) fn rights(&self) -> &Scope {
-        &self.rights
-    }
-
-    /// What it may write.
-    pub(crate) fn mode(&self) -> MemoryMode {
-        self.mode
     }
 
     /// Whether it may not even read its own memory in its session.
@@ -245,7 +226,7 @@ impl MemoryWriter {
 
     /// Logs what it did with its own memory, for the person to see.
     pub(crate) fn log_own(&self, what: &str, query: &str, given: Vec<String>) {
-        self.workspace().agents.log().add(&self.slug, &LogEntry::now(what, query, given));
+        self.workspace().agents.log().add(&self.slug, LogEntry::now(what, query, given));
     }
 
     /// A change of its own that brings so many bytes, within what it may write in a day.
@@ -306,11 +287,6 @@ impl Role for EventSender {
 }
 
 impl EventSender {
-    /// What its token was made for; empty for the person.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// The vault that it sends to.
     pub fn workspace(&self) -> &Arc<Workspace> {
         self.request.workspace()

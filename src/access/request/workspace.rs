@@ -19,19 +19,19 @@ use crate::memory::generated_files::SummaryFiles;
 use crate::memory::items::{EntryStore, FactStore};
 use crate::memory::trace_files::TraceFiles;
 use crate::models::ModelChoice;
+use crate::serve::wire::ConflictCopy;
 use crate::text::derive::ChunkId;
 use crate::text::note::{Note, sources};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::disk::{
-    Change, ConflictFiles, Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, globs, open_file,
-    read,
+    Change, Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, globs, open_file, read,
 };
 use crate::vault::forgotten::{ForgottenNote, ForgottenTexts};
 
 /// The parts of a vault at work.
 pub struct WorkspaceParts {
     /// Ends before all else that it works with.
-    pub pending: Option<Arc<dyn PendingEvents>>,
+    pub pending: Option<SweepPending>,
     /// Its place.
     pub home: Home,
     /// Its configuration, as it was when it was opened.
@@ -81,8 +81,8 @@ pub struct Workspace {
     pub usage: UsageTable,
     /// How many purges have ended since the start.
     purges: AtomicU64,
-    /// The conflict copies on disk.
-    pub(crate) conflict_files: ConflictFiles,
+    /// The conflict copies on disk: when they were looked for, how long that took, and what was found.
+    pub(crate) conflicts_seen: Mutex<Option<(Instant, Duration, Vec<ConflictCopy>)>>,
 }
 
 impl Deref for Workspace {
@@ -93,15 +93,9 @@ impl Deref for Workspace {
     }
 }
 
-/// Captured events on their way into their files: what is purged must not be left there.
-pub trait PendingEvents: Send + Sync {
-    /// Takes what is in its files, and what is switched off, out of where events wait; gives how many wait still. Waits so long
-    /// for them to be written.
-    ///
-    /// # Errors
-    /// Why it could not, as a sentence.
-    fn sweep(&self, patience: Duration) -> Result<u64, String>;
-}
+/// Takes what is in its files, and what is switched off, out of where captured events wait, as what is purged must not be left there; gives how
+/// many wait still, or why it could not, as a sentence. Waits so long for them to be written.
+pub(crate) type SweepPending = Box<dyn Fn(Duration) -> Result<u64, String> + Send + Sync>;
 
 impl Workspace {
     /// Of these parts.
@@ -109,8 +103,8 @@ impl Workspace {
         let chat = ChatHelp::of(&parts.config.chat);
         let reranker = RerankHelp::of(&parts.config.search, parts.home.root());
         let usage = UsageTable::new(&parts.state);
-        let (saving, purges, conflict_files) = Default::default();
-        Self { parts, saving, chat, reranker, usage, purges, conflict_files }
+        let (saving, purges, conflicts_seen) = Default::default();
+        Self { parts, saving, chat, reranker, usage, purges, conflicts_seen }
     }
 
     /// The right to write the index, when this process has it.
@@ -243,7 +237,7 @@ impl Workspace {
         let (within, max_bytes) = (within.ok_or(ReadError::Gone)?, self.config.index.max_file_bytes);
         if path.is_document() {
             let opened = open_file(folder, &within, max_bytes)?;
-            return Ok(self.attachments.read(path, opened)?.source);
+            return Ok(self.attachments.read(path, opened)?.0);
         }
         read(folder, &within, max_bytes)
     }
@@ -289,7 +283,7 @@ impl Workspace {
     pub(crate) fn rules(&self) -> Option<NoteRules> {
         let index = &self.config.index;
         let rules = NoteRules::new(self.home.root(), &index.exclude).ok()?;
-        Some(rules.with_outside(self.outside.clone()).with_attachments(index.attachments))
+        Some(rules.with(&self.outside, index.attachments))
     }
 
     /// Whether secrets are taken out of what is kept.
@@ -302,7 +296,7 @@ impl Workspace {
     /// # Errors
     /// Why it could not, as a sentence.
     pub fn sweep_pending(&self, patience: Duration) -> Result<u64, String> {
-        self.pending.as_ref().map_or(Ok(0), |pending| pending.sweep(patience))
+        self.pending.as_ref().map_or(Ok(0), |sweep| sweep(patience))
     }
 }
 

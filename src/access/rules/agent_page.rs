@@ -36,8 +36,8 @@ pub struct Policy {
     pub librarian: bool,
     /// The tasks of that which are switched off.
     pub(crate) librarian_off: Vec<String>,
-    /// Where it may do less, or more, than `[agents]` says.
-    pub limits: PolicyLimits,
+    /// Where it may do less, or more, than `[agents]` says, by its keys; null where nothing is said.
+    pub limits: Map<String, Value>,
     /// What could not be understood, as sentences. While there is any, nothing may be read.
     pub problems: Vec<String>,
 }
@@ -145,6 +145,15 @@ impl Policy {
         self.finds(true) || self.finds(false)
     }
 
+    /// How much it gets: as `[agents]` says, but for what its page says.
+    pub(crate) fn limits_over(&self, config: &AgentsConfig) -> AgentsConfig {
+        let mut all = json!(config);
+        for (name, limit) in self.limits.iter().filter(|(_, limit)| !limit.is_null()) {
+            all[name] = limit.clone();
+        }
+        serde_json::from_value(all).unwrap_or(*config)
+    }
+
     /// A policy that allows nothing, for the reason given.
     pub fn nothing(reason: impl Into<String>) -> Self {
         Self { problems: vec![reason.into()], style: MemoryMode::Hybrid, ..Self::default() }
@@ -176,44 +185,6 @@ impl MemoryMode {
     /// Whether memory is put into its prompts.
     pub(crate) fn is_in_prompts(self) -> bool {
         matches!(self, Self::Hybrid | Self::PromptOnly)
-    }
-}
-
-/// Limits of one agent; what is not said is as `[agents]` has it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PolicyLimits {
-    /// Results of one answer.
-    pub max_results: Option<usize>,
-    /// Characters of a snippet.
-    pub max_snippet_chars: Option<usize>,
-    /// Characters of all that an answer gives of notes: texts, titles, tags, frontmatter.
-    pub max_injected_chars: Option<usize>,
-    /// Milliseconds that an answer may take.
-    pub timeout_ms: Option<u64>,
-    /// Requests a minute.
-    pub requests_per_minute: Option<u32>,
-    /// Files of its own memory.
-    pub max_files: Option<usize>,
-    /// Bytes that it may write into them within 24 hours.
-    pub max_written_bytes_per_day: Option<u64>,
-    /// Changes of it that can be undone.
-    pub max_checkpoints: Option<usize>,
-}
-
-impl PolicyLimits {
-    /// The limits of `[agents]` with these in their place.
-    pub(crate) fn over(&self, config: &AgentsConfig) -> AgentsConfig {
-        AgentsConfig {
-            max_results: self.max_results.unwrap_or(config.max_results),
-            max_snippet_chars: self.max_snippet_chars.unwrap_or(config.max_snippet_chars),
-            max_injected_chars: self.max_injected_chars.unwrap_or(config.max_injected_chars),
-            timeout_ms: self.timeout_ms.unwrap_or(config.timeout_ms),
-            requests_per_minute: self.requests_per_minute.unwrap_or(config.requests_per_minute),
-            max_files: self.max_files.unwrap_or(config.max_files),
-            max_written_bytes_per_day: self.max_written_bytes_per_day.unwrap_or(config.max_written_bytes_per_day),
-            max_checkpoints: self.max_checkpoints.unwrap_or(config.max_checkpoints),
-        }
     }
 }
 
@@ -380,19 +351,28 @@ impl RulesReader<'_> {
         time
     }
 
-    fn limits(&mut self) -> PolicyLimits {
-        let Some(value) = self.value("limits").cloned() else { return PolicyLimits::default() };
-        let limits: PolicyLimits = match serde_json::from_value(value.clone()) {
-            Ok(limits) => limits,
-            Err(error) => {
-                self.problems.push(format!("`limits` is invalid: {error}"));
-                return PolicyLimits::default();
+    fn limits(&mut self) -> Map<String, Value> {
+        let all = json!(AgentsConfig::default());
+        let names = all.as_object().into_iter().flat_map(Map::keys);
+        let mut limits: Map<String, Value> = names.map(|name| (name.clone(), Value::Null)).collect();
+        let said = match self.value("limits").cloned() {
+            Some(Value::Object(said)) => said,
+            None => return limits,
+            Some(other) => {
+                self.problems.push(format!("`limits` is {other}; it takes a map of names and numbers"));
+                return limits;
             }
         };
         // Each by itself, so that all that are wrong are told.
-        for (name, number) in value.as_object().into_iter().flatten().filter(|(_, number)| !number.is_null()) {
-            let alone: Option<AgentsConfig> = serde_json::from_value(json!({ name: number })).ok();
-            self.problems.extend(alone.and_then(|alone| alone.out_of_range("limits")));
+        for (name, limit) in said {
+            if limit.is_null() && limits.contains_key(&name) {
+                continue;
+            }
+            match serde_json::from_value::<AgentsConfig>(json!({ &name: &limit })) {
+                Ok(alone) => self.problems.extend(alone.out_of_range("limits")),
+                Err(error) => self.problems.push(format!("`limits` is invalid: {error}")),
+            }
+            limits.insert(name, limit);
         }
         limits
     }

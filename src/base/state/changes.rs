@@ -4,10 +4,10 @@
 use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Row, params};
 
 use super::key::{Digest, DigestKey};
-use super::later::LaterTable;
+use super::later::LaterWriter;
 use super::store::{State, StateError};
 
 /// Maximum of lines; beyond it the oldest go.
@@ -34,21 +34,10 @@ pub struct ChangeLine {
     pub checkpoint: Option<String>,
 }
 
-/// Which lines.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ChangeFilter {
-    /// Of this note, or of a folder that ends in `/`.
-    pub path: Option<String>,
-    /// From then on.
-    pub since: Option<Timestamp>,
-    /// So many at most.
-    pub limit: usize,
-}
-
 /// All of it.
 #[derive(Debug)]
 pub struct ChangeTable {
-    log: LaterTable<ChangeLine>,
+    log: LaterWriter,
     state: Arc<State>,
     key: OnceLock<DigestKey>,
 }
@@ -56,13 +45,29 @@ pub struct ChangeTable {
 impl ChangeTable {
     /// That of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
-        let log = LaterTable::new(state, "changes", write);
-        Self { log, state: Arc::clone(state), key: OnceLock::new() }
+        Self { log: LaterWriter::new(state, "changes"), state: Arc::clone(state), key: OnceLock::new() }
     }
 
     /// Adds a line, which is written in a moment. No change waits for it, or fails with it.
     pub fn add(&self, line: ChangeLine) {
-        self.log.add(line);
+        self.log.add(move |connection| {
+            let insert =
+                "INSERT INTO changes(at, by_whom, what, path, first_line, last_line, before, after, checkpoint)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+            connection.prepare_cached(insert)?.execute(params![
+                line.at.as_millisecond(),
+                line.by,
+                line.what,
+                line.path,
+                line.lines.map(|(first, _)| first),
+                line.lines.map(|(_, last)| last),
+                line.before.map(|digest| digest.to_vec()),
+                line.after.map(|digest| digest.to_vec()),
+                line.checkpoint,
+            ])?;
+            let old = "DELETE FROM changes WHERE id <= (SELECT max(id) FROM changes) - ?1";
+            connection.prepare_cached(old)?.execute([MAX_LINES]).map(drop)
+        });
     }
 
     /// A digest that tells the same content again, and cannot be made by who guesses what it was.
@@ -80,16 +85,15 @@ impl ChangeTable {
         Some(key.digest("file", &[bytes]))
     }
 
-    /// The newest lines, newest first.
+    /// The newest lines, newest first: of a note, or of a folder that ends in `/`; from a moment on, in milliseconds since 1970.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn newest(&self, filter: &ChangeFilter) -> Result<Vec<ChangeLine>, StateError> {
+    pub fn newest(&self, path: Option<&str>, since: Option<i64>, limit: usize) -> Result<Vec<ChangeLine>, StateError> {
         let newest = "SELECT at, by_whom, what, path, first_line, last_line, before, after, checkpoint FROM changes
             WHERE (?1 IS NULL OR path = ?1 OR (substr(?1, -1) = '/' AND substr(path, 1, length(?1)) = ?1))
             AND (?2 IS NULL OR at >= ?2) ORDER BY id DESC LIMIT ?3";
-        let since = filter.since.map(Timestamp::as_millisecond);
-        self.log.written().rows(newest, params![filter.path, since, filter.limit as i64], line)
+        self.log.written().rows(newest, params![path, since, limit as i64], line)
     }
 
     /// Says `instead` where a note is named, which is gone for good, and not in which lines.
@@ -125,26 +129,6 @@ fn line(row: &Row<'_>) -> rusqlite::Result<ChangeLine> {
     })
 }
 
-fn write(transaction: &Connection, lines: &[ChangeLine]) -> rusqlite::Result<()> {
-    let insert = "INSERT INTO changes(at, by_whom, what, path, first_line, last_line, before, after, checkpoint)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    let mut insert = transaction.prepare_cached(insert)?;
-    for line in lines {
-        insert.execute(params![
-            line.at.as_millisecond(),
-            line.by,
-            line.what,
-            line.path,
-            line.lines.map(|(first, _)| first),
-            line.lines.map(|(_, last)| last),
-            line.before.map(|digest| digest.to_vec()),
-            line.after.map(|digest| digest.to_vec()),
-            line.checkpoint,
-        ])?;
-    }
-    transaction.execute("DELETE FROM changes WHERE id <= (SELECT max(id) FROM changes) - ?1", [MAX_LINES]).map(drop)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,7 +138,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = State::in_folder(folder.path());
         let table = ChangeTable::new(&state);
-        assert!(table.newest(&ChangeFilter { limit: 5, ..ChangeFilter::default() }).unwrap().is_empty());
+        assert!(table.newest(None, None, 5).unwrap().is_empty());
         let line = |second: i64, path: &str| ChangeLine {
             at: Timestamp::from_second(second).unwrap(),
             by: "owner".into(),
@@ -167,10 +151,8 @@ mod tests {
         };
         let lines = [line(1, "notes/a.md"), line(2, "notes/b.md"), line(3, "notes/a.md")];
         lines.iter().cloned().for_each(|line| table.add(line));
-        let newest = |path: Option<&str>, since: Option<i64>| {
-            let since = since.map(|since| Timestamp::from_second(since).unwrap());
-            table.newest(&ChangeFilter { path: path.map(Into::into), since, limit: 9 }).unwrap()
-        };
+        let newest =
+            |path: Option<&str>, since: Option<i64>| table.newest(path, since.map(|since| since * 1000), 9).unwrap();
         assert_eq!(newest(None, None), [lines[2].clone(), lines[1].clone(), lines[0].clone()]);
         assert_eq!(newest(Some("notes/b.md"), None), [lines[1].clone()]);
         assert_eq!(newest(Some("notes/"), Some(2)).len(), 2);

@@ -16,11 +16,7 @@ const MAX_KEYS: usize = 64;
 
 /// Makes digests.
 #[derive(Clone)]
-pub struct DigestKey {
-    key: [u8; 32],
-    /// Tells it from other keys.
-    name: i64,
-}
+pub struct DigestKey(pub(super) [u8; 32]);
 
 impl std::fmt::Debug for DigestKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -54,19 +50,15 @@ fn hashed(mut hasher: blake3::Hasher, parts: &[&[u8]]) -> blake3::Hash {
 }
 
 impl DigestKey {
-    pub(super) fn new(key: [u8; 32]) -> Self {
-        let name = blake3::derive_key("memory-vault 2026 name of a key of digests", &key);
-        Self { key, name: name.first_chunk().copied().map_or(0, i64::from_le_bytes) }
-    }
-
     /// The digest of something. What it is of (`kind`) counts, so that one is never taken for another's.
     pub fn digest(&self, kind: &str, parts: &[&[u8]]) -> Digest {
-        cut(&hashed(blake3::Hasher::new_keyed(&self.key), &[&[kind.as_bytes()], parts].concat()))
+        cut(&hashed(blake3::Hasher::new_keyed(&self.0), &[&[kind.as_bytes()], parts].concat()))
     }
 
     /// Tells it from other keys.
     pub(super) fn name(&self) -> i64 {
-        self.name
+        let name = blake3::derive_key("memory-vault 2026 name of a key of digests", &self.0);
+        name.first_chunk().copied().map_or(0, i64::from_le_bytes)
     }
 }
 
@@ -84,7 +76,7 @@ impl State {
     /// # Errors
     /// When they cannot be read.
     pub fn keys(&self) -> Result<Vec<DigestKey>, StateError> {
-        Ok(self.key_bytes()?.into_iter().map(DigestKey::new).collect())
+        Ok(self.key_bytes()?.into_iter().map(DigestKey).collect())
     }
 
     /// Keeps keys of other vaults behind its own, or as its own where there is none. Those that are there stay as they are.
@@ -131,7 +123,7 @@ impl State {
         let beside = write_beside(self.folder(), &key, Some(0o600))?;
         move_new(&beside, &path).inspect_err(|_| drop(std::fs::remove_file(&beside)))?;
         sync_folder(&path)?;
-        Ok(DigestKey::new(key))
+        Ok(DigestKey(key))
     }
 
     /// Where the key is.

@@ -10,59 +10,52 @@ use rusqlite::Connection;
 
 use super::store::{Durability, Handle, OpenedState, State, StateError};
 
-/// Default time for which what comes after an entry is gathered, to be written with it.
+/// Default time for which what comes after a row is gathered, to be written with it.
 const GATHER: Duration = Duration::from_millis(100);
 /// Maximum time that whoever reads waits for what is being written.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Maximum number of entries that wait for a disk that does not answer.
+/// Maximum number of rows that wait for a disk that does not answer.
 const MAX_WAITING: usize = 10_000;
 
-/// Entries on their way into their tables.
+/// Rows on their way into a table.
 #[derive(Debug)]
-pub(super) struct LaterTable<T: Send + 'static> {
+pub(super) struct LaterWriter {
     handle: Arc<Handle>,
     /// What cannot be written when they cannot, for the log.
     what: &'static str,
-    write: Write<T>,
-    /// The thread, from the first entry on: whoever only reads needs none.
-    thread: Mutex<Option<LaterThread<T>>>,
+    /// The thread and what it is told by, from the first row on: whoever only reads needs none.
+    thread: Mutex<Option<(SyncSender<Message>, JoinHandle<()>)>>,
 }
 
-/// What a thread is told by, and the thread.
-type LaterThread<T> = (SyncSender<Message<T>>, JoinHandle<()>);
-
-/// How entries are written.
-type Write<T> = fn(&Connection, &[T]) -> rusqlite::Result<()>;
+/// Writes something; again where the file was damaged.
+type Write = Box<dyn Fn(&Connection) -> rusqlite::Result<()> + Send>;
 
 /// What the thread is told.
-#[derive(Debug)]
-enum Message<T> {
-    Entry(T),
+enum Message {
+    Write(Write),
     /// Somebody wants to read what came before this, and is told by this when it is written.
     Flush(Sender<()>),
 }
 
-impl<T: Send + 'static> LaterTable<T> {
+impl LaterWriter {
     /// Of a vault's state.
-    pub(super) fn new(state: &Arc<State>, what: &'static str, write: Write<T>) -> Self {
-        Self { handle: Arc::new(Handle::new(state, Durability::Later)), what, write, thread: Mutex::default() }
+    pub(super) fn new(state: &Arc<State>, what: &'static str) -> Self {
+        Self { handle: Arc::new(Handle::new(state, Durability::Later)), what, thread: Mutex::default() }
     }
 
-    /// Adds an entry, which is written in a moment.
-    pub(super) fn add(&self, entry: T) {
-        let Self { handle, what, write, thread } = self;
-        let mut thread = thread.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Has something written in a moment.
+    pub(super) fn add(&self, write: impl Fn(&Connection) -> rusqlite::Result<()> + Send + 'static) {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if thread.is_none() {
-            let ((sender, receiver), (handle, what, write)) =
-                (sync_channel(MAX_WAITING), (Arc::clone(handle), *what, *write));
+            let ((sender, receiver), handle, what) = (sync_channel(MAX_WAITING), Arc::clone(&self.handle), self.what);
             let started = std::thread::Builder::new().name(what.into());
-            let started = started.spawn(move || run(&handle, what, write, &receiver));
+            let started = started.spawn(move || run(&handle, what, &receiver));
             let started = started.inspect_err(|error| tracing::warn!("no thread for {what}: {error}"));
             *thread = started.ok().map(|thread| (sender, thread));
         }
-        let sent = thread.as_ref().map(|(sender, _)| sender.try_send(Message::Entry(entry)));
+        let sent = thread.as_ref().map(|(sender, _)| sender.try_send(Message::Write(Box::new(write))));
         if !matches!(sent, Some(Ok(()))) {
-            tracing::warn!("{what} is lost: too much waits for the disk");
+            tracing::warn!("{} is lost: too much waits for the disk", self.what);
         }
     }
 
@@ -106,7 +99,7 @@ impl<T: Send + 'static> LaterTable<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for LaterTable<T> {
+impl Drop for LaterWriter {
     fn drop(&mut self) {
         let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         // Without a sender the thread ends once it has written what came.
@@ -114,9 +107,9 @@ impl<T: Send + 'static> Drop for LaterTable<T> {
     }
 }
 
-fn run<T>(handle: &Handle, what: &str, write: Write<T>, messages: &Receiver<Message<T>>) {
+fn run(handle: &Handle, what: &str, messages: &Receiver<Message>) {
     while let Ok(first) = messages.recv() {
-        let (mut entries, mut flush, mut next) = (Vec::new(), None, Some(first));
+        let (mut writes, mut flush, mut next) = (Vec::new(), None, Some(first));
         let until = Instant::now() + GATHER;
         while let Some(message) = next {
             let left = until.saturating_duration_since(Instant::now());
@@ -125,20 +118,20 @@ fn run<T>(handle: &Handle, what: &str, write: Write<T>, messages: &Receiver<Mess
                     flush = Some(written);
                     None
                 }
-                Message::Entry(entry) => {
-                    entries.push(entry);
+                Message::Write(write) => {
+                    writes.push(write);
                     (!left.is_zero()).then(|| messages.recv_timeout(left).ok()).flatten()
                 }
             };
         }
-        if !entries.is_empty() {
+        if !writes.is_empty() {
             let written = handle.with(|opened| {
                 let transaction = opened.connection.transaction()?;
-                write(&transaction, &entries)?;
+                writes.iter().try_for_each(|write| write(&transaction))?;
                 transaction.commit()
             });
             if let Err(error) = written {
-                tracing::warn!("{what} cannot be written ({} entries): {error}", entries.len());
+                tracing::warn!("{what} cannot be written ({} entries): {error}", writes.len());
             }
         }
         // Nobody may wait for it any more.

@@ -20,13 +20,13 @@ mod tokens;
 mod tombstones;
 mod usage;
 
-pub use changes::{ChangeFilter, ChangeLine, ChangeTable};
+pub use changes::{ChangeLine, ChangeTable};
 pub use jobs::{Job, JobTable};
 pub(crate) use jobs::{MOST_ATTEMPTS, MOST_DELAY_MS};
 pub use key::{Digest, DigestKey, cut, digest_of, hash_of};
 pub use model_calls::{CallAllowance, CallEnd, CallQuota, ModelCall, ModelCallTable, ModelCallTotals};
 pub use queue::{Batch, EventQueue, EventReader, Extent, NewEvent, WaitingEvent};
-pub use read_log::LogTable;
+pub use read_log::{LogEntry, ReadLog};
 pub use seen::SeenTable;
 pub use sources::{ImportRow, ImportTable, ImportedFile, NoteOrigin, SessionNote, SessionSource, SessionTable};
 pub use store::{State, StateError};

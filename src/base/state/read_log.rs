@@ -1,46 +1,148 @@
-//! What agents asked, as entries in the order they came. An answer never waits for one to be written.
+//! What agents asked and got, as entries in the order they came. An answer never waits for one to be written.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rusqlite::{Connection, params};
+use jiff::Timestamp;
+use rusqlite::params;
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use utoipa::ToSchema;
 
-use super::later::LaterTable;
+use super::later::LaterWriter;
 use super::store::{State, StateError};
 
 /// Maximum of an agent's entries, in bytes; beyond it the oldest go.
 const MAX_BYTES: i64 = 2 << 20;
 /// How many of the oldest go at a time.
 const AT_A_TIME: usize = 64;
-/// The entries of all agents: whose it is, and what it says.
-#[derive(Debug)]
-pub struct LogTable(LaterTable<(String, String)>);
+/// Maximum number of characters of a query that are kept.
+const MAX_QUERY_CHARS: usize = 500;
+/// Maximum number of places that are kept of what one answer gave.
+const MAX_GIVEN: usize = 100;
 
-impl LogTable {
+/// Stands where a query was that told of what was forgotten for good.
+const FORGOTTEN: &str = "(forgotten)";
+
+/// A request of an agent.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct LogEntry {
+    /// When, as RFC 3339.
+    #[schema(value_type = String)]
+    pub at: Timestamp,
+    /// What: `search`, `browse`, `passage`, `note`, `memory_save`, … or `page` if the rules in its `agent.md` changed.
+    pub what: String,
+    /// The query, name or file of the request.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub query: String,
+    /// The places that it returned, as citations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given: Vec<String>,
+    /// Why it returned nothing, if a rule decided so.
+    pub refused: Option<String>,
+    /// Changed rules on an agent's page, one per key: `collections: ["*"] → ["notes"]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// A short receipt of a context.
+    pub receipt: Option<String>,
+}
+
+impl LogEntry {
+    /// Something that was asked now.
+    pub fn now(what: &str, query: &str, given: Vec<String>) -> Self {
+        let query = query.chars().take(MAX_QUERY_CHARS).collect();
+        let left = given.len().saturating_sub(MAX_GIVEN);
+        let mut given: Vec<String> = given.into_iter().take(MAX_GIVEN).collect();
+        if left > 0 {
+            given.push(format!("and {left} more"));
+        }
+        Self {
+            at: Timestamp::now(),
+            what: what.into(),
+            query,
+            given,
+            refused: None,
+            changed: Vec::new(),
+            receipt: None,
+        }
+    }
+}
+
+/// The entries of all agents.
+#[derive(Debug)]
+pub struct ReadLog(LaterWriter);
+
+impl ReadLog {
     /// Those of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
-        Self(LaterTable::new(state, "the log of what agents read", write))
+        Self(LaterWriter::new(state, "the log of what agents read"))
     }
 
-    /// Adds an entry, which is written in a moment.
-    pub fn add(&self, slug: &str, entry: String) {
-        self.0.add((slug.to_owned(), entry));
+    /// Adds an entry, which is written in a moment; the oldest go of an agent that has too much. A log that cannot be written is said in the
+    /// program's own.
+    pub fn add(&self, slug: &str, entry: LogEntry) {
+        let (slug, entry) = match serde_json::to_string(&entry) {
+            Ok(entry) => (slug.to_owned(), entry),
+            Err(error) => return tracing::warn!("what `{slug}` reads cannot be logged: {error}"),
+        };
+        self.0.add(move |connection| {
+            let insert = "INSERT INTO read_log(slug, entry) VALUES (?1, ?2)";
+            connection.prepare_cached(insert)?.execute([&slug, &entry])?;
+            let grow = "INSERT INTO read_log_bytes(slug, bytes) VALUES (?1, ?2)
+                ON CONFLICT(slug) DO UPDATE SET bytes = bytes + excluded.bytes RETURNING bytes";
+            let mut grow = connection.prepare_cached(grow)?;
+            let before: i64 = grow.query_row(params![slug, entry.len() as i64], |row| row.get(0))?;
+            let mut bytes = before;
+            while bytes > MAX_BYTES {
+                let oldest = "DELETE FROM read_log WHERE id IN
+                    (SELECT id FROM read_log WHERE slug = ?1 ORDER BY id LIMIT ?2) RETURNING length(CAST(entry AS BLOB))";
+                let mut oldest = connection.prepare_cached(oldest)?;
+                let gone = oldest.query_map(params![slug, AT_A_TIME as i64], |row| row.get(0))?;
+                let gone = gone.collect::<rusqlite::Result<Vec<i64>>>()?;
+                bytes = if gone.is_empty() { 0 } else { bytes - gone.iter().sum::<i64>() };
+            }
+            if bytes != before {
+                let set = "UPDATE read_log_bytes SET bytes = ?2 WHERE slug = ?1";
+                connection.execute(set, params![slug, bytes])?;
+            }
+            Ok(())
+        });
     }
 
-    /// The newest entries of an agent, newest first.
+    /// The newest entries of an agent, newest first. One that a later version has written in another way is passed over.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn newest(&self, slug: &str, limit: usize) -> Result<Vec<String>, StateError> {
+    pub fn entries(&self, slug: &str, limit: usize) -> Result<Vec<LogEntry>, StateError> {
         let newest = "SELECT entry FROM read_log WHERE slug = ?1 ORDER BY id DESC LIMIT ?2";
-        self.0.written().rows(newest, params![slug, limit as i64], |row| row.get(0))
+        let read = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
+        let entries = self.0.written().rows(newest, params![slug, limit as i64], read)?;
+        Ok(entries.iter().filter_map(|entry| serde_json::from_str(entry).ok()).collect())
     }
 
-    /// Writes the entries anew of which `new` gives another.
+    /// Takes out what is said of something that was forgotten for good: queries that tell of it, and those for which its note was given.
+    /// Where the note is gone, too, `instead` takes the place of its name.
     ///
     /// # Errors
-    /// When they cannot be read or written.
-    pub fn rewrite(&self, new: impl Fn(&str) -> Option<String>) -> Result<(), StateError> {
+    /// When the log cannot be written.
+    pub fn forget(&self, path: &str, instead: Option<&str>, tells: impl Fn(&str) -> bool) -> Result<(), StateError> {
+        let names =
+            |text: &str| text.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', ':']));
+        let new = |entry: &str| {
+            let mut entry: LogEntry = serde_json::from_str(entry).ok()?;
+            let before = entry.clone();
+            let of_it = entry.given.iter().any(|given| names(given));
+            if names(&entry.query) {
+                entry.query = instead.unwrap_or(path).to_owned();
+            } else if !entry.query.is_empty() && (of_it || tells(&entry.query)) {
+                entry.query = FORGOTTEN.to_owned();
+                entry.changed.clear();
+            }
+            if let Some(instead) = instead {
+                entry.given.iter_mut().filter(|given| names(given)).for_each(|given| *given = instead.to_owned());
+            }
+            (entry != before).then(|| serde_json::to_string(&entry).ok()).flatten()
+        };
         self.0.read(|opened| {
             let transaction = opened.connection.transaction()?;
             let mut changed: Vec<(i64, String)> = Vec::new();
@@ -64,76 +166,96 @@ impl LogTable {
     }
 }
 
-/// Adds entries, and drops the oldest of those agents who have too much.
-pub(super) fn write(transaction: &Connection, entries: &[(String, String)]) -> rusqlite::Result<()> {
-    let mut grown: BTreeMap<&str, i64> = BTreeMap::new();
-    let mut insert = transaction.prepare_cached("INSERT INTO read_log(slug, entry) VALUES (?1, ?2)")?;
-    for (slug, entry) in entries {
-        insert.execute([slug, entry])?;
-        *grown.entry(slug).or_default() += entry.len() as i64;
-    }
-    for (slug, bytes) in grown {
-        let grow = "INSERT INTO read_log_bytes(slug, bytes) VALUES (?1, ?2)
-            ON CONFLICT(slug) DO UPDATE SET bytes = bytes + excluded.bytes RETURNING bytes";
-        let mut bytes: i64 = transaction.prepare_cached(grow)?.query_row(params![slug, bytes], |row| row.get(0))?;
-        let before = bytes;
-        while bytes > MAX_BYTES {
-            let oldest = "DELETE FROM read_log WHERE id IN
-                (SELECT id FROM read_log WHERE slug = ?1 ORDER BY id LIMIT ?2) RETURNING length(CAST(entry AS BLOB))";
-            let mut oldest = transaction.prepare_cached(oldest)?;
-            let gone = oldest.query_map(params![slug, AT_A_TIME as i64], |row| row.get(0))?;
-            let gone = gone.collect::<rusqlite::Result<Vec<i64>>>()?;
-            bytes = if gone.is_empty() { 0 } else { bytes - gone.iter().sum::<i64>() };
-        }
-        if bytes != before {
-            transaction.execute("UPDATE read_log_bytes SET bytes = ?2 WHERE slug = ?1", params![slug, bytes])?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use rusqlite::Connection;
+
     use super::*;
+
+    fn entry(query: &str) -> LogEntry {
+        LogEntry::now("search", query, Vec::new())
+    }
 
     #[test]
     fn the_newest_comes_first_and_the_oldest_goes() {
         let folder = tempfile::tempdir().unwrap();
         let state = State::in_folder(folder.path());
-        let log = LogTable::new(&state);
-        assert!(log.newest("ada", 5).unwrap().is_empty() && !state.file().exists());
+        let log = ReadLog::new(&state);
+        assert!(log.entries("ada", 5).unwrap().is_empty() && !state.file().exists());
         for number in 0..8_000 {
-            log.add("ada", format!("{number} {}", "ü".repeat(300)));
-            log.add("bob", number.to_string());
+            log.add("ada", entry(&format!("{number} {}", "ü".repeat(300))));
+            log.add("bob", entry(&number.to_string()));
             if number % 1000 == 0 {
-                assert!(log.newest("ada", 1).unwrap()[0].starts_with(&format!("{number} ")));
+                assert!(log.entries("ada", 1).unwrap()[0].query.starts_with(&format!("{number} ")));
             }
         }
-        let kept = log.newest("ada", 10_000).unwrap();
-        let numbers: Vec<usize> = kept.iter().map(|entry| entry.split(' ').next().unwrap().parse().unwrap()).collect();
+        let kept = log.entries("ada", 10_000).unwrap();
+        let numbers: Vec<usize> =
+            kept.iter().map(|entry| entry.query.split(' ').next().unwrap().parse().unwrap()).collect();
         assert!(numbers.windows(2).all(|pair| pair[0] == pair[1] + 1) && numbers[0] == 7999);
-        let bytes: usize = kept.iter().map(String::len).sum();
+        let bytes: usize = kept.iter().map(|entry| serde_json::to_string(entry).unwrap().len()).sum();
         assert!(bytes as i64 <= MAX_BYTES && bytes as i64 > MAX_BYTES - 64 * 1000, "{bytes}");
-        assert_eq!(log.newest("bob", 10_000).unwrap().len(), 8_000, "one agent's does not cost another's");
+        assert_eq!(log.entries("bob", 10_000).unwrap().len(), 8_000, "one agent's does not cost another's");
         drop(log);
-        assert_eq!(LogTable::new(&state).newest("ada", 10_000).unwrap(), kept);
+        assert_eq!(ReadLog::new(&state).entries("ada", 10_000).unwrap(), kept);
     }
 
     #[test]
     fn an_entry_is_added_while_another_writes_and_does_not_wait_for_it() {
         let folder = tempfile::tempdir().unwrap();
         let state = State::in_folder(folder.path());
-        let log = LogTable::new(&state);
-        log.add("ada", "before".into());
+        let log = ReadLog::new(&state);
+        log.add("ada", entry("before"));
         log.0.flush();
         let other = Connection::open(state.file()).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         // It would not return before the other has ended, if it waited.
-        log.add("ada", "meanwhile".into());
+        log.add("ada", entry("meanwhile"));
         other.execute_batch("COMMIT").unwrap();
-        assert_eq!(log.newest("ada", 5).unwrap(), ["meanwhile", "before"]);
-        log.add("ada", "last".into());
+        let queries =
+            |log: &ReadLog| log.entries("ada", 2).unwrap().into_iter().map(|entry| entry.query).collect::<Vec<_>>();
+        assert_eq!(queries(&log), ["meanwhile", "before"]);
+        log.add("ada", entry("last"));
         drop(log);
-        assert_eq!(LogTable::new(&state).newest("ada", 1).unwrap(), ["last"], "a stop writes what waits");
+        assert_eq!(queries(&ReadLog::new(&state))[0], "last", "a stop writes what waits");
+    }
+
+    #[test]
+    fn what_is_added_is_read_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = ReadLog::new(&State::in_folder(folder.path()));
+        let entries = ["one", "two"].map(|query| LogEntry::now("search", query, vec!["notes/a.md#1".into()]));
+        entries.iter().for_each(|entry| log.add("ada", entry.clone()));
+        let [one, two] = entries;
+        assert_eq!(log.entries("ada", 5).unwrap(), [two, one]);
+        assert_eq!(log.entries("bob", 5).unwrap(), []);
+    }
+
+    #[test]
+    fn what_was_forgotten_is_in_no_query_and_a_note_that_is_gone_in_no_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = ReadLog::new(&State::in_folder(folder.path()));
+        let given = |places: &[&str]| places.iter().map(|place| (*place).to_owned()).collect::<Vec<_>>();
+        log.add("ada", LogEntry::now("search", "pots", given(&["notes/a.md#L1-L2", "notes/a.mdx", "b.md"])));
+        log.add("ada", LogEntry::now("search", "the key", given(&["b.md"])));
+        log.add("bob", LogEntry::now("note", "notes/a.md", given(&["notes/a.md"])));
+        log.add("bob", LogEntry::now("search", "bread", given(&[])));
+        let all = || {
+            let entries = ["ada", "bob"].into_iter().flat_map(|slug| log.entries(slug, 9).unwrap());
+            entries.map(|entry| format!("{} {}", entry.query, entry.given.join(" "))).collect::<Vec<_>>()
+        };
+        log.forget("notes/a.md", None, |query| query.contains("key")).unwrap();
+        let part =
+            ["(forgotten) b.md", "(forgotten) notes/a.md#L1-L2 notes/a.mdx b.md", "bread ", "notes/a.md notes/a.md"];
+        assert_eq!(all(), part);
+        log.forget("notes/a.md", Some("notes/"), |_| false).unwrap();
+        assert_eq!(all(), ["(forgotten) b.md", "(forgotten) notes/ notes/a.mdx b.md", "bread ", "notes/ notes/"]);
+    }
+
+    #[test]
+    fn long_queries_and_answers_are_cut() {
+        let entry = LogEntry::now("search", &"ä".repeat(9000), vec!["a".into(); 150]);
+        assert_eq!((entry.query.chars().count(), entry.given.len()), (500, 101));
+        assert_eq!(entry.given[100], "and 50 more");
     }
 }

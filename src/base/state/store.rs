@@ -411,28 +411,10 @@ impl State {
 /// What is taken over row by row: events on their way, what agents asked, what was given how often, what was changed and what was forgotten,
 /// what was imported or kept of sessions, so that it does not come twice, and what was done.
 /// Each row of an event or a tombstone says itself whether it is whole.
-const SALVAGED: [(&str, &str); 18] = [
-    ("events", "number, key, kind, body, checksum"),
-    ("events_seen", "id, key"),
-    ("events_plan", "rowid, next, plan"),
-    ("read_log", "id, slug, entry"),
-    ("read_log_bytes", "slug, bytes"),
-    ("usage", "reader, chunk, count, last_ms"),
-    ("tombstones", "id, at, place, about, key, checksum, revision"),
-    ("tombstone_digests", "rowid, tombstone, kind, digest"),
-    ("left_out", "id, at, by_whom, into_what, whole, tombstone"),
-    ("changes", "id, at, by_whom, what, path, first_line, last_line, before, after, checkpoint"),
-    ("imports", "id, kind, source, at, is_done"),
-    ("import_keys", "key, import"),
-    ("import_files", "import, path, checkpoint, after"),
-    ("import_notes", "key, import, path, source, after, origin"),
-    ("jobs_done", "kind, key, content, at"),
-    (
-        "session_sources",
-        "key, entry, settings, size, mtime_ns, length, content, turns, digest, generation, is_out, told_scope, told_name",
-    ),
-    ("session_notes", "key, generation, part, path, after, next, turns, next_turns, is_edited"),
-    ("open_purges", "id, at, path, first_line, last_line, gone, readers, going_with, tombstone, removed"),
+const SALVAGED: [&str; 18] = [
+    "events", "events_seen", "events_plan", "read_log", "read_log_bytes", "usage", "tombstones", "tombstone_digests",
+    "left_out", "changes", "imports", "import_keys", "import_files", "import_notes", "jobs_done", "session_sources",
+    "session_notes", "open_purges",
 ];
 
 /// Takes over what can be read: from the beginning up to where the damage is, and from the end back to it.
@@ -440,12 +422,19 @@ fn salvage(damaged: &Path, into: &mut Connection) -> rusqlite::Result<()> {
     let from = Connection::open(damaged)?;
     let transaction = into.transaction()?;
     let mut failed = None;
-    for (table, columns) in SALVAGED {
+    for table in SALVAGED {
+        let columns = "SELECT group_concat(name, ', ') FROM pragma_table_info(?1)";
+        let columns: String = transaction.query_row(columns, [table], |row| row.get(0))?;
+        // These have no other key that says in which order they came.
+        let columns = match table {
+            "events_plan" | "tombstone_digests" => format!("rowid, {columns}"),
+            _ => columns,
+        };
         let first = columns.split(", ").next().unwrap_or("rowid");
         for order in ["ASC", "DESC"] {
             let select = format!("SELECT {columns} FROM {table} ORDER BY {first} {order}");
             // A row that fits no more is as good as none.
-            match copy_rows((&from, &select), &transaction, (table, columns), true) {
+            match copy_rows((&from, &select), &transaction, (table, &columns), true) {
                 Ok(_) => break,
                 Err(error) => failed = Some(error),
             }

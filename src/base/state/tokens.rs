@@ -1,10 +1,10 @@
 //! Tokens of programs that send events and of agents, as hashes, and what is known of each agent.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use blake3::Hash;
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use super::schema::checksum;
 use super::store::{Durability, Handle, State, StateError};
@@ -35,7 +35,7 @@ impl Tokens<TokenRow> {
     /// # Errors
     /// When the state cannot be written.
     pub fn add(&self, row: &TokenRow) -> Result<bool, StateError> {
-        self.changes.with(|opened| row.insert(&opened.connection))
+        self.handle.with(|opened| row.insert(&opened.connection))
     }
 }
 
@@ -71,11 +71,10 @@ impl TokenRow {
     }
 }
 
-/// The tokens of a table, read again when any process has changed the file.
+/// The tokens of a table.
 #[derive(Debug)]
 pub struct Tokens<T> {
-    changes: Handle,
-    reader: Handle,
+    handle: Handle,
     /// Reads all rows; none for one that does not hold what was written into it.
     load: fn(&Connection) -> rusqlite::Result<Vec<Option<T>>>,
     hash_of: fn(&T) -> &Hash,
@@ -83,17 +82,9 @@ pub struct Tokens<T> {
     delete: &'static str,
     /// What a row is, and which command makes another.
     what: (&'static str, &'static str),
-    rows: Mutex<Option<Loaded<T>>>,
 }
 
-#[derive(Debug)]
-struct Loaded<T> {
-    /// The opening, and SQLite's count of the changes of others.
-    at: (u64, i64),
-    rows: Arc<[T]>,
-}
-
-impl<T: Clone> Tokens<T> {
+impl<T> Tokens<T> {
     fn of(
         state: &Arc<State>,
         load: fn(&Connection) -> rusqlite::Result<Vec<Option<T>>>,
@@ -101,29 +92,23 @@ impl<T: Clone> Tokens<T> {
         delete: &'static str,
         what: (&'static str, &'static str),
     ) -> Self {
-        let [changes, reader] = [(); 2].map(|()| Handle::new(state, Durability::Full));
-        Self { changes, reader, load, hash_of, delete, what, rows: Mutex::default() }
+        Self { handle: Handle::new(state, Durability::Full), load, hash_of, delete, what }
     }
 
     /// All of them, the oldest first; none where there is no state.
     ///
     /// # Errors
     /// When the state cannot be read.
-    pub fn list(&self) -> Result<Arc<[T]>, StateError> {
-        let rows = self.reader.if_there(|opened| {
-            let changes = opened.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
-            let now = (opened.number, changes);
-            let mut known = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-            match &*known {
-                Some(loaded) if loaded.at == now => Ok(Arc::clone(&loaded.rows)),
-                _ => {
-                    let rows = self.sound((self.load)(&opened.connection)?);
-                    *known = Some(Loaded { at: now, rows: Arc::clone(&rows) });
-                    Ok(rows)
-                }
-            }
-        });
-        Ok(rows?.unwrap_or_else(|| Vec::new().into()))
+    pub fn list(&self) -> Result<Vec<T>, StateError> {
+        let rows = self.handle.if_there(|opened| (self.load)(&opened.connection))?.unwrap_or_default();
+        let all = rows.len();
+        let sound: Vec<T> = rows.into_iter().flatten().collect();
+        if sound.len() < all {
+            let (state, damaged, (what, remedy)) = (self.handle.state(), all - sound.len(), self.what);
+            let file = state.file().display();
+            state.say(format!("{file}: {damaged} {what} is damaged and invalid; make another with `{remedy}`"));
+        }
+        Ok(sound)
     }
 
     /// Whose a token is. All are compared, so that the time tells nothing of the place.
@@ -132,7 +117,7 @@ impl<T: Clone> Tokens<T> {
     /// When the state cannot be read.
     pub fn holder(&self, token: &Hash) -> Result<Option<T>, StateError> {
         let fits = |row: &T| (self.hash_of)(row) == token;
-        Ok(self.list()?.iter().fold(None, |found, row| if fits(row) { Some(row.clone()) } else { found }))
+        Ok(self.list()?.into_iter().fold(None, |found, row| if fits(&row) { Some(row) } else { found }))
     }
 
     /// Removes that of a name; says whether there was one.
@@ -140,19 +125,8 @@ impl<T: Clone> Tokens<T> {
     /// # Errors
     /// When the state cannot be written.
     pub fn remove(&self, name: &str) -> Result<bool, StateError> {
-        let removed = self.changes.if_there(|opened| Ok(opened.connection.execute(self.delete, [name])? > 0));
+        let removed = self.handle.if_there(|opened| Ok(opened.connection.execute(self.delete, [name])? > 0));
         Ok(removed?.unwrap_or(false))
-    }
-
-    /// Those rows that hold what was written into them.
-    fn sound(&self, rows: Vec<Option<T>>) -> Arc<[T]> {
-        let (all, sound) = (rows.len(), rows.into_iter().flatten().collect::<Arc<[T]>>());
-        if sound.len() < all {
-            let (state, damaged, (what, remedy)) = (self.reader.state(), all - sound.len(), self.what);
-            let file = state.file().display();
-            state.say(format!("{file}: {damaged} {what} is damaged and invalid; make another with `{remedy}`"));
-        }
-        sound
     }
 }
 
@@ -192,11 +166,10 @@ impl Tokens<AgentRow> {
     /// # Errors
     /// When the state cannot be written.
     pub fn put(&self, slug: &str, made_of: impl Fn(Option<AgentRow>) -> AgentRow) -> Result<(), StateError> {
-        self.changes.with(|opened| {
+        self.handle.with(|opened| {
             let transaction = opened.connection.transaction()?;
             let row = made_of(AgentRow::of(&transaction, slug)?);
-            transaction.execute("DELETE FROM agents WHERE slug = ?1", [slug])?;
-            row.insert(&transaction)?;
+            row.put(&transaction)?;
             transaction.commit()
         })
     }
@@ -207,38 +180,25 @@ impl Tokens<AgentRow> {
     /// # Errors
     /// When the state cannot be written.
     pub fn gives(&self, known: &AgentRow, given: &str, since: Timestamp) -> Result<bool, StateError> {
-        self.changes.with(|opened| {
+        self.handle.with(|opened| {
             let transaction = opened.connection.transaction()?;
             let same = |row: &AgentRow| row.hash == known.hash && row.given == known.given;
             let Some(row) = AgentRow::of(&transaction, &known.slug)?.filter(same) else { return Ok(false) };
-            transaction.execute("DELETE FROM agents WHERE slug = ?1", [&known.slug])?;
-            AgentRow { given: given.to_owned(), given_since: Some(since), ..row }.insert(&transaction)?;
+            AgentRow { given: given.to_owned(), given_since: Some(since), ..row }.put(&transaction)?;
             transaction.commit().map(|()| true)
         })
     }
 }
 
 impl AgentRow {
-    /// Inserts it, unless the agent has one.
-    pub(super) fn insert(&self, connection: &Connection) -> rusqlite::Result<()> {
+    /// Puts it in the place of the one that the agent has.
+    fn put(&self, connection: &Connection) -> rusqlite::Result<()> {
         let (created_at, since) = (self.created_at.to_string(), self.given_since.map(|since| since.to_string()));
-        connection.execute(
-            &format!(
-                "INSERT INTO agents({COLUMNS}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
-                 WHERE NOT EXISTS (SELECT 1 FROM agents WHERE slug = ?1)"
-            ),
-            params![
-                self.slug,
-                created_at,
-                &*self.hash.to_hex(),
-                self.chat_type,
-                self.channel,
-                self.given,
-                since,
-                self.checksum()
-            ],
-        )?;
-        Ok(())
+        connection.execute("DELETE FROM agents WHERE slug = ?1", [&self.slug])?;
+        let insert = format!("INSERT INTO agents({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+        let Self { slug, hash, chat_type, channel, given, .. } = self;
+        let all = params![slug, created_at, &*hash.to_hex(), chat_type, channel, given, since, self.checksum()];
+        connection.execute(&insert, all).map(drop)
     }
 
     fn all(connection: &Connection) -> rusqlite::Result<Vec<Option<Self>>> {
@@ -247,8 +207,7 @@ impl AgentRow {
     }
 
     fn of(connection: &Connection, slug: &str) -> rusqlite::Result<Option<Self>> {
-        let mut row = connection.prepare_cached(&format!("SELECT {COLUMNS} FROM agents WHERE slug = ?1"))?;
-        Ok(row.query_row([slug], Self::read).optional()?.flatten())
+        Ok(Self::all(connection)?.into_iter().flatten().find(|row| row.slug == slug))
     }
 
     fn read(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {

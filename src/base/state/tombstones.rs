@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::key::{Digest, DigestKey};
-use super::later::LaterTable;
+use super::later::LaterWriter;
 use super::schema::checksum;
 use super::store::{Durability, Handle, State, StateError};
 
@@ -194,7 +194,7 @@ impl TombstoneTable {
         self.handle.with(|opened| {
             let transaction = opened.connection.transaction()?;
             for (Tombstone { at, place, about, digests, .. }, key) in &new {
-                insert(&transaction, DigestKey::new(*key).name(), &at.to_string(), place, about, digests)?;
+                insert(&transaction, DigestKey(*key).name(), &at.to_string(), place, about, digests)?;
             }
             transaction.commit()
         })
@@ -402,17 +402,23 @@ pub struct LeftOut {
 
 /// All that was left out.
 #[derive(Debug)]
-pub struct LeftOutTable(LaterTable<LeftOut>);
+pub struct LeftOutTable(LaterWriter);
 
 impl LeftOutTable {
     /// That of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
-        Self(LaterTable::new(state, "what was left out", write_left_out))
+        Self(LaterWriter::new(state, "what was left out"))
     }
 
     /// Adds a row, which is written in a moment.
-    pub fn add(&self, left_out: LeftOut) {
-        self.0.add(left_out);
+    pub fn add(&self, row: LeftOut) {
+        self.0.add(move |connection| {
+            let insert = "INSERT INTO left_out(at, by_whom, into_what, whole, tombstone) VALUES (?1, ?2, ?3, ?4, ?5)";
+            let LeftOut { at, by, into, whole, tombstone } = &row;
+            connection.prepare_cached(insert)?.execute(params![at.as_millisecond(), by, into, whole, tombstone])?;
+            let old = "DELETE FROM left_out WHERE id <= (SELECT max(id) FROM left_out) - ?1";
+            connection.prepare_cached(old)?.execute([MAX_LEFT_OUT]).map(drop)
+        });
     }
 
     /// The newest, newest first.
@@ -426,16 +432,6 @@ impl LeftOutTable {
             Ok(LeftOut { at, by: row.get(1)?, into: row.get(2)?, whole: row.get(3)?, tombstone: row.get(4)? })
         })
     }
-}
-
-fn write_left_out(transaction: &Connection, rows: &[LeftOut]) -> rusqlite::Result<()> {
-    let insert = "INSERT INTO left_out(at, by_whom, into_what, whole, tombstone) VALUES (?1, ?2, ?3, ?4, ?5)";
-    let mut insert = transaction.prepare_cached(insert)?;
-    for row in rows {
-        insert.execute(params![row.at.as_millisecond(), row.by, row.into, row.whole, row.tombstone])?;
-    }
-    let old = "DELETE FROM left_out WHERE id <= (SELECT max(id) FROM left_out) - ?1";
-    transaction.execute(old, [MAX_LEFT_OUT]).map(drop)
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! How often chunks, and entries by keys of their own, were given to those who asked, and when last. Each reader's counts are apart: what an agent was given moves nothing
 //! of another's, and what it was not given moves nothing of its own.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::later::LaterTable;
+use super::later::LaterWriter;
 use super::store::{Durability, State, StateError};
 
 /// Maximum number of counts; beyond it go those that were not asked for for longest.
@@ -21,17 +20,9 @@ const TOTALS_AGE: Duration = Duration::from_secs(1);
 /// The counts of all who read.
 #[derive(Debug)]
 pub struct UsageTable {
-    table: LaterTable<GivenChunks>,
+    table: LaterWriter,
     /// What was counted last, and when: whoever follows the status asks often.
     totals: Mutex<Option<(Instant, UsageTotals)>>,
-}
-
-/// What one answer gave.
-#[derive(Debug, Clone)]
-struct GivenChunks {
-    reader: String,
-    chunks: Vec<u64>,
-    at_ms: i64,
 }
 
 /// How often a chunk was given, and when last.
@@ -55,14 +46,25 @@ pub struct UsageTotals {
 impl UsageTable {
     /// Those of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
-        Self { table: LaterTable::new(state, "the counts of what was given", write), totals: Mutex::default() }
+        Self { table: LaterWriter::new(state, "the counts of what was given"), totals: Mutex::default() }
     }
 
     /// Counts the chunks of an answer, by their names, for who was given it; that is written in a moment.
     pub fn add(&self, reader: &str, chunks: Vec<u64>, at_ms: i64) {
-        if !chunks.is_empty() {
-            self.table.add(GivenChunks { reader: reader.to_owned(), chunks, at_ms });
+        if chunks.is_empty() {
+            return;
         }
+        let reader = reader.to_owned();
+        self.table.add(move |connection| {
+            let mut upsert = connection.prepare_cached(
+                "INSERT INTO usage(reader, chunk, count, last_ms) VALUES (?1, ?2, 1, ?3) ON CONFLICT(reader, chunk)
+                 DO UPDATE SET count = count + 1, last_ms = max(last_ms, excluded.last_ms)",
+            )?;
+            for chunk in &chunks {
+                upsert.execute(params![reader, *chunk as i64, at_ms])?;
+            }
+            trim(connection, MAX_COUNTS, SLACK)
+        });
     }
 
     /// How often a reader was given each of these chunks, in their order.
@@ -170,24 +172,6 @@ impl UsageTable {
         });
         deleted.map(drop)
     }
-}
-
-fn write(transaction: &Connection, entries: &[GivenChunks]) -> rusqlite::Result<()> {
-    let mut sums: BTreeMap<(&str, u64), ChunkUse> = BTreeMap::new();
-    for GivenChunks { reader, chunks, at_ms } in entries {
-        for chunk in chunks {
-            let sum = sums.entry((reader, *chunk)).or_default();
-            *sum = ChunkUse { count: sum.count + 1, last_ms: sum.last_ms.max(*at_ms) };
-        }
-    }
-    let mut upsert = transaction.prepare_cached(
-        "INSERT INTO usage(reader, chunk, count, last_ms) VALUES (?1, ?2, ?3, ?4) ON CONFLICT(reader, chunk)
-         DO UPDATE SET count = count + excluded.count, last_ms = max(last_ms, excluded.last_ms)",
-    )?;
-    for ((reader, chunk), ChunkUse { count, last_ms }) in sums {
-        upsert.execute(params![reader, chunk as i64, count as i64, last_ms])?;
-    }
-    trim(transaction, MAX_COUNTS, SLACK)
 }
 
 /// Drops the oldest of more than `max` counts, once there are `slack` more.

@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use super::find::{
     FOR_QMD, GivenDocument, QmdFormatArgs, QmdNumbersArgs, in_a_line, numbered, on_disk, print_documents,
 };
-use super::index::{QmdIndex, catch_up, get_as_agent, touch};
+use super::index::{QmdIndex, ask_as_agent, catch_up, touch};
 use crate::base::path::composed;
 use crate::cli::backend::Backend;
 use crate::cli::terminal::{Outcome, bytes, remark, say, stdout};
 use crate::serve::api::endpoints::routes;
 use crate::serve::qmd::{QmdDocument, QmdError};
-use crate::serve::wire::{ReindexParams, split_lines};
+use crate::serve::wire::{AgentStatus, ReindexParams, split_lines};
 use crate::vault::disk::Globs;
 
 /// Between an address and the name of the index that it is of.
@@ -56,7 +56,7 @@ impl QmdGetArgs {
     pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
         let lines = LineSelection { from: self.from, most: self.lines, numbered: self.numbers.are_wanted(true) };
         let Some(given) = document_text(index, &self.what, &lines)? else {
-            return Err(QmdError::Collection(missing(index, &self.what)?).into());
+            return Err(QmdError::Refused(missing(index, &self.what)?).into());
         };
         match self.full_path {
             true => say!("{}", in_a_line(&on_disk(index, &given.document))),
@@ -127,7 +127,7 @@ impl QmdMultiGetArgs {
         let numbers = self.format.numbers.are_wanted(true);
         let (mut given, missing) = document_texts(index, &self.pattern, self.lines, self.max_bytes, numbers)?;
         if given.is_empty() && !self.pattern.contains(',') {
-            return Err(QmdError::Collection(format!("No files matched pattern: {}", self.pattern)).into());
+            return Err(QmdError::Refused(format!("No files matched pattern: {}", self.pattern)).into());
         }
         for name in missing {
             remark!("File not found: {name}");
@@ -160,7 +160,7 @@ pub(super) fn document_texts(
         documents.push(document);
     } else if pattern.contains(['*', '?', '[', '{']) {
         let globs = Globs::of_files(pattern.trim_start_matches("qmd://"))
-            .map_err(|error| QmdError::Collection(error.to_string()))?;
+            .map_err(|error| QmdError::Refused(error.to_string()))?;
         let all = index.documents.all(None)?.into_iter();
         documents.extend(all.filter(|one| globs.is_match(&one.name()) || globs.is_match(&one.path)));
     } else {
@@ -378,7 +378,7 @@ pub(super) fn index_status(index: &mut QmdIndex) -> anyhow::Result<Value> {
     index.documents.refresh()?;
     let documents = index.documents.all(None)?;
     let mut client = index.client()?;
-    let status: Value = client.get("/status", &())?;
+    let model = client.status()?.model;
     let (embedded, pending) = vectors(&mut client)?;
     let collections = index.collections.collections.iter().map(|collection| {
         let of = documents.iter().filter(|document| document.collection == collection.name);
@@ -391,16 +391,15 @@ pub(super) fn index_status(index: &mut QmdIndex) -> anyhow::Result<Value> {
     Ok(json!({
         "index": index.place.name, "database": index.place.database, "folder": index.place.folder,
         "totalDocuments": documents.len(), "embedded": embedded, "needsEmbedding": pending,
-        "hasVectorIndex": embedded != 0, "model": status["model"], "collections": collections.collect::<Vec<_>>(),
+        "hasVectorIndex": embedded != 0, "model": model, "collections": collections.collect::<Vec<_>>(),
     }))
 }
 
 /// How many passages have their vectors, and how many need them, of those that a program may see.
-fn vectors(client: &mut Backend) -> anyhow::Result<(u64, u64)> {
-    let seen: Value = get_as_agent(client, "/status", &())?;
-    let chunks = seen["chunks"].as_u64().unwrap_or_default();
-    let embedded = (chunks as f64 * seen["embedded_share"].as_f64().unwrap_or_default()).round() as u64;
-    Ok((embedded, chunks.saturating_sub(embedded)))
+fn vectors(client: &mut Backend) -> anyhow::Result<(usize, usize)> {
+    let seen = ask_as_agent(client, &routes::STATUS.answering::<AgentStatus>(), &())?;
+    let embedded = (seen.chunks as f64 * seen.embedded_share).round() as usize;
+    Ok((embedded, seen.chunks.saturating_sub(embedded)))
 }
 
 /// Says how many passages need vectors, where any do.

@@ -8,11 +8,12 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::documents::INDEX_MARK;
-use super::index::{QmdIndex, get_as_agent};
+use super::index::{QmdIndex, ask_as_agent};
 use crate::base::config::Mode;
 use crate::cli::terminal::{DIM, Out, Outcome, TITLE, stdout};
+use crate::serve::api::endpoints::routes;
 use crate::serve::qmd::{DEFAULT_NAME, QmdCollection, QmdDocument};
-use crate::serve::wire::{HitView, SearchQuery, SearchResponse};
+use crate::serve::wire::{HitView, SearchQuery};
 
 /// Hits when nobody says how many, for people and for programs.
 const SHOWN_HITS: usize = 5;
@@ -149,8 +150,7 @@ impl QmdSearch {
             };
             for collection in asked {
                 let query = SearchQuery { collection, ..query.clone() };
-                let found: SearchResponse = get_as_agent(&mut client, "/api/user-memory/search", &query)?;
-                hits.extend(scored(found.results));
+                hits.extend(scored(ask_as_agent(&mut client, &routes::SEARCH, &query)?.results));
             }
         }
         let mut hits = self.merged(index, hits)?;

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, bail};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::access::request::{ErrorKind, RequestError};
@@ -18,6 +17,7 @@ use crate::base::fs::create_private_dir;
 use crate::cli::backend::{Backend, PATIENCE};
 use crate::cli::exit;
 use crate::cli::terminal::{Outcome, remark};
+use crate::serve::api::{Endpoint, Input};
 use crate::serve::daemon::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
 use crate::serve::qmd::{AGENT, IndexPaths, QmdCollections, QmdDocument, QmdDocuments, QmdError, indexes_folder};
 use crate::serve::wire::Status;
@@ -108,27 +108,27 @@ impl QmdIndex {
     }
 }
 
-/// Asks with `GET`, as the agent that sees no private note. Where the index is just being opened, for another command, it is waited for.
+/// Asks as the agent that sees no private note. Where the index is just being opened, for another command, it is waited for.
 ///
 /// # Errors
 /// When it does not answer.
-pub(super) fn get_as_agent<T: DeserializeOwned>(
+pub(super) fn ask_as_agent<In: Input, Out: DeserializeOwned>(
     client: &mut Backend,
-    path: &str,
-    params: &impl Serialize,
-) -> anyhow::Result<T> {
-    let get = |client: &mut Backend| {
-        let answer = client.ask_as(Some(AGENT)).get(path, params);
+    endpoint: &Endpoint<In, Out>,
+    params: &In::Params,
+) -> anyhow::Result<Out> {
+    let ask = |client: &mut Backend| {
+        let answer = client.ask_as(Some(AGENT)).ask(endpoint, params);
         client.ask_as(None);
         answer
     };
     let is_early = |error: &anyhow::Error| {
         error.downcast_ref::<RequestError>().is_some_and(|error| error.kind == ErrorKind::Unavailable)
     };
-    match get(client) {
+    match ask(client) {
         Err(error) if is_early(&error) => {
             catch_up(client)?;
-            get(client)
+            ask(client)
         }
         answer => answer,
     }
@@ -180,6 +180,8 @@ const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 /// Maximum time for the process to be there, and for an index to be opened.
 const STARTS_WITHIN: Duration = Duration::from_secs(20);
 
+const LOG_FILE: &str = "host.log";
+
 /// Maximum size of a log, in bytes; a longer one begins anew with the next process.
 const MAX_LOG_BYTES: u64 = 1 << 20;
 
@@ -207,7 +209,7 @@ pub(super) fn keep() -> anyhow::Result<Outcome> {
 pub(super) fn open_in_process(folder: &Path) -> anyhow::Result<()> {
     let all = indexes_folder()?;
     let (socket, started) = (HostOptions::socket(&all), Instant::now());
-    let (mut child, log): (Option<Child>, _) = (None, log_file(&all).display().to_string());
+    let (mut child, log): (Option<Child>, _) = (None, all.join(LOG_FILE).display().to_string());
     loop {
         let answer = ask_host(&socket, &HostRequest::Open(folder.to_owned()), STARTS_WITHIN);
         match answer.context("the process that answers for the indexes is stopped or stuck: end it, and ask again")? {
@@ -231,10 +233,6 @@ pub(super) fn open_in_process(folder: &Path) -> anyhow::Result<()> {
     }
 }
 
-fn log_file(all: &Path) -> PathBuf {
-    all.join("host.log")
-}
-
 /// This program, to be started in the background, with a log of what it says.
 pub(super) fn background(log: std::io::Result<File>) -> anyhow::Result<Command> {
     let mut command = Command::new(std::env::current_exe().context("cannot tell where this program is")?);
@@ -246,7 +244,7 @@ pub(super) fn background(log: std::io::Result<File>) -> anyhow::Result<Command> 
 
 fn start_process(all: &Path) -> anyhow::Result<Child> {
     create_private_dir(all)?;
-    let log = log_file(all);
+    let log = all.join(LOG_FILE);
     if log.metadata().is_ok_and(|meta| meta.len() > MAX_LOG_BYTES) {
         let _ = std::fs::remove_file(&log);
     }

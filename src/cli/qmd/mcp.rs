@@ -24,7 +24,7 @@ use crate::cli::eval::name;
 use crate::cli::exit;
 use crate::cli::mcp::{AnswersMessages, RpcMessage, answer_lines};
 use crate::cli::terminal::{Outcome, remark, say};
-use crate::serve::api::{ConnectionLimits, OpenService, serve as serve_http, without_token};
+use crate::serve::api::{ConnectionLimits, serve as serve_http, without_token};
 use crate::serve::mcp::full_schema_of;
 use crate::serve::qmd::{IndexPaths, QMD_VERSION};
 use crate::serve::wire::{percent_decode, percent_encode_path};
@@ -81,12 +81,14 @@ const WITHIN: Duration = Duration::from_secs(20);
 
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Maximum time that those who look for the one in the background hold its lock.
-const LOOKS_WITHIN: Duration = Duration::from_secs(1);
-
 /// Serves over HTTP until it is told to stop; in the background it says where it is.
 fn serve(answers: Arc<QmdAnswers>, port: u16, background: bool) -> anyhow::Result<Outcome> {
-    let mut mark = background.then(|| take_mark(&answers.place)).transpose()?;
+    let mut mark = background.then(|| mark(&answers.place)).transpose()?;
+    if let Some(mark) = &mark {
+        // Whoever looks for it has the lock for a moment; who waits for another server is ended by who has started it.
+        mark.lock()?;
+        mark.set_len(0)?;
+    }
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
     let listener = listener.with_context(|| format!("cannot listen on port {port}; `--port` names another"))?;
     listener.set_nonblocking(true)?;
@@ -95,11 +97,15 @@ fn serve(answers: Arc<QmdAnswers>, port: u16, background: bool) -> anyhow::Resul
         Some(mark) => writeln!(mark, "{} {port}", std::process::id())?,
         None => say!("serving MCP at http://localhost:{port}/mcp"),
     }
-    let find = Arc::clone(&answers);
-    let service = OpenService {
-        message: Box::new(move |message| answers.answer(message)),
-        search: Box::new(move |asked| find.find(asked)),
+    // Messages of MCP, and searches for those who ask without it.
+    let answer = move |path: &str, asked: &Value| match path {
+        "/mcp" => answers.answer(asked).map_or((202, None), |answer| (200, Some(answer))),
+        _ => match answers.find(asked) {
+            Ok(found) => (200, Some(found)),
+            Err(why) => (400, Some(json!({ "error": why }))),
+        },
     };
+    let router = without_token(&["/mcp", "/query", "/search"], Box::new(answer));
     exit::after(async {
         let (told, listener) = (exit::told()?, tokio::net::TcpListener::from_std(listener)?);
         let (stop, stopped) = watch::channel(false);
@@ -107,7 +113,7 @@ fn serve(answers: Arc<QmdAnswers>, port: u16, background: bool) -> anyhow::Resul
             told.await;
             let _ = stop.send(true);
         };
-        tokio::join!(serve_http(listener, without_token(service), ConnectionLimits::default(), stopped), ended);
+        tokio::join!(serve_http(listener, router, ConnectionLimits::default(), stopped), ended);
         Ok(true)
     })
 }
@@ -136,6 +142,7 @@ fn start(place: &IndexPaths, port: u16) -> anyhow::Result<Outcome> {
         }
         std::thread::sleep(LOOK_AGAIN);
     }
+    drop(child.kill());
     let said = fs::read_to_string(log).unwrap_or_default();
     bail!("it does not start. {}", said.lines().last().unwrap_or_default());
 }
@@ -163,22 +170,6 @@ fn stop(place: &IndexPaths) -> anyhow::Result<Outcome> {
 /// given again.
 fn mark(place: &IndexPaths) -> std::io::Result<File> {
     File::options().read(true).write(true).create(true).truncate(false).open(place.folder.join("mcp.pid"))
-}
-
-/// Takes the lock of the process in the background.
-fn take_mark(place: &IndexPaths) -> anyhow::Result<File> {
-    let (mark, started) = (mark(place)?, Instant::now());
-    loop {
-        match mark.try_lock() {
-            Ok(()) => break,
-            // Whoever looks for it has it for a moment.
-            Err(TryLockError::WouldBlock) if started.elapsed() < LOOKS_WITHIN => std::thread::sleep(LOOK_AGAIN),
-            Err(TryLockError::WouldBlock) => bail!("it runs in the background already; `qmd mcp stop` ends it"),
-            Err(TryLockError::Error(error)) => return Err(error.into()),
-        }
-    }
-    mark.set_len(0)?;
-    Ok(mark)
 }
 
 /// The process in the background and its port, where one serves.

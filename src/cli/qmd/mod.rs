@@ -369,7 +369,7 @@ fn add(index: &mut QmdIndex, path: &Path, name: Option<String>, mask: &str) -> a
     let name = name.or_else(of_folder).unwrap_or_else(|| "root".into());
     let new = QmdCollection::new(&name, &folder, mask)?;
     if !folder.is_dir() {
-        return Err(QmdError::Collection(format!("{} is no folder", folder.display())).into());
+        return Err(QmdError::Refused(format!("{} is no folder", folder.display())).into());
     }
     index.change(|all| all.add(new))?;
     let found = index.documents.refresh()?.remove(&name).unwrap_or_default();
@@ -467,7 +467,7 @@ impl QmdContextAction {
                     })
                 })?;
                 if removed.is_none() {
-                    return Err(QmdError::Collection(format!("No context found for: {place}")).into());
+                    return Err(QmdError::Refused(format!("No context found for: {place}")).into());
                 }
                 say!("✓ Removed context for: {place}");
             }
@@ -504,7 +504,7 @@ fn init() -> anyhow::Result<Outcome> {
     let folder = std::env::current_dir()?;
     let is_same = |home: &Path| home.canonicalize().is_ok_and(|home| folder.canonicalize().is_ok_and(|it| it == home));
     if std::env::home_dir().is_some_and(|home| is_same(&home)) {
-        return Err(QmdError::Collection(
+        return Err(QmdError::Refused(
             "Refusing to initialize a local index in $HOME: the usual one is there without it. Call `qmd init` in the folder of a project."
                 .into(),
         )

@@ -5,8 +5,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::error::{EngineError, unless_damaged};
-use super::facets::Facets;
-use super::file_set::{FileSet, FileTable};
+use super::file_set::{Facets, FileSet, FileTable};
 use super::reader::Reader;
 use crate::access::rules::{AGENTS, Globs, Turn};
 use crate::base::config::{MemoryLayer, VaultPart};

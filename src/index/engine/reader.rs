@@ -2,15 +2,12 @@
 
 use std::ops::Range;
 
-use super::bm25::Statistics;
-use super::candidates::{CandidateQuery, Candidates, collect};
+use super::bm25::{PreparedWords, ScoredChunk, Statistics, WordQuery};
 use super::cosine::{Like, LikeWord, QueryVector};
-use super::entry::FileEntry;
 use super::error::EngineError;
+use super::file::{FileEntry, embedded_context};
 use super::file_set::{FileSet, FileTable};
 use super::filter::Filter;
-use super::query_terms::{PreparedWords, ScoredChunk, WordQuery};
-use super::update::embedded_context;
 use crate::access::rules::Turn;
 use crate::base::config::StemmerLanguage;
 use crate::models::{ContentHash, Document, Fingerprint, PackedTokens};
@@ -69,15 +66,6 @@ pub trait Reader: Send + Sync {
     /// When a store cannot be read, or nobody waits any more.
     fn resolve(&self, filter: &Filter, turn: &Turn) -> Result<Option<FileSet>, EngineError> {
         filter.resolve(self, turn)
-    }
-
-    /// The best chunks by words and by meaning, each scored on both where both are asked: all that the first stage of a search asks of
-    /// the stores, so that an engine on another machine is asked once.
-    ///
-    /// # Errors
-    /// As [`Reader::nearest`] and [`PreparedWords::best`].
-    fn candidates(&self, query: CandidateQuery<'_>) -> Result<Candidates, EngineError> {
-        collect(query, self)
     }
 
     /// Whether words can be asked for; not while they are damaged.

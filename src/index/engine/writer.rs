@@ -3,11 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::entry::FileEntry;
 use super::error::{Damage, EngineError};
+use super::file::{FileEntry, FileUpdate};
 use super::file_set::FileTable;
 use super::reader::Reader;
-use super::update::FileUpdate;
 use crate::base::config::StemmerLanguage;
 use crate::base::path::VaultPath;
 use crate::models::{ContentHash, Document, EmbeddedText, EmbeddingSpace, Fingerprint};
@@ -300,8 +299,11 @@ pub trait Upkeep {
     }
 
     /// Whether far more embeddings are kept than chunks have.
-    fn has_many_unused(&self) -> bool {
-        false
+    ///
+    /// # Errors
+    /// When a store cannot be read.
+    fn has_many_unused(&self) -> Result<bool, EngineError> {
+        Ok(false)
     }
 
     /// How many embeddings are kept of models whose sets are not open.

@@ -1,4 +1,5 @@
-//! The set of a model's embeddings: which chunks have one, which wait for one, and in what order.
+//! The set of a model's embeddings: which chunks have one, which wait for one, and in what order; and the two sets that are open, the one that
+//! serves and the next one, which is being filled beside it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -6,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use super::catalog::{Catalog, Vectors};
+use super::catalog::Catalog;
+use super::store::Store;
 use super::vectors::{Graph, Row, VectorSet};
-use crate::index::engine::{ChunkEntry, ContentHash, EngineError, FileTable, rounded};
-use crate::models::{EmbeddedText, EmbeddingSpace};
+use crate::index::engine::{ChunkEntry, ContentHash, EngineError, FileEntry, FileTable, PendingText, rounded};
+use crate::models::{EmbeddedText, EmbeddingSpace, Fingerprint};
 
 /// The embeddings of one model.
 pub(super) struct Embeddings {
@@ -25,8 +27,6 @@ pub(super) struct Embeddings {
     taken: HashSet<ContentHash>,
     /// Counts how often texts were put back.
     turn: u32,
-    /// Embeddings in the catalog, those that no chunk has any more included.
-    pub(super) kept: usize,
 }
 
 /// A graph that is being built. Dropping it stops that.
@@ -58,13 +58,6 @@ impl QueuePosition {
     }
 }
 
-/// Chunks of a file that are new, or have another content.
-pub(super) struct Added {
-    pub(super) file: u32,
-    pub(super) mtime_ns: i64,
-    pub(super) chunks: Vec<ChunkEntry>,
-}
-
 /// A file that brings more texts than this waits for the others: at a hundred a second it keeps the model for long.
 const MANY_TEXTS: usize = 500;
 
@@ -78,7 +71,7 @@ impl Embeddings {
         graph_threshold: usize,
     ) -> Result<(Self, usize), EngineError> {
         let model = space.fingerprint.number();
-        let Vectors { mut rows, known, damaged } = catalog.vectors(model, space.dimension)?;
+        let (mut rows, damaged) = catalog.vectors(model, space.dimension)?;
         if !space.takes_private {
             // Of before they were private, or of the same text elsewhere: what is found is not to hang on that.
             rows.retain(|row| files.get(row.file).is_some_and(|file| !file.private));
@@ -92,7 +85,6 @@ impl Embeddings {
             queue: BTreeMap::new(),
             taken: HashSet::new(),
             turn: 0,
-            kept: known,
         };
         for file in files.iter().filter(|file| space.takes_private || !file.private) {
             let without = file.chunks.iter().filter(|chunk| !set.vectors.contains(chunk.row));
@@ -129,7 +121,7 @@ impl Embeddings {
         &mut self,
         catalog: &Catalog,
         gone: &[ChunkEntry],
-        added: &[Added],
+        added: &[(&FileEntry, Vec<ChunkEntry>)],
     ) -> Result<(), EngineError> {
         for chunk in gone {
             let Some(content) = &chunk.content else { continue };
@@ -142,16 +134,16 @@ impl Embeddings {
             }
         }
         let mut rows = Vec::new();
-        for Added { file, mtime_ns, chunks } in added {
+        for (file, chunks) in added {
             let mut texts = Vec::new();
             for chunk in chunks {
                 let Some(content) = chunk.content else { continue };
-                match if self.kept > 0 { catalog.vector(self.model, self.vectors.dims(), &content)? } else { None } {
-                    Some(vector) => rows.push(Row { chunk: chunk.row, file: *file, vector }),
+                match catalog.vector(self.model, self.vectors.dims(), &content)? {
+                    Some(vector) => rows.push(Row { chunk: chunk.row, file: file.id, vector }),
                     None => texts.push((content, chunk.row)),
                 }
             }
-            self.wait(*file, *mtime_ns, &texts);
+            self.wait(file.id, file.stamp.mtime_ns, &texts);
         }
         let gone: Vec<u64> = gone.iter().map(|chunk| chunk.row).collect();
         if !(gone.is_empty() && rows.is_empty()) {
@@ -211,7 +203,6 @@ impl Embeddings {
             self.waiting.contains_key(content)
         });
         catalog.put_vectors(self.model, &embeddings)?;
-        let count = embeddings.len();
         let mut rows = Vec::new();
         for (content, embedding) in embeddings {
             let vector = rounded(&embedding.vector);
@@ -220,7 +211,6 @@ impl Embeddings {
             }
         }
         self.vectors = self.vectors.apply(&[], rows)?;
-        self.kept += count;
         Ok(())
     }
 
@@ -234,10 +224,72 @@ impl Embeddings {
             }
         }
     }
+}
 
-    /// Counts anew what the catalog has, after some was dropped.
-    pub(super) fn count_kept(&mut self, catalog: &Catalog) -> Result<(), EngineError> {
-        self.kept = catalog.count_vectors(self.model)?;
-        Ok(())
+/// The open sets. Those of other models are in the catalog alone.
+#[derive(Default)]
+pub(super) struct VectorSets {
+    /// What readers compare with.
+    pub(super) serving: Option<Embeddings>,
+    /// What is to serve when it is whole.
+    pub(super) next: Option<Embeddings>,
+}
+
+impl VectorSets {
+    /// All of them.
+    pub(super) fn open(&self) -> impl Iterator<Item = &Embeddings> {
+        self.serving.iter().chain(&self.next)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn open_mut(&mut self) -> impl Iterator<Item = &mut Embeddings> {
+        self.serving.iter_mut().chain(&mut self.next)
+    }
+
+    pub(super) fn of(&self, model: &Fingerprint) -> Option<&Embeddings> {
+        self.open().find(|set| set.space.fingerprint == *model)
+    }
+
+    pub(super) fn of_mut(&mut self, model: &Fingerprint) -> Option<&mut Embeddings> {
+        self.open_mut().find(|set| set.space.fingerprint == *model)
+    }
+
+    /// The numbers of their models; 0, which is none's, where there is no set.
+    pub(super) fn models(&self) -> [i64; 2] {
+        let number = |set: &Option<Embeddings>| set.as_ref().map_or(0, |set| set.model);
+        [number(&self.serving), number(&self.next)]
+    }
+}
+
+impl Store {
+    /// Reads the set of a model from the catalog, in the place of the one that serves or beside it. Says how many embeddings were damaged.
+    pub(super) fn load_vectors(&mut self, space: &EmbeddingSpace) -> Result<usize, EngineError> {
+        self.mark()?;
+        let (set, damaged) = Embeddings::load(&mut self.catalog, space, &self.files, self.settings.graph_threshold)?;
+        match self.sets.serving.as_ref().is_some_and(|serving| serving.space.fingerprint == space.fingerprint) {
+            true => self.sets.serving = Some(set),
+            false => self.sets.next = Some(set),
+        }
+        Ok(damaged)
+    }
+
+    /// Whether private notes are kept from the model whose set serves.
+    pub(super) fn withholds_private(&self) -> bool {
+        self.sets.serving.as_ref().is_some_and(|set| !set.space.takes_private)
+    }
+
+    /// The texts of chunks: file, row and content of each.
+    pub(super) fn texts_of(&self, chunks: Vec<(u32, u64, ContentHash)>) -> Result<Vec<PendingText>, EngineError> {
+        let mut pending = Vec::with_capacity(chunks.len());
+        for (file, row, content) in chunks {
+            let (Some(file), Some(text)) = (self.files.get(file), self.catalog.chunk(row)?) else { continue };
+            pending.push(PendingText { content, document: text.document(file) });
+        }
+        Ok(pending)
+    }
+
+    /// The texts whose embeddings are in use.
+    pub(super) fn live_contents(&self) -> HashSet<ContentHash> {
+        self.files.iter().flat_map(|file| &file.chunks).filter_map(|chunk| chunk.content).collect()
     }
 }

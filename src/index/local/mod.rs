@@ -6,16 +6,12 @@
 //! when they do not match.
 
 pub mod catalog;
-mod diff;
 mod embeddings;
-mod engine;
 pub mod keyword;
 mod recovery;
 mod snapshot;
 mod store;
-mod upkeep;
-mod vector_sets;
 pub mod vectors;
 
-pub(crate) use engine::LocalEngine;
+pub(crate) use store::LocalEngine;
 pub use store::{Settings, Store};

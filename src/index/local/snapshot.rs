@@ -4,11 +4,10 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::catalog::CatalogReader;
-use super::engine::WORDS;
+use super::catalog::{CatalogReader, log_bytes};
 use super::keyword::{KeywordSearcher, has_words, open_searcher, reading};
-use super::store::Store;
-use super::upkeep::compare;
+use super::recovery::compare;
+use super::store::{Store, WORDS};
 use super::vectors::VectorSet;
 use crate::base::config::StemmerLanguage;
 use crate::base::fs::crash;
@@ -19,9 +18,6 @@ use crate::index::engine::{
 use crate::models::{ContentHash, Fingerprint, PackedTokens};
 use crate::text::derive::ChunkId;
 use crate::vault::disk::Globs;
-
-/// What a folder is without stores: only their writer makes any.
-const ABSENT: &str = "has no index yet: the process that writes it has just started. Try again in a moment";
 
 /// Readers of the catalog that a snapshot holds: as many searches read texts at the same time.
 const READERS: usize = 2;
@@ -49,57 +45,43 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Opens the stores in a folder as they are now, while another process writes them. Without embeddings. Notes that match
-    /// `private` are private whatever they say themselves.
-    ///
-    /// # Errors
-    /// When there are none, or they cannot be read.
-    pub fn open(folder: &Path, private: &Globs) -> Result<Self, EngineError> {
-        if !is_readable(folder) {
-            return Err(EngineError::other(format!("{} {ABSENT}", folder.display())));
-        }
-        Self::of(CatalogReader::open(&folder.join("catalog.db"))?, folder, private)
-    }
-
-    /// Opens stores that were closed, where nothing can be written: on a disk that is full or read-only. `None` when there are
-    /// none, or they were not closed.
+    /// Opens the stores in a folder as they are now, while another process writes them, or `at_rest`, where nothing can be written: on a
+    /// disk that is full or read-only. Without embeddings. Notes that match `private` are private whatever they say themselves. `None` when
+    /// there are no stores, or those at rest were not closed.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn open_at_rest(folder: &Path, private: &Globs) -> Result<Option<Self>, EngineError> {
-        if !is_readable(folder) {
+    pub fn open(folder: &Path, private: &Globs, at_rest: bool) -> Result<Option<Self>, EngineError> {
+        let (database, words) = (folder.join("catalog.db"), folder.join(WORDS));
+        if !(database.is_file() && has_words(&words)) || (at_rest && log_bytes(&database) > 0) {
             return Ok(None);
         }
-        let reader = CatalogReader::open_at_rest(&folder.join("catalog.db"))?;
-        reader.map(|reader| Self::of(reader, folder, private)).transpose()
-    }
-
-    /// Whether all notes are in it: the writer may have just begun, or be between a commit of the catalog and that of the words.
-    pub(super) fn is_whole(&self) -> Result<bool, EngineError> {
-        let agrees = self.keyword.as_ref().is_some_and(|words| compare(words, &self.files).is_ok());
-        Ok(agrees && self.read(CatalogReader::is_settled)?)
-    }
-
-    fn of(reader: CatalogReader, folder: &Path, private: &Globs) -> Result<Self, EngineError> {
+        let reader = CatalogReader::open(&database, at_rest)?;
         let mut files = FileTable::default();
         for mut file in reader.files()? {
             file.info.private |= private.is_match(file.path.as_str());
             files.insert(Arc::new(file));
         }
         let chunks = files.iter().flat_map(|file| &file.chunks);
-        Ok(Self {
+        Ok(Some(Self {
             seq: 0,
             embeddable: chunks.filter(|chunk| chunk.content.is_some()).count(),
             withholds_private: false,
             files,
-            keyword: Some(open_searcher(&folder.join(WORDS))?),
+            keyword: Some(open_searcher(&words)?),
             model: None,
             vectors: None,
             statistics: OnceLock::new(),
             scope_counts: ScopeCounts::default(),
             readers: vec![Mutex::new(reader)],
             spare: Arc::default(),
-        })
+        }))
+    }
+
+    /// Whether all notes are in it: the writer may have just begun, or be between a commit of the catalog and that of the words.
+    pub(super) fn is_whole(&self) -> Result<bool, EngineError> {
+        let agrees = self.keyword.as_ref().is_some_and(|words| compare(words, &self.files).is_ok());
+        Ok(agrees && self.read(CatalogReader::is_settled)?)
     }
 
     fn counted(&self, scope: &FileSet) -> ScopeCount {
@@ -215,10 +197,6 @@ impl Reader for Snapshot {
     }
 }
 
-fn is_readable(folder: &Path) -> bool {
-    folder.join("catalog.db").is_file() && has_words(&folder.join(WORDS))
-}
-
 impl Store {
     /// Empties the catalog's log when it is longer than `max_bytes`. The readers of the snapshot of the state of now hold on to the
     /// log, and let go for a moment in which nothing can change.
@@ -229,7 +207,8 @@ impl Store {
         if self.catalog.log_bytes() <= max_bytes {
             return Ok(());
         }
-        let Some(published) = self.published.upgrade().filter(|published| published.seq == self.catalog.seq()) else {
+        let Some(published) = self.published.upgrade().filter(|published| published.seq == self.catalog.meta.seq)
+        else {
             return Ok(());
         };
         let readers: Vec<_> =
@@ -272,7 +251,7 @@ impl Store {
             }));
         }
         let snapshot = Arc::new(Snapshot {
-            seq: self.catalog.seq(),
+            seq: self.catalog.meta.seq,
             files: self.files.clone(),
             keyword,
             model: self.sets.serving.as_ref().map(|set| set.space.fingerprint.clone()),

@@ -1,25 +1,31 @@
-//! The one writer of the index.
+//! The one writer of the index; how a file's chunks changed, and what that means for each store; and how the folder of the stores is made fit
+//! to be opened again.
+//!
+//! Damage in one store costs that store alone. The keyword index is built again from the catalog. The catalog is built again
+//! from the notes, embeddings and all. An embedding is computed again.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
 
 use super::catalog::{Catalog, CatalogReader};
-use super::diff::{Diff, document};
-use super::embeddings::{Added, Embeddings};
-use super::engine::{WORDS, erase, remove, remove_misplaced};
-use super::keyword::{self, FORMAT, KeywordSearcher, KeywordWriter, Payload};
-use super::recovery::{MERGES_END_WITHIN, Marker};
+use super::embeddings::{Embeddings, VectorSets};
+use super::keyword::{self, FORMAT, KeywordSearcher, KeywordWriter, Payload, WordDocument};
+use super::recovery::{MARKER, MERGES_END_WITHIN, Marker};
 use super::snapshot::Snapshot;
-use super::vector_sets::VectorSets;
 use crate::base::config::StemmerLanguage;
-use crate::base::fs::{FsError, crash, create_dir, create_private_dir};
+use crate::base::fs::{Context, FsError, crash, create_dir, create_private_dir};
 use crate::base::path::VaultPath;
 use crate::index::engine::{
-    ChangeBatch, ChunkEntry, ContentHash, EngineError, FileEntry, FileTable, FileUpdate, PendingText, Reader, Writer,
+    ChangeBatch, ChunkEntry, ContentHash, Damage, Engine, EngineError, FileEntry, FileTable, FileUpdate, PendingText,
+    Reader, Writer,
 };
 use crate::models::{EmbeddedText, EmbeddingSpace, Fingerprint};
+use crate::text::derive::words::Words;
+use crate::text::derive::{CONVERSATIONS, TextLanguage, goes_on_and_begins};
 use crate::vault::disk::{Globs, Identity, Stamp};
 
 /// What shapes the index besides the files.
@@ -52,7 +58,6 @@ pub struct Store {
     pub(super) spare: Arc<Mutex<Vec<CatalogReader>>>,
     /// The last snapshot, while anybody holds it.
     pub(super) published: Weak<Snapshot>,
-    pub(super) foreign: bool,
     /// The catalog's file, by which the stores are told from others.
     pub(super) identity: Option<Identity>,
     /// What was found wrong and mended, and not yet said.
@@ -76,7 +81,7 @@ impl Store {
             notices.push("the catalog was missing, and is rebuilt from the notes".into());
         }
         let catalog = Catalog::open(&database, &settings.place)?;
-        let foreign = catalog.place() != settings.place;
+        let foreign = catalog.meta.place != settings.place;
         if distrust || foreign || marker.machine_stopped() {
             catalog.check()?;
         }
@@ -104,7 +109,6 @@ impl Store {
             sets: VectorSets::default(),
             spare: Arc::default(),
             published: Weak::new(),
-            foreign,
             identity: Identity::of(&database).ok(),
             notices,
         };
@@ -201,7 +205,7 @@ impl Store {
             let takes_private = set.space.takes_private;
             let mut gone: Vec<ChunkEntry> = removed.iter().flat_map(|file| file.chunks.iter().copied()).collect();
             let mut added = Vec::new();
-            for (Diff { update, old, entry, .. }, is_private) in changes.iter().zip(&is_private) {
+            for (Diff { old, entry, .. }, is_private) in changes.iter().zip(&is_private) {
                 let old_chunks = old.as_ref().map_or(&[][..], |old| &old.chunks);
                 let chunks = &entry.chunks;
                 let (had, has) = (contents(old_chunks), contents(chunks));
@@ -211,11 +215,7 @@ impl Store {
                 let turned = withheld != was_withheld;
                 gone.extend(old_chunks.iter().filter(|chunk| turned || has.get(&chunk.row) != Some(&chunk.content)));
                 let is_new = |chunk: &&ChunkEntry| !withheld && (turned || had.get(&chunk.row) != Some(&chunk.content));
-                added.push(Added {
-                    file: entry.id,
-                    mtime_ns: update.stamp.mtime_ns,
-                    chunks: chunks.iter().filter(is_new).copied().collect(),
-                });
+                added.push((entry, chunks.iter().filter(is_new).copied().collect()));
             }
             set.change(&self.catalog, &gone, &added)?;
         }
@@ -224,7 +224,7 @@ impl Store {
 
     /// What a commit of the keyword index carries.
     pub(super) fn payload(&self, seq: u64) -> Payload {
-        Payload { format: FORMAT, stemmer: self.stemmer(), store: self.catalog.store().to_owned(), seq }
+        Payload { format: FORMAT, stemmer: self.stemmer(), store: self.catalog.meta.store.clone(), seq }
     }
 
     /// Says on disk that the stores are being written, before the first write.
@@ -243,7 +243,7 @@ impl Writer for Store {
     }
 
     fn generation(&self) -> u64 {
-        self.catalog.seq()
+        self.catalog.meta.seq
     }
 
     /// Only chunks that are new are written, and those whose neighbours or title changed are given new words.
@@ -352,5 +352,244 @@ impl Writer for Store {
         let folder = self.folder.clone();
         drop(self);
         Ok(erase(&folder)?)
+    }
+}
+
+/// How a file's chunks changed.
+pub(super) struct Diff<'a> {
+    pub(super) update: &'a FileUpdate,
+    /// The file as it was, and as it is.
+    pub(super) old: Option<Arc<FileEntry>>,
+    pub(super) entry: FileEntry,
+    /// Rows of chunks that are gone.
+    pub(super) gone: Vec<u64>,
+    /// Which chunks were not there before.
+    pub(super) new: Vec<bool>,
+    /// Which chunks the keyword index must take anew.
+    pub(super) reword: Vec<bool>,
+}
+
+impl Store {
+    /// Matches the chunks of a file with those it had, so that what stays keeps its row.
+    pub(super) fn diff<'a>(&mut self, update: &'a FileUpdate) -> Diff<'a> {
+        let old = self.file(&update.path).cloned();
+        let mut rows: HashMap<_, _> =
+            old.iter().flat_map(|old| &old.chunks).map(|chunk| (chunk.id, chunk.row)).collect();
+        let (mut new, mut chunks) = (Vec::new(), Vec::with_capacity(update.chunks.len()));
+        for (at, chunk) in update.chunks.iter().enumerate() {
+            let near = update.chunks[neighbours(at, update.chunks.len())].iter().map(|near| near.own.count).sum();
+            let row = rows.remove(&chunk.chunk.id);
+            new.push(row.is_none());
+            chunks.push(ChunkEntry {
+                row: row.unwrap_or_else(|| self.catalog.new_chunk_id()),
+                id: chunk.chunk.id,
+                line: chunk.chunk.lines.0 as u32,
+                content: chunk.content,
+                words: [near, chunk.heading.count, chunk.own.count],
+            });
+        }
+        let reword = reworded(old.as_deref(), update, &chunks, &new);
+        let id = old.as_ref().map_or_else(|| self.catalog.new_file_id(), |old| old.id);
+        let entry = FileEntry { id, info: update.info.clone(), chunks };
+        Diff { update, gone: rows.into_values().collect(), old, entry, new, reword }
+    }
+}
+
+/// Which chunks need new words: the new ones, those whose neighbours changed, the first when what else names the note did, and all
+/// when the title or the language did.
+fn reworded(old: Option<&FileEntry>, update: &FileUpdate, chunks: &[ChunkEntry], new: &[bool]) -> Vec<bool> {
+    let is_same =
+        |old: &&FileEntry| old.title == update.title && old.language() == TextLanguage::of_labels(&update.labels);
+    let Some(old) = old.filter(is_same) else { return vec![true; chunks.len()] };
+    let around = |chunks: &[ChunkEntry], at: usize| -> [Option<u64>; 2] {
+        let row = |at: Option<usize>| at.and_then(|at| chunks.get(at)).map(|chunk| chunk.row);
+        [row(at.checked_sub(1)), row(at.checked_add(1))]
+    };
+    let before: HashMap<u64, [Option<u64>; 2]> =
+        (0..old.chunks.len()).map(|at| (old.chunks[at].row, around(&old.chunks, at))).collect();
+    let renamed = old.labels != update.labels || old.tags != update.tags;
+    let mut reword: Vec<bool> = (0..chunks.len())
+        .map(|at| new[at] || (at == 0 && renamed) || before.get(&chunks[at].row) != Some(&around(chunks, at)))
+        .collect();
+    if update.path.collection() == CONVERSATIONS {
+        // Whether another may have spoken last before the chunk: who speaks is said where the turn begins.
+        let mut other_before = false;
+        for at in 0..chunks.len() {
+            let (goes_on, begins) = goes_on_and_begins(update.chunks[at].chunk.body());
+            other_before |= reword[at];
+            reword[at] |= other_before && goes_on;
+            other_before = new[at] || (other_before && !begins);
+        }
+    }
+    reword
+}
+
+/// A chunk and its neighbours on either side.
+fn neighbours(at: usize, count: usize) -> std::ops::Range<usize> {
+    at.saturating_sub(1)..(at + 2).min(count)
+}
+
+/// What the keyword index takes of the chunk `at` of a file.
+pub(super) fn document<'a>(
+    file: &FileEntry,
+    at: usize,
+    words: impl Fn(usize) -> (&'a Words, &'a Words, &'a [String]),
+) -> WordDocument {
+    let (own, heading, speakers) = words(at);
+    let near: Vec<&str> = neighbours(at, file.chunks.len())
+        .map(|near| words(near).0.stemmed.as_str())
+        .filter(|words| !words.is_empty())
+        .collect();
+    WordDocument {
+        chunk: file.chunks[at].row,
+        file: file.id,
+        body: near.join(" "),
+        heading: heading.stemmed.clone(),
+        own: own.plain.clone(),
+        speakers: speakers.to_vec(),
+    }
+}
+
+/// Timeout of waiting for stores that another process is writing to be whole. They are then read as they are: begun
+/// anew, as with `reindex --full`, they would say that the vault has none of the notes that they lack yet.
+const WHOLE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Interval at which it is checked whether they are whole.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
+
+/// What a folder is without stores: only their writer makes any.
+const ABSENT: &str = "has no index yet: the process that writes it has just started. Try again in a moment";
+
+/// The stores in a folder.
+#[derive(Debug)]
+pub(crate) struct LocalEngine {
+    folder: PathBuf,
+    settings: Settings,
+}
+
+impl LocalEngine {
+    /// Those in `folder`, which need not be there.
+    pub(crate) fn new(folder: PathBuf, settings: Settings) -> Self {
+        Self { folder, settings }
+    }
+}
+
+impl Engine for LocalEngine {
+    fn location(&self) -> String {
+        self.folder.display().to_string()
+    }
+
+    fn open(&self, distrust: bool) -> Result<Box<dyn Writer>, EngineError> {
+        Ok(Box::new(Store::open(&self.folder, self.settings.clone(), distrust)?))
+    }
+
+    fn read(&self) -> Result<Arc<dyn Reader>, EngineError> {
+        let deadline = Instant::now() + WHOLE_TIMEOUT;
+        loop {
+            let opened = Snapshot::open(&self.folder, &self.settings.private, false);
+            // Who writes may be making a store anew at this very moment, when a part of it is not there.
+            let is_whole = |snapshot: &Snapshot| snapshot.is_whole().unwrap_or(false);
+            if matches!(&opened, Ok(Some(snapshot)) if is_whole(snapshot)) || Instant::now() > deadline {
+                let absent = || EngineError::other(format!("{} {ABSENT}", self.folder.display()));
+                return Ok(Arc::new(opened?.ok_or_else(absent)?));
+            }
+            std::thread::sleep(CHECK_INTERVAL);
+        }
+    }
+
+    fn read_at_rest(&self) -> Result<Option<Arc<dyn Reader>>, EngineError> {
+        let snapshot = Snapshot::open(&self.folder, &self.settings.private, true)?;
+        Ok(snapshot.map(|snapshot| Arc::new(snapshot) as Arc<dyn Reader>))
+    }
+
+    fn clear(&self, damage: &Damage) -> Result<(), EngineError> {
+        match damage {
+            Damage::Catalog(_) => {
+                let mut built_anew = STORES.iter().filter(|(name, _)| *name != MARKER);
+                built_anew.try_for_each(|(name, _)| remove(&self.folder.join(name)))?;
+            }
+            Damage::Words(_) => remove(&self.folder.join(WORDS))?,
+            // Mended while the stores are open.
+            Damage::Embeddings(_) => {}
+        }
+        Ok(())
+    }
+}
+
+/// The folder of the keyword index.
+pub(super) const WORDS: &str = "tantivy";
+
+/// What the stores are in their folder, and whether it is a folder itself.
+const STORES: [(&str, bool); 5] =
+    [("catalog.db", false), ("catalog.db-wal", false), ("catalog.db-shm", false), (WORDS, true), (MARKER, false)];
+
+/// Removes the stores in a folder, so that they are built from nothing. Only what is ours is touched.
+///
+/// # Errors
+/// When the disk refuses.
+pub(super) fn erase(folder: &Path) -> Result<(), FsError> {
+    STORES.iter().try_for_each(|(name, _)| {
+        crash::point("erasing");
+        remove(&folder.join(name))
+    })
+}
+
+/// Removes folders that stand where files should, and the reverse; gives those whose loss says nothing by itself.
+pub(super) fn remove_misplaced(folder: &Path) -> Result<Vec<String>, FsError> {
+    let mut misplaced = Vec::new();
+    for (name, is_folder) in STORES {
+        let path = folder.join(name);
+        if fs::metadata(&path).is_ok_and(|found| found.is_dir() != is_folder) {
+            remove(&path)?;
+            if !["catalog.db", WORDS].contains(&name) {
+                let (is, not) = if is_folder { ("a file", "a folder") } else { ("a folder", "a file") };
+                misplaced.push(format!("{} was {is}, not {not}, and is made again", path.display()));
+            }
+        }
+    }
+    Ok(misplaced)
+}
+
+/// Removes a file or a folder, if it is there.
+pub(super) fn remove(path: &Path) -> Result<(), FsError> {
+    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    match removed {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).on("remove", path),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::config::StemmerLanguage;
+    use crate::index::engine::{FileUpdate, Upkeep};
+    use crate::vault::disk::Globs;
+
+    #[test]
+    fn stores_that_were_begun_anew_are_read_once_all_notes_are_in_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings {
+            place: "here".into(),
+            stemmer: StemmerLanguage::None,
+            graph_threshold: 1000,
+            private: Globs::default(),
+        };
+        let mut store = Store::open(folder.path(), settings.clone(), false).unwrap();
+        let add = |store: &mut Store, path: &str| {
+            let update = FileUpdate::of_text(path, "A boat.\n", StemmerLanguage::None);
+            store.apply(store.batch(vec![update], Vec::new())).unwrap();
+        };
+        add(&mut store, "notes/a.md");
+        let engine = LocalEngine::new(folder.path().to_owned(), settings.clone());
+        let read = std::thread::spawn(move || engine.read().unwrap().files().iter().count());
+        add(&mut store, "notes/b.md");
+        store.settle().unwrap();
+        assert_eq!(read.join().unwrap(), 2, "never one of the two");
+
+        // Whoever opens them again finds it noted.
+        Box::new(store).close().unwrap();
+        let store = Store::open(folder.path(), settings, false).unwrap();
+        assert!(Snapshot::open(folder.path(), &Globs::default(), false).unwrap().unwrap().is_whole().unwrap());
+        drop(store);
     }
 }

@@ -1,14 +1,172 @@
-//! What people type, read as words, `"phrases"`, `+words` that must be there, `-exclusions` and conditions like `tag:travel`. What cannot be read so
-//! is words.
+//! What people type, read as words, `"phrases"`, `+words` that must be there, `-exclusions`, conditions like `tag:travel` or `[rating:>3]`, and
+//! lines for one side like `vec: …`. What cannot be read so is words.
+
+use std::cmp::Ordering;
 
 use jiff::Timestamp;
 
-use super::operators::{self, Surroundings, is_condition};
-use super::window::{LineKind, lines};
-use crate::base::config::Mode;
+use crate::base::clock::{Edge, moment};
+use crate::base::config::{MemoryLayer, Mode};
 use crate::index::engine::{Condition, Predicate, WordQuery};
 use crate::text::derive::words::plain_words;
-use crate::text::derive::{Label, speaker_term};
+use crate::text::derive::{CONVERSATIONS, Label, speaker_term, without_links};
+
+/// Each way of asking, as whoever asks is told of it: by `vault search --help`, the page, the description of the API and MCP.
+pub const OPERATORS: &[&str] = &[
+    "phrase\"", "+word", "-word", "begin*", "tag:", "in:", "path:", "title:", "before:", "after:", "has:", "role:",
+    "conversation:", "layer:", "type:", "status:done", "[rating:>3]", "lex:", "vec:", "hyde:", "intent:",
+];
+
+/// The conditions that are no properties, by each of their names.
+pub(super) const CONDITIONS: [&str; 12] =
+    ["tag", "tags", "in", "collection", "path", "title", "before", "after", "has", "role", "conversation", "layer"];
+
+/// Those of conversations. Where there is nothing of the kind they are keys like any other.
+const OF_TURNS: [&str; 2] = ["role", "conversation"];
+
+/// Whether a key is that of a condition, whatever the properties are called and whatever notes there are.
+pub(super) fn is_condition(key: &str) -> bool {
+    let key = key.to_lowercase();
+    CONDITIONS.contains(&key.as_str()) && !OF_TURNS.contains(&key.as_str())
+}
+
+/// What decides how an operator is read.
+pub(super) struct Surroundings<'a> {
+    /// Now, for `after:7d`.
+    pub(super) at: Timestamp,
+    /// Whether a note that is seen has a property.
+    pub(super) has_property: &'a dyn Fn(&str) -> bool,
+    /// Whether a note that is seen is so.
+    pub(super) is_there: &'a dyn Fn(&Predicate) -> bool,
+}
+
+/// What `key:value` asks for; `None` when it asks for nothing, and is words.
+pub(super) fn condition(key: &str, value: &str, negated: bool, around: &Surroundings<'_>) -> Option<Condition> {
+    let value = value.trim();
+    let name = key.to_lowercase();
+    let wanted = match name.as_str() {
+        _ if value.is_empty() => return None,
+        "tag" | "tags" => Predicate::Tag(value.to_owned()),
+        "in" | "collection" => Predicate::Collection(value.trim_end_matches('/').to_owned()),
+        "role" => of_turns(Predicate::Speaker(value.to_owned()), (key, value), around)?,
+        "conversation" => of_turns(Predicate::Conversation(value.to_owned()), (key, value), around)?,
+        // Whatever other layers there are, they are of a property.
+        "layer" => match MemoryLayer::named(value) {
+            Some(layer) => Predicate::Layer(layer),
+            None => (around.has_property)(key).then(|| property(key, value))?,
+        },
+        "path" => Predicate::Path(value.to_owned()),
+        "title" => Predicate::Title(value.to_owned()),
+        "before" => Predicate::Updated(i64::MIN, moment(value, Edge::Start, around.at)?),
+        "after" => Predicate::Updated(moment(value, Edge::Start, around.at)?, i64::MAX),
+        "has" => Predicate::Labelled(Label::of_content(value.to_lowercase().trim_end_matches('s'))?),
+        _ if (around.has_property)(key) => property(key, value),
+        _ => return None,
+    };
+    Some(Condition { wanted, negated })
+}
+
+/// What `role:` or `conversation:` asks for: a speaker or a conversation that there is; else a property that a note has; else, among
+/// conversations, one that there is not, of which whoever asks is told. `None` where there are none.
+fn of_turns(wanted: Predicate, (key, value): (&str, &str), around: &Surroundings<'_>) -> Option<Predicate> {
+    if (around.is_there)(&wanted) {
+        return Some(wanted);
+    }
+    if (around.has_property)(key) {
+        return Some(property(key, value));
+    }
+    (around.is_there)(&Predicate::Collection(CONVERSATIONS.to_owned())).then_some(wanted)
+}
+
+/// What `[key]` or `[key:value]` asks for.
+pub(super) fn bracketed(inner: &str, negated: bool, around: &Surroundings<'_>) -> Option<Condition> {
+    match inner.split_once(':') {
+        Some((key, value)) => {
+            let value = value.trim().trim_matches(['"', '\u{201c}', '\u{201d}']);
+            let asks = !value.is_empty() && (around.has_property)(key.trim());
+            asks.then(|| Condition { wanted: property(key.trim(), value), negated })
+        }
+        None => (around.has_property)(inner.trim())
+            .then(|| Condition { wanted: Predicate::Labelled(Label::of_property(inner, None)), negated }),
+    }
+}
+
+fn property(key: &str, value: &str) -> Predicate {
+    let value = &*without_links(value);
+    let signs: [(&str, &[Ordering]); 4] = [
+        (">=", &[Ordering::Greater, Ordering::Equal]),
+        ("<=", &[Ordering::Less, Ordering::Equal]),
+        (">", &[Ordering::Greater]),
+        ("<", &[Ordering::Less]),
+    ];
+    let compared = signs.iter().find_map(|(sign, ordering)| Some((value.strip_prefix(sign)?.trim(), ordering)));
+    match compared.filter(|(with, _)| !with.is_empty()) {
+        Some((with, ordering)) => {
+            Predicate::Compared { key: key.to_owned(), ordering: ordering.to_vec(), with: with.to_owned() }
+        }
+        None => Predicate::Labelled(Label::of_property(key, Some(value))),
+    }
+}
+
+/// Which side a line is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineKind {
+    /// The words and the meaning: a line that does not say.
+    Both,
+    /// The words: `lex: …`.
+    Words,
+    /// The meaning: `vec: …` is a question, `hyde: …` what an answer might say.
+    Meaning,
+    /// What it is about, where something is looked for besides: `intent: …`.
+    Intent,
+}
+
+const NAMES: [(&str, LineKind); 4] = [
+    ("lex:", LineKind::Words),
+    ("vec:", LineKind::Meaning),
+    ("hyde:", LineKind::Meaning),
+    ("intent:", LineKind::Intent),
+];
+
+/// The lines of a query, without their names. Where a line begins with such a name, further ones may stand in it, each between blanks. An
+/// `intent:` without anything to look for is words.
+pub(super) fn lines(text: &str) -> Vec<(LineKind, &str)> {
+    let mut found = Vec::new();
+    for line in text.lines() {
+        match name(line.trim_start()) {
+            None => found.push((LineKind::Both, line)),
+            Some(_) => split(line.trim_start(), &mut found),
+        }
+    }
+    if found.iter().all(|(kind, line)| *kind == LineKind::Intent || line.trim().is_empty()) {
+        return vec![(LineKind::Both, text)];
+    }
+    // What names no side is one text, whatever lines it is written in.
+    if found.iter().all(|(kind, _)| *kind == LineKind::Both) {
+        return vec![(LineKind::Both, text)];
+    }
+    found
+}
+
+/// The name that a text begins with, and what follows.
+fn name(text: &str) -> Option<(LineKind, &str)> {
+    NAMES.iter().find_map(|(name, kind)| {
+        let (start, rest) = text.split_at_checked(name.len())?;
+        start.eq_ignore_ascii_case(name).then_some((*kind, rest))
+    })
+}
+
+fn split<'a>(line: &'a str, found: &mut Vec<(LineKind, &'a str)>) {
+    let Some((kind, rest)) = name(line) else { return };
+    let next = rest.match_indices(char::is_whitespace).map(|(at, blank)| at + blank.len()).find(|at| {
+        let follows = name(&rest[*at..]).map(|(_, after)| after);
+        follows.is_some_and(|after| after.starts_with(char::is_whitespace))
+    });
+    found.push((kind, rest[..next.unwrap_or(rest.len())].trim()));
+    if let Some(next) = next {
+        split(&rest[next..], found);
+    }
+}
 
 /// A query, read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -150,8 +308,8 @@ impl QueryReading<'_> {
             let excluded = part.sign == Some(Sign::Excluded);
             let is_full = query.conditions.len() == MAX_CONDITIONS;
             let asks = match part.operator.filter(|_| !is_full) {
-                Some(Operator::Key(key, value)) => operators::condition(key, value, excluded, self.around),
-                Some(Operator::Brackets(inner)) => operators::bracketed(inner, excluded, self.around),
+                Some(Operator::Key(key, value)) => condition(key, value, excluded, self.around),
+                Some(Operator::Brackets(inner)) => bracketed(inner, excluded, self.around),
                 None => None,
             };
             if let Some(condition) = asks {
@@ -342,6 +500,86 @@ fn cut(text: &str, max_bytes: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn every_condition_is_one_and_is_told() {
+        let around = Surroundings { at: Timestamp::UNIX_EPOCH, has_property: &|_| false, is_there: &|_| true };
+        for key in CONDITIONS {
+            let value = match key {
+                "before" | "after" => "2026-01-05",
+                "has" => "task",
+                "layer" => "graph",
+                _ => "x",
+            };
+            assert!(condition(key, value, false, &around).is_some(), "{key}");
+            let told = OPERATORS.contains(&format!("{key}:").as_str());
+            assert!(told || ["tags", "collection"].contains(&key), "{key}: only other names are not told");
+        }
+        assert!(is_condition("TAG") && !is_condition("status") && !is_condition("Role"));
+        assert!(condition("status", "x", false, &around).is_none(), "a property is one where a note has it");
+        let around = Surroundings { at: Timestamp::UNIX_EPOCH, has_property: &|_| true, is_there: &|_| true };
+        let asked = |value: &str| condition("categories", value, false, &around);
+        assert_eq!((asked("[[Books]]"), asked("[[lists/Books|Books]]")), (asked("Books"), asked("Books")));
+        assert_eq!(bracketed("categories:[[Books]]", false, &around), asked("Books"));
+    }
+
+    #[test]
+    fn a_property_called_role_was_who_speaks() {
+        let asked = |there: &'static [Predicate], properties: &'static [&str], key: &str| {
+            let (is_there, has_property) =
+                (|wanted: &Predicate| there.contains(wanted), |key: &str| properties.contains(&key));
+            let around = Surroundings { at: Timestamp::UNIX_EPOCH, has_property: &has_property, is_there: &is_there };
+            condition(key, "ann", false, &around).map(|condition| condition.wanted)
+        };
+        for (key, wanted) in
+            [("role", Predicate::Speaker("ann".into())), ("conversation", Predicate::Conversation("ann".into()))]
+        {
+            let all: &'static [Predicate] = vec![wanted.clone(), Predicate::Collection(CONVERSATIONS.into())].leak();
+            let property = || Some(Predicate::Labelled(Label::of_property(key, Some("ann"))));
+            assert_eq!(asked(all, &["role", "conversation"], key), Some(wanted.clone()), "she speaks");
+            assert_eq!(asked(&all[1..], &["role", "conversation"], key), property(), "she does not");
+            assert_eq!(asked(&all[1..], &[], key), Some(wanted), "nothing is found, which is said");
+            assert_eq!(asked(&[], &["role", "conversation"], key), property(), "there are no conversations");
+            assert_eq!(asked(&[], &[], key), None, "nor anything else: they are words");
+        }
+    }
+}
+
+#[cfg(test)]
+mod lines_tests {
+    use super::*;
+    use LineKind::{Both, Intent, Meaning, Words};
+
+    #[test]
+    fn lines_say_which_side_they_are_for() {
+        for (text, found) in [
+            ("plain words", vec![(Both, "plain words")]),
+            ("lex: serde -json", vec![(Words, "serde -json")]),
+            (
+                "LEX:serde\nvec: how is it read\nhyde: It is read so.",
+                vec![(Words, "serde"), (Meaning, "how is it read"), (Meaning, "It is read so.")],
+            ),
+            (
+                "lex: serde vec: how is it read intent: a parser",
+                vec![(Words, "serde"), (Meaning, "how is it read"), (Intent, "a parser")],
+            ),
+            ("both\nintent: a parser", vec![(Both, "both"), (Intent, "a parser")]),
+            // Alone it is what is looked for; and what stands within a text is part of it.
+            ("intent: a parser", vec![(Both, "intent: a parser")]),
+            ("what is lex: for", vec![(Both, "what is lex: for")]),
+            ("two\nlines", vec![(Both, "two\nlines")]),
+            ("lex: a vec:b", vec![(Words, "a vec:b")]),
+            ("lex:", vec![(Both, "lex:")]),
+            ("", vec![(Both, "")]),
+        ] {
+            assert_eq!(lines(text), found, "{text}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod query_tests {
     use super::*;
     use crate::base::chance::proptest_config;
     use proptest::prelude::*;

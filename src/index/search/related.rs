@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::retrieve::Retriever;
+use super::retrieve::{Retriever, sort_found};
 use super::visible::Visible;
 use crate::access::rules::Turn;
 use crate::base::config::{Mode, StemmerLanguage};
 use crate::index::engine::{
-    ChunkText, EngineError, FileEntry, FileSet, QueryVector, Reader, ScoredChunk, WordQuery, sort_found, unless_damaged,
+    ChunkText, EngineError, FileEntry, FileSet, QueryVector, Reader, ScoredChunk, WordQuery, unless_damaged,
 };
 use crate::text::derive::words::{Stemming, plain_words};
 use crate::text::derive::{TextLanguage, stop_words};

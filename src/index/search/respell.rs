@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::operators::{CONDITIONS, is_condition};
-use super::query::{NoCondition, ParsedQuery};
+use super::query::{CONDITIONS, NoCondition, ParsedQuery, is_condition};
 use super::retrieve::{RetrievedWords, Retriever};
 use super::visible::Visible;
 use crate::access::rules::Turn;

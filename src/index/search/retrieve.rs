@@ -1,16 +1,14 @@
 //! The first stage: the chunks that may become hits, found by words and by meaning, and scored on both.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::candidate::{Candidate, CandidateScores, TypedScores};
-use super::expand::ExpandedWords;
-use super::fuse::AskedWords;
+use super::assist::ExpandedWords;
+use super::fuse::{AskedWords, Candidate, CandidateScores, TypedScores};
 use crate::base::config::{Mode, StemmerLanguage, VaultPart};
 use crate::index::engine::{
-    CandidateQuery, EngineError, FileEntry, FileSet, FileTable, PreparedWords, QueryVector, Reader, ScoredChunk,
-    WordQuery, cut,
+    EngineError, FileEntry, FileSet, FileTable, PreparedWords, QueryVector, Reader, ScoredChunk, WordQuery,
 };
 use crate::models::reads_english_alone;
 use crate::text::derive::TextLanguage;
@@ -29,14 +27,11 @@ pub(super) struct Retriever<'a> {
 /// A query's words on one generation.
 pub(super) struct RetrievedWords<'a> {
     /// `None` while the words are damaged.
-    prepared: Option<Box<dyn PreparedWords + 'a>>,
+    prepared: Option<Rc<dyn PreparedWords + 'a>>,
     /// Those that were typed, where `prepared` has more.
     typed: Option<Rc<dyn PreparedWords + 'a>>,
     /// What the weight of the meaning goes by.
     asked: AskedWords,
-    allow: Option<&'a FileSet>,
-    /// The best so many, once they were looked for.
-    best: Option<(usize, Vec<ScoredChunk>)>,
 }
 
 impl<'a> RetrievedWords<'a> {
@@ -53,12 +48,9 @@ impl<'a> RetrievedWords<'a> {
     /// The same where `all` are looked for, of which those that were not typed count less. What is known of the words is so of those that
     /// were.
     pub(super) fn among(self, all: RetrievedWords<'a>) -> Self {
-        let Some(all) = all.prepared else { return self };
-        let Some(typed) = self.prepared.map(Rc::<dyn PreparedWords + 'a>::from) else {
-            return Self { prepared: None, ..self };
-        };
-        let prepared = Some(Box::new(ExpandedWords::new(Rc::clone(&typed), all)) as Box<dyn PreparedWords>);
-        Self { prepared, typed: Some(typed), best: None, ..self }
+        let (Some(typed), Some(all)) = (&self.prepared, all.prepared) else { return self };
+        let typed = Rc::clone(typed);
+        Self { prepared: Some(Rc::new(ExpandedWords::new(Rc::clone(&typed), all))), typed: Some(typed), ..self }
     }
 
     /// What no score by words reaches.
@@ -71,12 +63,9 @@ impl<'a> RetrievedWords<'a> {
         self.prepared.as_ref().is_none_or(|prepared| prepared.has(word))
     }
 
-    /// Looks for the best `width` now, if any, for a later [`Retriever::candidates`].
-    pub(super) fn look_ahead(&mut self, width: Option<usize>) -> Result<(), EngineError> {
-        if let (Some(width), Some(prepared)) = (width, &self.prepared) {
-            self.best = Some((width, prepared.best(width, self.allow)?));
-        }
-        Ok(())
+    /// Scores all chunks now, for a later [`Retriever::candidates`].
+    pub(super) fn look_ahead(&self) -> Result<(), EngineError> {
+        self.prepared.iter().try_for_each(|prepared| prepared.scores(&[]).map(drop))
     }
 
     /// Whether the query's conditions do not rule out a chunk.
@@ -89,10 +78,10 @@ impl<'a> RetrievedWords<'a> {
 impl<'a> Retriever<'a> {
     /// Prepares the words of a query.
     pub(super) fn words(&self, query: &WordQuery) -> Result<RetrievedWords<'a>, EngineError> {
-        let prepared = self.reader.words(query, self.language, self.scope)?;
+        let prepared = self.reader.words(query, self.language, self.scope)?.map(Rc::<dyn PreparedWords>::from);
         let count = query.words.len() + query.phrases.iter().map(Vec::len).sum::<usize>();
         let most = prepared.as_ref().map_or(0.0, |prepared| prepared.most());
-        Ok(RetrievedWords { prepared, typed: None, asked: AskedWords { count, most }, allow: self.allow, best: None })
+        Ok(RetrievedWords { prepared, typed: None, asked: AskedWords { count, most } })
     }
 
     /// Adds the best `width` candidates of each part of the vault that counts more than another, that are not there yet: the best of all may be
@@ -101,7 +90,7 @@ impl<'a> Retriever<'a> {
         &self,
         candidates: &mut Vec<Candidate>,
         parts: &[(VaultPart, f64)],
-        words: &mut RetrievedWords<'_>,
+        words: &RetrievedWords<'_>,
         by: (Mode, Option<&QueryVector>),
         width: usize,
     ) -> Result<(), EngineError> {
@@ -129,28 +118,44 @@ impl<'a> Retriever<'a> {
     /// where both are asked; and whether there may be more.
     pub(super) fn candidates(
         &self,
-        words: &mut RetrievedWords<'_>,
+        words: &RetrievedWords<'_>,
         (mode, vector): (Mode, Option<&QueryVector>),
         width: usize,
         allow: Option<&FileSet>,
     ) -> Result<(Vec<Candidate>, bool), EngineError> {
-        let found = self.reader.candidates(CandidateQuery {
-            words: words.prepared.as_deref(),
-            by_words: mode != Mode::Semantic,
-            best: words.best.take_if(|(known, _)| *known == width).map(|(_, best)| best),
-            vector,
-            width,
-            allow,
-        })?;
-        let files = self.reader.files();
-        let candidates = found.chunks.iter().filter_map(|chunk| {
-            let mut candidate = Candidate::new(chunk.row, Arc::clone(files.get(chunk.file)?), chunk.ordinal);
-            let (keyword, semantic) = (chunk.keyword, chunk.semantic);
-            let waits = mode == Mode::Hybrid && semantic.is_none() && candidate.is_embeddable();
-            candidate.scores = CandidateScores { keyword, semantic, waits, ..CandidateScores::default() };
-            Some(candidate)
-        });
-        Ok((candidates.collect(), found.more))
+        let (files, words, by_words) = (self.reader.files(), words.prepared.as_deref(), mode != Mode::Semantic);
+        let (mut found, mut more) = (BTreeMap::new(), false);
+        let mut put = |mut best: Vec<ScoredChunk>, set: fn(&mut CandidateScores, f64)| {
+            more |= cut(&mut best, width, files);
+            for ScoredChunk { row, file, score } in best {
+                let Some(file) = files.get(file) else { continue };
+                let Some(ordinal) = file.ordinal(row) else { continue };
+                let candidate = found.entry(row).or_insert_with(|| Candidate::new(row, Arc::clone(file), ordinal));
+                set(&mut candidate.scores, score);
+            }
+        };
+        if let Some(words) = words.filter(|_| by_words) {
+            put(words.best(width, allow)?, |scores, score| scores.keyword = Some(score));
+        }
+        if let Some(vector) = vector {
+            put(self.reader.nearest(vector, width, allow)?, |scores, score| scores.semantic = Some(score));
+        }
+        let mut candidates: Vec<Candidate> = found.into_values().collect();
+        if let (Some(vector), Some(words)) = (vector, words) {
+            if by_words {
+                fill(&mut candidates, |scores| &mut scores.semantic, |rows| self.reader.cosines(vector, rows))?;
+            }
+            fill(&mut candidates, |scores| &mut scores.keyword, |rows| words.scores(rows))?;
+            // What the words' conditions rule out.
+            candidates.retain(|candidate| candidate.scores.keyword.is_some());
+            if !by_words {
+                candidates.iter_mut().for_each(|candidate| candidate.scores.keyword = None);
+            }
+        }
+        for candidate in candidates.iter_mut().filter(|_| mode == Mode::Hybrid) {
+            candidate.scores.waits = candidate.scores.semantic.is_none() && candidate.is_embeddable();
+        }
+        Ok((candidates, more))
     }
 
     /// Adds the best chunk by words of each of the `named` files that has no candidate yet, or its first; of `limit` files at most.
@@ -189,16 +194,12 @@ impl<'a> Retriever<'a> {
             let Some(chunk) = file.chunks.get(best) else { continue };
             added.push(Candidate::new(chunk.row, Arc::clone(file), best));
         }
-        let rows: Vec<u64> = added.iter().map(|candidate| candidate.row).collect();
-        for (candidate, score) in added.iter_mut().zip(prepared.scores(&rows)?) {
-            candidate.scores.keyword = score;
-        }
+        fill(&mut added, |scores| &mut scores.keyword, |rows| prepared.scores(rows))?;
         added.retain(|candidate| candidate.scores.keyword.is_some());
         if let Some(vector) = vector.filter(|_| mode == Mode::Hybrid) {
-            let rows: Vec<u64> = added.iter().map(|candidate| candidate.row).collect();
-            for (candidate, score) in added.iter_mut().zip(self.reader.cosines(vector, &rows)?) {
-                candidate.scores.semantic = score;
-                candidate.scores.waits = score.is_none() && candidate.is_embeddable();
+            fill(&mut added, |scores| &mut scores.semantic, |rows| self.reader.cosines(vector, rows))?;
+            for candidate in &mut added {
+                candidate.scores.waits = candidate.scores.semantic.is_none() && candidate.is_embeddable();
             }
         }
         candidates.extend(added);
@@ -253,6 +254,38 @@ impl<'a> Retriever<'a> {
         let left = rows.iter().zip(scores).enumerate().filter(|(_, (_, score))| score.is_some());
         Ok(left.map(|(ordinal, (row, _))| Candidate::new(*row, Arc::clone(file), ordinal)).collect())
     }
+}
+
+/// Has the scores made that are not there.
+fn fill(
+    candidates: &mut [Candidate],
+    score: fn(&mut CandidateScores) -> &mut Option<f64>,
+    scores: impl FnOnce(&[u64]) -> Result<Vec<Option<f64>>, EngineError>,
+) -> Result<(), EngineError> {
+    let missing = candidates.iter_mut().filter_map(|one| score(&mut one.scores).is_none().then_some(one));
+    let missing: Vec<&mut Candidate> = missing.collect();
+    let rows: Vec<u64> = missing.iter().map(|candidate| candidate.row).collect();
+    missing.into_iter().zip(scores(&rows)?).for_each(|(one, found)| *score(&mut one.scores) = found);
+    Ok(())
+}
+
+/// Cuts to the best, ties broken by path and line, so that the cut does not depend on the history of the index. Says
+/// whether there may be more.
+fn cut(found: &mut Vec<ScoredChunk>, width: usize, files: &FileTable) -> bool {
+    if found.len() > width {
+        sort_found(found, files);
+        found.truncate(width);
+    }
+    found.len() == width
+}
+
+/// Best first; ties in the order of path and text.
+pub(super) fn sort_found(found: &mut [ScoredChunk], files: &FileTable) {
+    let place =
+        |found: &ScoredChunk| files.get(found.file).and_then(|file| Some((&file.path, file.ordinal(found.row)?)));
+    let mut placed: Vec<_> = found.iter().map(|found| (*found, place(found))).collect();
+    placed.sort_by(|one, two| two.0.score.total_cmp(&one.0.score).then_with(|| one.1.cmp(&two.1)));
+    found.iter_mut().zip(placed).for_each(|(found, (placed, _))| *found = placed);
 }
 
 /// The language that a model does not read and that the query is in, or most of what was `found` is; `None` where it reads them, as far as

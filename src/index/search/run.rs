@@ -1,29 +1,122 @@
-//! The search itself: the stages one after the other.
+//! The search itself: what it is asked, what it answers, and the stages one after the other.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::asked::{Degraded, Hit, Results, SearchRequest};
-use super::candidate::{Candidate, CandidateScores};
-use super::diversify::{diversify, left_of, spread};
-use super::expand::{Assistant, Expansion, Unassisted, expand};
-use super::fuse::rank;
-use super::late::{LateInteraction, StoredTokens};
-use super::named::{Named, named_first};
-use super::operators::Surroundings;
-use super::query::ParsedQuery;
-use super::relevance::Relevance;
-use super::rerank::rerank;
-use super::respell::{Respelled, is_any, misread, respell, unknown};
+use jiff::Timestamp;
+
+use super::assist::{Assistant, Expansion, Unassisted, expand, rerank};
+use super::fuse::{Candidate, CandidateScores, rank};
+use super::late::{LateInteraction, QueryMeaning, StoredTokens, embed_beside};
+use super::query::{ParsedQuery, Surroundings};
+use super::rank::{GivenCounts, Named, Relevance, diversify, left_of, named_first, spread, weigh};
+use super::respell::{Correction, Respelled, UnknownName, is_any, misread, respell, unknown};
 use super::retrieve::{RetrievedWords, Retriever, drop_same_copies, is_same_copy, unread};
 use super::visible::Visible;
-use super::weigh::{GivenCounts, QueryMeaning, embed_beside, weigh};
-use super::window::HitWindows;
+use super::window::{HitWindow, HitWindows};
 use crate::access::rules::Turn;
-use crate::base::config::{Fusion, Mode, SearchConfig};
-use crate::index::engine::{EngineError, Predicate, QueryVector, Reader, WordQuery};
+use crate::base::config::{Fusion, Mode, SearchConfig, VaultPart};
+use crate::index::engine::{ChunkText, EngineError, FileEntry, Filter, Predicate, QueryVector, Reader, WordQuery};
 use crate::models::{Embedder, ModelAsker, ModelError};
-use crate::text::derive::Label;
+use crate::text::derive::{Label, TextLanguage};
+
+/// What is wanted.
+#[derive(Debug, Clone)]
+pub struct SearchRequest {
+    /// What was typed.
+    pub text: String,
+    /// Which sides are asked.
+    pub mode: Mode,
+    /// Hits at most.
+    pub limit: usize,
+    /// Hits that are less likely to answer are left out.
+    pub min_relevance: Option<f64>,
+    /// Which files.
+    pub filter: Filter,
+    /// Parts of the vault, and what the scores of each are multiplied with.
+    pub parts: Vec<(VaultPart, f64)>,
+    /// Now, for queries that say how long ago.
+    pub at: Timestamp,
+    /// How many chunks are shown on either side of a hit, in conversations turns; when it is not said, 2 there, and else none.
+    pub context: Option<usize>,
+    /// Whether anybody waits for the answer still.
+    pub turn: Turn,
+}
+
+/// A chunk that was found.
+#[derive(Debug, Clone)]
+pub struct Hit {
+    /// Its file.
+    pub file: Arc<FileEntry>,
+    /// What is shown of it.
+    pub chunk: ChunkText,
+    /// What the hits are ordered by; compares within one response.
+    pub score: f64,
+    /// BM25, when the words were asked.
+    pub keyword: Option<f64>,
+    /// Cosine, when the meaning was asked and the chunk is embedded.
+    pub semantic: Option<f64>,
+    /// MaxSim of the query's tokens, of what was said in a conversation, and in a deep search of the best.
+    pub late: Option<f64>,
+    /// What a model says of it that has read it, 0 to 1.
+    pub rerank: Option<f64>,
+    /// BM25 as a share of what it could be at most.
+    pub coverage: Option<f64>,
+    /// How likely it answers, 0 to 1, which compares across answers; `None` where nothing was looked for, or the model was never measured.
+    pub relevance: Option<f64>,
+    /// What is shown around it.
+    pub window: HitWindow,
+}
+
+/// Why an answer is less than what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Degraded {
+    /// There is no model, or not yet: the words alone were searched, or nothing.
+    NoModel,
+    /// The model failed on this query.
+    ModelFailed(String),
+    /// It was not looked at token by token, for the reason given: both sides were searched.
+    NotDeep(String),
+    /// The words are damaged and being indexed anew: the meaning alone was searched, or nothing.
+    NoWords,
+    /// Some chunks cannot be read, for the reason given, and are left out.
+    Damaged(String),
+    /// No note has a collection or tag that the query names, or nobody speaks that it names.
+    Unknown(UnknownName),
+    /// A quoted phrase occurs nowhere as it is: its words were looked for.
+    PhraseAbsent,
+    /// Only so many of so many chunks are embedded yet.
+    Embedding {
+        /// Embedded chunks.
+        embedded: usize,
+        /// Chunks that have something to embed.
+        of: usize,
+    },
+}
+
+/// The answer.
+#[derive(Debug)]
+pub struct Results {
+    /// The mode that was asked for, by the query where it says so.
+    pub asked: Mode,
+    /// The mode that was used.
+    pub mode: Mode,
+    /// The hits, best first.
+    pub hits: Vec<Hit>,
+    /// How many more were found that are less likely than was wanted.
+    pub left_out: usize,
+    /// Words that are in no chunk, for which others were looked for.
+    pub corrections: Vec<Correction>,
+    /// What was read as words and may have been meant otherwise, as sentences.
+    pub misread: Vec<String>,
+    /// What a chat model was to do for it and did not.
+    pub(crate) unassisted: Vec<Unassisted>,
+    /// The language of the query, or of most hits, where the model that was asked does not read it.
+    pub unread: Option<TextLanguage>,
+    /// Why the answer is less than what was asked for, if it is.
+    pub degraded: Option<Degraded>,
+}
 
 /// Maximum number of candidates by words or by meaning, however many a single long file has.
 const MAX_WIDTH: usize = 6_400;
@@ -102,14 +195,16 @@ pub(crate) fn assisted_search(
     if let Some(likeliest) = &likeliest {
         words = retriever.words(&query.keyword)?.asked_as(&retriever.words(likeliest)?);
     }
+    // What takes the place of a word that no passage has is a word of notes, of private ones, too, so that a model on another machine is told
+    // what was typed alone.
     let leaves = embedder.is_some_and(|embedder| !embedder.takes_private());
-    let texts = QueryTexts { typed, respelled: query.semantic.clone(), leaves };
+    let of_model = if leaves { &typed } else { &query.semantic };
     let most = words.most();
     // Where nothing can be found, nobody is asked for help.
     let can_find = allow.as_ref().map_or_else(|| files.iter().next().is_some(), |allow| !allow.is_empty());
     let assistant = assistant.filter(|_| can_find);
     let mut unassisted = Vec::new();
-    let expansion = assistant.map_or(Ok(Expansion::default()), |assistant| expand(&query, &texts.typed, assistant));
+    let expansion = assistant.map_or(Ok(Expansion::default()), |assistant| expand(&query, &typed, assistant));
     let expansion = expansion.unwrap_or_else(|failed| {
         unassisted.push(failed);
         Expansion::default()
@@ -124,9 +219,8 @@ pub(crate) fn assisted_search(
     let vector = if query.only_narrows() || (asked == Mode::Keyword && has_words) {
         None
     } else {
-        let width = matches!(asked, Mode::Hybrid | Mode::Deep).then(|| config.candidates.max(request.limit));
-        let meant = (texts.of_model(), expansion.meaning.as_deref());
-        match embed_beside(reader, (embedder, asker), meant, until, || words.look_ahead(width))? {
+        let meant = (of_model.as_str(), expansion.meaning.as_deref());
+        match embed_beside(reader, (embedder, asker), meant, until, || words.look_ahead())? {
             Ok(QueryMeaning { all, typed, lacks }) => {
                 unassisted.extend(lacks.map(Unassisted::AsTyped));
                 Some((all, typed))
@@ -155,13 +249,12 @@ pub(crate) fn assisted_search(
         degraded = Some(Degraded::NoWords);
     }
     let mut late = None;
-    let stored = embedder.filter(|_| mode == Mode::Hybrid && config.fusion != Fusion::Rrf).map(|embedder| {
-        let query = texts.of_model();
-        StoredTokens { embedder, asker, query, until, tokens: OnceCell::new() }
-    });
+    let stored = embedder
+        .filter(|_| mode == Mode::Hybrid && config.fusion != Fusion::Rrf)
+        .map(|embedder| StoredTokens { embedder, asker, query: of_model, until, tokens: OnceCell::new() });
     if asked == Mode::Deep && mode == Mode::Hybrid {
         let tokens = embedder.and_then(Embedder::tokens).ok_or(Degraded::NotDeep(NO_TOKENS.into()));
-        let of = |model| LateInteraction::of(texts.of_model(), model, reader, config, until);
+        let of = |model| LateInteraction::of(of_model, model, reader, config, until);
         match tokens.and_then(|model| of(model).map_err(|error| Degraded::NotDeep(error.to_string()))) {
             Ok(begun) => late = Some(begun),
             Err(reason) => degraded = Some(reason),
@@ -171,7 +264,7 @@ pub(crate) fn assisted_search(
     let named = retriever.named(query.name, &typed_words, likeliest.as_ref()).filter(|_| mode != Mode::Semantic);
     let vector = vector.as_ref();
     let (vector, typed_vector) = (vector.map(|(all, _)| all), vector.and_then(|(_, typed)| typed.as_ref()));
-    let assisted = assistant.map(|assistant| (texts.typed.as_str(), assistant));
+    let assisted = assistant.map(|assistant| (typed.as_str(), assistant));
     let mut ranking = Ranking {
         request,
         retriever: &retriever,
@@ -190,11 +283,11 @@ pub(crate) fn assisted_search(
     let WordQuery { excluded, said_by, not_said_by, .. } = &query.keyword;
     let rules_out = !(excluded.is_empty() && said_by.is_empty() && not_said_by.is_empty());
     let excluding = rules_out.then_some(&words);
-    let mut ranked = if query.only_narrows() { ranking.rest(excluding)? } else { ranking.run(&mut words)? };
+    let mut ranked = if query.only_narrows() { ranking.rest(excluding)? } else { ranking.run(&words)? };
     if ranked.is_empty()
         && let Some(relaxed) = query.relaxed()
     {
-        ranked = ranking.run(&mut retriever.words(&relaxed.keyword)?)?;
+        ranked = ranking.run(&retriever.words(&relaxed.keyword)?)?;
         let by_words = |candidate: &Candidate| candidate.scores.keyword.is_some_and(|score| score > 0.0);
         if mode != Mode::Semantic && !ranked.iter().any(by_words) {
             // What is merely near in meaning is not what a phrase asks for.
@@ -251,24 +344,8 @@ pub(crate) fn assisted_search(
     let unassisted = ranking.unassisted;
     let model = embedder.filter(|_| vector.is_some());
     let languages: Vec<_> = hits.iter().map(|hit| hit.file.language()).collect();
-    let unread = model.and_then(|model| unread(model.name(), &texts.respelled, &languages));
+    let unread = model.and_then(|model| unread(model.name(), &query.semantic, &languages));
     Ok(Results { asked, mode, hits, left_out, corrections, misread, unassisted, unread, degraded })
-}
-
-/// A query as it was typed, and as it was perhaps meant. What takes the place of a word that no passage has is a word of notes, of private
-/// ones, too, so that another machine is told what was typed alone.
-struct QueryTexts {
-    typed: String,
-    respelled: String,
-    /// Whether the embedding model is on another machine.
-    leaves: bool,
-}
-
-impl QueryTexts {
-    /// What the embedding model is asked.
-    fn of_model(&self) -> &str {
-        if self.leaves { &self.typed } else { &self.respelled }
-    }
 }
 
 const NO_TOKENS: &str = "the model returns no vectors of single tokens";
@@ -319,7 +396,7 @@ struct Ranking<'a> {
 impl Ranking<'_> {
     /// The best candidates in order, `limit` of them or more if there are. While one long file keeps others out of the candidates, more
     /// are asked for.
-    fn run(&mut self, words: &mut RetrievedWords<'_>) -> Result<Vec<Candidate>, EngineError> {
+    fn run(&mut self, words: &RetrievedWords<'_>) -> Result<Vec<Candidate>, EngineError> {
         let mut width = self.config.candidates.max(self.request.limit);
         loop {
             go_on(&self.request.turn)?;

@@ -123,11 +123,11 @@ fn alone(scope: &Scope, files: &FileTable) -> Option<FileSet> {
         Scope::Public => facets.all().clone(),
         Scope::Given(grant) => {
             let mut set = facets.of_collections(|name| !is_agents(name) && grant.has_collection(name));
-            set.subtract(&match grant.exclude_tags.is_empty() {
-                // Marks of sessions are among them.
-                true => facets.with_doubtful(|mark| grant.excludes(mark)),
-                false => facets.with_tags_perhaps(|tag| grant.excludes(tag)),
-            });
+            // What may be meant as a tag hides, too; marks of sessions are among that.
+            set.subtract(&facets.with_doubtful(|mark| grant.excludes(mark)));
+            if !grant.exclude_tags.is_empty() {
+                set.subtract(&facets.with_tags(|tag| grant.excludes(tag)));
+            }
             let is_in = |id: &u32| files.get(*id).is_some_and(|file| grant.has_path(file.path.as_str()));
             if grant.has_path_rules() { set.iter().filter(is_in).collect() } else { set }
         }

@@ -172,8 +172,6 @@ fn read_record(path: &Path) -> Option<BatchRecord> {
 pub(super) struct Batches {
     client: Arc<BatchClient>,
     records: BatchRecords,
-    /// The number of the model.
-    model: u64,
     messages: Sender<WorkerMessage>,
     under_way: Vec<BatchUnderWay>,
     /// What went wrong with one since the start.
@@ -196,14 +194,8 @@ struct BatchUnderWay {
 
 impl Batches {
     /// What hands over a model's texts in batches. Goes on with those of before.
-    pub(super) fn start(
-        client: Arc<BatchClient>,
-        records: BatchRecords,
-        model: u64,
-        messages: Sender<WorkerMessage>,
-    ) -> Self {
-        let mut batches =
-            Self { client, records, model, messages, under_way: Vec::new(), problem: None, is_over: false };
+    pub(super) fn start(client: Arc<BatchClient>, records: BatchRecords, messages: Sender<WorkerMessage>) -> Self {
+        let mut batches = Self { client, records, messages, under_way: Vec::new(), problem: None, is_over: false };
         for record in batches.records.which(|record| batches.follows(record)) {
             batches.follow(BatchStart::Known(record));
         }
@@ -275,7 +267,6 @@ impl Batches {
         let run = BatchRun {
             client: Arc::clone(&self.client),
             records: self.records.clone(),
-            model: self.model,
             number: BATCHES.fetch_add(1, Ordering::Relaxed),
             messages: self.messages.clone(),
             stop: stopped,
@@ -357,7 +348,6 @@ enum BatchStart {
 struct BatchRun {
     client: Arc<BatchClient>,
     records: BatchRecords,
-    model: u64,
     number: u64,
     messages: Sender<WorkerMessage>,
     /// Ends when nobody wants it any more here; it goes on at the service.
@@ -384,7 +374,8 @@ impl BatchRun {
     }
 
     fn report(&self, event: BatchEvent) {
-        let _ = self.messages.send(WorkerMessage::Batch { model: self.model, batch: self.number, event });
+        let batch = self.number;
+        let _ = self.messages.send(WorkerMessage::to_do(move |worker| worker.take_batch(batch, event)));
     }
 
     fn follow(&self, start: BatchStart, end: &mut BatchEnd) -> Result<(), Break> {
@@ -534,10 +525,11 @@ impl Worker<'_> {
     }
 
     /// Takes what became of a batch.
-    pub(super) fn take_batch(&mut self, number: u64, batch: u64, mut event: BatchEvent) -> Result<(), EngineError> {
+    pub(super) fn take_batch(&mut self, batch: u64, mut event: BatchEvent) -> Result<(), EngineError> {
         let mut lanes = self.serving.iter_mut().chain(&mut self.filling);
-        let Some(lane) = lanes.find(|lane| lane.number == number) else { return Ok(()) };
-        let model = lane.model.embedder.fingerprint();
+        let is_of = |batches: &Batches| batches.under_way.iter().any(|under_way| under_way.number == batch);
+        let Some(lane) = lanes.find(|lane| lane.batches.as_ref().is_some_and(is_of)) else { return Ok(()) };
+        let (number, model) = (lane.number, lane.model.embedder.fingerprint());
         let mut count = 0;
         if let BatchEvent::Embedded(embeddings) = &mut event {
             count = embeddings.len();

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::lane::{BATCH, EmbedOutcome, Embedded, ModelLane};
-use super::retry::Released;
+use super::lane::{BATCH, EmbedOutcome, Embedded, ModelLane, Released};
 use super::shared::{ModelStatus, ModelsAtWork, NextModel};
 use super::syncer::RefusedError;
 use super::worker::Worker;
@@ -32,10 +31,15 @@ impl Worker<'_> {
     pub(super) fn take_model(&mut self, model: ChosenModel) -> Result<(), EngineError> {
         let is_other = |serving: &ModelLane| serving.fingerprint() != model.embedder.fingerprint();
         let may_go_on = |serving: &ModelLane| serving.model.may_serve_until(model.config.as_ref());
-        match self.serving.as_ref().is_some_and(|serving| is_other(serving) && may_go_on(serving)) {
-            true => self.prepare_model(model),
-            false => self.use_model(model),
+        if !self.serving.as_ref().is_some_and(|serving| is_other(serving) && may_go_on(serving)) {
+            return self.use_model(model);
         }
+        if let Some(before) = self.filling.take() {
+            before.end(&model);
+        }
+        tracing::info!("{} serves once its vectors are there", model.embedder.name());
+        let lane = self.start_lane(model);
+        self.fill_by(lane)
     }
 
     /// Turns to a model at once: what has no vector of it is found by its words until it has one.
@@ -56,15 +60,6 @@ impl Worker<'_> {
     }
 
     /// Has a model make its vectors beside the one that serves.
-    fn prepare_model(&mut self, model: ChosenModel) -> Result<(), EngineError> {
-        if let Some(before) = self.filling.take() {
-            before.end(&model);
-        }
-        tracing::info!("{} serves once its vectors are there", model.embedder.name());
-        let lane = self.start_lane(model);
-        self.fill_by(lane)
-    }
-
     fn fill_by(&mut self, lane: ModelLane) -> Result<(), EngineError> {
         let space = EmbeddingSpace::of(lane.embedder().as_ref());
         self.filling = Some(lane);
@@ -89,7 +84,7 @@ impl Worker<'_> {
     }
 
     /// Ends the work of models elsewhere that the configuration does not name any more, or with `None` of all.
-    pub(super) fn leave(&mut self, named: Option<&EmbedConfig>) {
+    pub(super) fn leave(&mut self, named: Option<&EmbedConfig>) -> Result<(), EngineError> {
         let stays = |lane: &ModelLane| named.is_some() && lane.model.may_serve_until(named);
         let gone = [self.serving.take_if(|lane| !stays(lane)), self.filling.take_if(|lane| !stays(lane))];
         for lane in gone.into_iter().flatten() {
@@ -103,6 +98,7 @@ impl Worker<'_> {
             });
         }
         self.show_models();
+        Ok(())
     }
 
     /// The models at work.
@@ -269,17 +265,14 @@ impl Worker<'_> {
 
     /// Requests under way.
     pub(super) fn in_flight(&self) -> usize {
-        self.lanes().map(|lane| lane.dispatcher.in_flight).sum()
+        self.lanes().map(|lane| lane.in_flight).sum()
     }
 
     pub(super) fn keep(&mut self, embedded: Embedded) -> Result<(), EngineError> {
         let mut lanes = self.serving.iter_mut().chain(&mut self.filling);
         let Some(lane) = lanes.find(|lane| lane.number == embedded.model) else { return Ok(()) };
+        lane.note_end(&embedded);
         let EmbedOutcome { embeddings, mut failed, later } = embedded.outcome;
-        match &later {
-            Some((contents, _)) => lane.dispatcher.failed(contents.len()),
-            None => lane.dispatcher.ended(embedded.took),
-        }
         let count = embeddings.len();
         let done: Vec<ContentHash> = embeddings.iter().map(|(content, _)| *content).collect();
         self.store.embedded(lane.model.embedder.fingerprint(), embeddings)?;
@@ -335,12 +328,11 @@ impl ModelLane {
     /// Waits after a failure that may pass, or for good after one that somebody has to see to.
     fn try_later(&mut self, error: &ModelError, sent: Instant) {
         // What was under way when it refused has nothing to add.
-        if self.retry.has_ended() {
+        if self.refused.is_some() {
             return;
         }
         if error.kind() == ModelErrorKind::Refused {
             tracing::warn!("what is not embedded yet is found by its words alone: {error}");
-            self.retry.end();
             self.refused = Some(error.to_string());
             return;
         }

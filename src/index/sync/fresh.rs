@@ -11,35 +11,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::worker::Worker;
+use crate::index::engine::EngineError;
 use crate::vault::disk::{CookieFolder, Signal, WatchedBy, Watcher};
 
-/// How long a search waits.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FreshPatience {
-    /// In all.
-    pub(crate) most: Duration,
-    /// While neither the watcher nor the writer gets on.
-    pub(crate) stalled: Duration,
-}
-
-/// With two cores and ten threads that want them, a search missed 22 of 40 saves before it where it waited a tenth of a second, and 5 where it
-/// gave up on what took longer than 300 ms.
-pub(crate) const FRESH_WITHIN: FreshPatience =
-    FreshPatience { most: Duration::from_secs(1), stalled: Duration::from_millis(600) };
+/// How long a search waits at most. With two cores and ten threads that want them, a search missed 22 of 40 saves before it where it waited a
+/// tenth of a second, and 5 where it gave up on what took longer than 300 ms.
+pub(crate) const FRESH_WITHIN: Duration = Duration::from_secs(1);
 /// A cookie that was not heard of for so long is lost, and another is made.
 const COOKIE_LOST: Duration = Duration::from_millis(100);
-
-impl FreshPatience {
-    /// No longer than `most` in all.
-    pub(crate) fn within(self, most: Duration) -> Self {
-        Self { most: self.most.min(most), ..self }
-    }
-
-    /// When a search gives up that began at `since`, where there was progress last at a time.
-    fn until(self, since: Instant, progress: Option<Instant>) -> Instant {
-        (since + self.most).min(progress.map_or(since, |last| last.max(since)) + self.stalled)
-    }
-}
 
 /// How it is known what was saved.
 #[derive(Default)]
@@ -51,9 +30,7 @@ enum SaveSignal {
     Unsure,
     /// All that was saved before a cookie is told before it.
     Cookies(Arc<CookieFolder>),
-    /// The same of a part of the vault; the rest has to be looked at.
-    PartlyCookies(Arc<CookieFolder>),
-    /// It has to be looked at.
+    /// It, or a part of it, has to be looked at.
     Looking,
 }
 
@@ -79,8 +56,6 @@ struct FreshState {
     heard: u64,
     /// How much the watcher had told when it heard of that.
     told: u64,
-    /// When the watcher heard of something, or the writer did something, last.
-    progress: Option<Instant>,
     /// Searches that have asked for one.
     #[cfg(test)]
     asked: usize,
@@ -106,8 +81,8 @@ impl FreshState {
 impl Freshness {
     /// Waits until all that was saved before can be found by its words. Says no when it cannot be made sure of in time, and nothing
     /// where nobody watches.
-    pub(crate) fn wait(&self, patience: FreshPatience) -> Option<bool> {
-        let by = (patience, Instant::now());
+    pub(crate) fn wait(&self, most: Duration) -> Option<bool> {
+        let until = Instant::now() + most;
         let mut state = self.lock();
         let told = match &state.hearing {
             SaveSignal::Nothing => return None,
@@ -116,7 +91,7 @@ impl Freshness {
                 state.doubt();
                 state.ask()
             }
-            SaveSignal::Cookies(_) | SaveSignal::PartlyCookies(_) => {
+            SaveSignal::Cookies(_) => {
                 // One that is made already may have been made before what was saved.
                 let needed = state.made + 1;
                 #[cfg(test)]
@@ -127,7 +102,7 @@ impl Freshness {
                     let lost = |since: Instant| since.elapsed() > COOKIE_LOST;
                     let next = match state.made < needed && state.under_way.is_none_or(lost) {
                         true => self.make_cookie(state),
-                        false => self.wait_on(state, by),
+                        false => self.wait_on(state, until),
                     };
                     let Some(next) = next else { return Some(false) };
                     state = next;
@@ -136,7 +111,7 @@ impl Freshness {
             }
         };
         while state.served < told {
-            let Some(woken) = self.wait_on(state, by) else { return Some(false) };
+            let Some(woken) = self.wait_on(state, until) else { return Some(false) };
             state = woken;
         }
         Some(true)
@@ -144,7 +119,7 @@ impl Freshness {
 
     /// Makes a cookie for all who wait for one.
     fn make_cookie<'a>(&'a self, mut state: MutexGuard<'a, FreshState>) -> Option<MutexGuard<'a, FreshState>> {
-        let (SaveSignal::Cookies(cookies) | SaveSignal::PartlyCookies(cookies)) = &state.hearing else { return None };
+        let SaveSignal::Cookies(cookies) = &state.hearing else { return None };
         let cookies = Arc::clone(cookies);
         state.made += 1;
         state.under_way = Some(Instant::now());
@@ -167,7 +142,6 @@ impl Freshness {
     /// Takes note of what the watcher tells, on its own thread. Gives back what the writer has to be told.
     pub(super) fn hear(&self, signal: Signal) -> Option<Signal> {
         let mut state = self.lock();
-        state.progress = Some(Instant::now());
         let Signal::Cookie(number) = signal else {
             state.signals += 1;
             return Some(signal);
@@ -175,9 +149,6 @@ impl Freshness {
         state.heard = state.heard.max(number);
         if state.heard >= state.made {
             state.under_way = None;
-        }
-        if matches!(state.hearing, SaveSignal::PartlyCookies(_)) {
-            state.doubt();
         }
         state.told = state.ask();
         self.changed.notify_all();
@@ -199,16 +170,10 @@ impl Freshness {
     /// Says how it is known what was saved.
     pub(super) fn listen(&self, watcher: &Watcher, cookies: &Arc<CookieFolder>) {
         self.lock().hearing = match watcher.watching() {
-            WatchedBy::Polling(_) => SaveSignal::Looking,
+            WatchedBy::Polling(_) | WatchedBy::Partly(_) => SaveSignal::Looking,
             _ if !watcher.hears_cookies() => SaveSignal::Unsure,
             WatchedBy::Events => SaveSignal::Cookies(Arc::clone(cookies)),
-            WatchedBy::Partly(_) => SaveSignal::PartlyCookies(Arc::clone(cookies)),
         };
-    }
-
-    /// Says that the writer gets on with what is waited for.
-    pub(super) fn get_on(&self) {
-        self.lock().progress = Some(Instant::now());
     }
 
     /// Says that all that was told up to this count can be found.
@@ -218,13 +183,8 @@ impl Freshness {
         self.changed.notify_all();
     }
 
-    /// Waits for news; `None` where the patience is over.
-    fn wait_on<'a>(
-        &'a self,
-        state: MutexGuard<'a, FreshState>,
-        (patience, since): (FreshPatience, Instant),
-    ) -> Option<MutexGuard<'a, FreshState>> {
-        let until = patience.until(since, state.progress);
+    /// Waits for news; `None` where the time is over.
+    fn wait_on<'a>(&'a self, state: MutexGuard<'a, FreshState>, until: Instant) -> Option<MutexGuard<'a, FreshState>> {
         // It looks again in time to make another cookie, where one was lost.
         let left = until.checked_duration_since(Instant::now())?.min(COOKIE_LOST);
         Some(self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0)
@@ -245,12 +205,13 @@ pub(super) struct Barrier {
 
 impl Worker<'_> {
     /// Takes what waits as due: searches wait for it.
-    pub(super) fn await_told(&mut self, told: u64) {
+    pub(super) fn await_told(&mut self, told: u64) -> Result<(), EngineError> {
         let since = Instant::now();
         // Nobody waits any more for what could not be had in time.
-        self.awaited.retain(|awaited| since - awaited.since < FRESH_WITHIN.most);
+        self.awaited.retain(|awaited| since - awaited.since < FRESH_WITHIN);
         self.debounce.hurry();
         self.awaited.push(Barrier { told, since, unseen: self.rescans.look_soon(since) });
+        Ok(())
     }
 
     /// Tells searches what can be found by now of what they wait for.
@@ -261,11 +222,7 @@ impl Worker<'_> {
             || self.rescans.distrusts_events()
             || !self.backlog.is_empty()
             || !self.large.is_empty();
-        if self.awaited.is_empty() {
-            return;
-        }
-        self.shared.fresh().get_on();
-        if is_behind {
+        if self.awaited.is_empty() || is_behind {
             return;
         }
         let now = Instant::now();
@@ -295,7 +252,6 @@ mod tests {
 
     /// Longer than any test takes.
     const LONG: Duration = Duration::from_secs(60);
-    const PATIENT: FreshPatience = FreshPatience { most: LONG, stalled: LONG };
 
     fn listening(folder: &Path) -> (Arc<Freshness>, Receiver<u64>) {
         let (fresh, (asked, receiver)) = (Arc::new(Freshness::default()), channel());
@@ -322,7 +278,7 @@ mod tests {
 
     #[test]
     fn who_watches_nothing_waits_for_nothing() {
-        assert_eq!(Freshness::default().wait(PATIENT), None);
+        assert_eq!(Freshness::default().wait(LONG), None);
     }
 
     #[test]
@@ -330,7 +286,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (fresh, messages) = listening(folder.path());
         std::thread::scope(|scope| {
-            let search = scope.spawn(|| fresh.wait(PATIENT));
+            let search = scope.spawn(|| fresh.wait(LONG));
             made(&fresh, 1);
             assert_eq!(fresh.hear(Signal::Cookie(1)), None);
             assert_eq!(search.join().unwrap(), Some(true));
@@ -344,7 +300,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (fresh, messages) = listening(folder.path());
         std::thread::scope(|scope| {
-            let search = scope.spawn(|| fresh.wait(PATIENT));
+            let search = scope.spawn(|| fresh.wait(LONG));
             made(&fresh, 1);
             fresh.hear(saved());
             fresh.hear(Signal::Cookie(1));
@@ -360,11 +316,11 @@ mod tests {
     fn a_watcher_that_is_stuck_is_waited_for_no_longer_than_the_limit() {
         let folder = tempfile::tempdir().unwrap();
         let (fresh, _messages) = listening(folder.path());
-        assert_eq!(fresh.wait(PATIENT.within(Duration::from_millis(20))), Some(false));
+        assert_eq!(fresh.wait(Duration::from_millis(20)), Some(false));
         // One that was lost does not keep the next from being heard.
         fresh.lock().under_way = Instant::now().checked_sub(COOKIE_LOST * 2);
         std::thread::scope(|scope| {
-            let search = scope.spawn(|| fresh.wait(PATIENT));
+            let search = scope.spawn(|| fresh.wait(LONG));
             made(&fresh, 2);
             fresh.hear(Signal::Cookie(2));
             assert_eq!(search.join().unwrap(), Some(true));
@@ -377,7 +333,7 @@ mod tests {
         let (fresh, _messages) = listening(folder.path());
         fresh.hear(saved());
         std::thread::scope(|scope| {
-            let search = scope.spawn(|| fresh.wait(PATIENT.within(Duration::from_millis(200))));
+            let search = scope.spawn(|| fresh.wait(Duration::from_millis(200)));
             made(&fresh, 1);
             fresh.hear(Signal::Cookie(1));
             assert_eq!(search.join().unwrap(), Some(false));
@@ -385,24 +341,9 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_that_gets_on_is_waited_for_and_one_that_does_not_is_not() {
-        let (since, second) = (Instant::now(), Duration::from_secs(1));
-        let patience = FreshPatience { most: second * 10, stalled: second * 3 };
-        let until = |progress: Option<u32>| patience.until(since, progress.map(|at| since + second * at)) - since;
-        assert_eq!([None, Some(0), Some(2), Some(6), Some(9)].map(until), [3, 3, 5, 9, 10].map(|at| second * at));
-        let before = since.checked_sub(second).unwrap();
-        assert_eq!(patience.until(since, Some(before)), since + second * 3, "what was before says nothing");
-        let folder = tempfile::tempdir().unwrap();
-        let (fresh, _messages) = listening(folder.path());
-        assert_eq!(fresh.wait(FreshPatience { most: LONG, stalled: Duration::from_millis(20) }), Some(false));
-        fresh.get_on();
-        assert!(fresh.lock().progress.is_some());
-    }
-
-    #[test]
     fn where_no_cookie_can_be_made_nothing_is_waited_for() {
         let (fresh, _messages) = listening(Path::new("/nowhere"));
-        assert_eq!((fresh.wait(PATIENT), fresh.wait(PATIENT)), (Some(false), Some(false)));
+        assert_eq!((fresh.wait(LONG), fresh.wait(LONG)), (Some(false), Some(false)));
     }
 
     #[test]
@@ -410,11 +351,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (fresh, _messages) = listening(folder.path());
         std::thread::scope(|scope| {
-            let mut searches = vec![scope.spawn(|| fresh.wait(PATIENT))];
+            let mut searches = vec![scope.spawn(|| fresh.wait(LONG))];
             made(&fresh, 1);
             // However long they take to come, it is on its way still.
             fresh.lock().under_way = Some(Instant::now() + LONG);
-            searches.extend((0..20).map(|_| scope.spawn(|| fresh.wait(PATIENT))));
+            searches.extend((0..20).map(|_| scope.spawn(|| fresh.wait(LONG))));
             let deadline = Instant::now() + LONG;
             while fresh.lock().asked < 21 {
                 assert!(Instant::now() < deadline, "some do not come");

@@ -1,5 +1,7 @@
-//! One model at work: the texts that it is at, handed over without making the writer wait, and how it fails.
+//! One model at work: the texts that it is at, handed over without making the writer wait, how it fails, when it is asked again after
+//! that, and which texts are to blame.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -7,7 +9,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::batch::{BatchRecords, Batches};
-use super::retry::Retry;
 use super::shared::ModelStatus;
 use super::worker::WorkerMessage;
 use crate::index::engine::{ContentHash, EngineError, PendingText, Writer};
@@ -21,7 +22,12 @@ pub(super) struct ModelLane {
     pub(super) model: ChosenModel,
     /// No two that were ever at work have the same.
     pub(super) number: u64,
-    pub(super) dispatcher: Dispatcher,
+    messages: Sender<WorkerMessage>,
+    /// One for each request under way.
+    threads: Vec<JoinHandle<()>>,
+    pub(super) in_flight: usize,
+    /// Texts of the next request at most.
+    request_texts: usize,
     /// The bulk of its texts, where it takes that in batches.
     pub(super) batches: Option<Batches>,
     /// Texts that it failed on, and may not another time; tried again at the next scan.
@@ -44,12 +50,14 @@ impl ModelLane {
         // What another has made still is not this one's.
         let number = MODELS.fetch_add(1, Ordering::Relaxed);
         let batches = model.embedder.batches();
-        let batches = batches.map(|client| Batches::start(client, records.clone(), number, messages.clone()));
-        let dispatcher = Dispatcher::new(number, &model.embedder, messages);
+        let batches = batches.map(|client| Batches::start(client, records.clone(), messages.clone()));
         Self {
+            request_texts: model.embedder.batch_size().unwrap_or(BATCH),
             model,
             number,
-            dispatcher,
+            messages: messages.clone(),
+            threads: Vec::new(),
+            in_flight: 0,
             batches,
             failed: Vec::new(),
             retry: Retry::default(),
@@ -90,28 +98,31 @@ impl ModelLane {
 
     /// Keeps the model busy with what waits for it.
     pub(super) fn feed(&mut self, store: &mut dyn Writer) -> Result<(), EngineError> {
-        let model = self.model.embedder.fingerprint();
+        let model = &self.fingerprint().clone();
         self.is_done = false;
+        if self.refused.is_some() {
+            return Ok(());
+        }
         if let Some(batches) = self.batches.as_mut().filter(|_| self.retry.may_send(Instant::now())) {
             batches.feed(store, model)?;
         }
         if self.batches.as_ref().is_some_and(|batches| batches.keeps_bulk(store, model)) {
             return Ok(());
         }
-        while self.dispatcher.in_flight < self.retry.in_flight(IN_FLIGHT) && self.retry.may_send(Instant::now()) {
-            let mut pending = store.take_pending(model, self.dispatcher.batch)?;
-            if pending.is_empty() && self.dispatcher.in_flight == 0 {
+        while self.in_flight < self.retry.in_flight(IN_FLIGHT) && self.retry.may_send(Instant::now()) {
+            let mut pending = store.take_pending(model, self.request_texts)?;
+            if pending.is_empty() && self.in_flight == 0 {
                 store.requeue(model, &self.retry.take_held());
                 pending = store.take_pending(model, 1)?;
             }
             if pending.is_empty() {
-                self.is_done = self.dispatcher.in_flight == 0 && !self.has_batches();
+                self.is_done = self.in_flight == 0 && !self.has_batches();
                 break;
             }
             // After a start those wait, too, that were handed over before it.
             pending.retain(|text| !self.batches.as_ref().is_some_and(|batches| batches.has(&text.content)));
             if !pending.is_empty() {
-                self.dispatcher.send(pending);
+                self.send(pending);
             }
         }
         Ok(())
@@ -134,6 +145,40 @@ impl ModelLane {
     /// Has the texts wait again that it failed on.
     pub(super) fn try_failed(&mut self, store: &mut dyn Writer) {
         store.requeue(self.model.embedder.fingerprint(), &std::mem::take(&mut self.failed));
+    }
+
+    /// Sends a request. Its end is reported, whatever it is.
+    fn send(&mut self, request: Vec<PendingText>) {
+        let (model, embedder, messages) = (self.number, Arc::clone(self.embedder()), self.messages.clone());
+        let sent = Instant::now();
+        self.threads.retain(|thread| !thread.is_finished());
+        self.threads.push(std::thread::spawn(move || {
+            let outcome = embed(embedder.as_ref(), request);
+            let embedded = Embedded { model, sent, took: sent.elapsed(), outcome };
+            let _ = messages.send(WorkerMessage::to_do(|worker| worker.keep(embedded)));
+        }));
+        self.in_flight += 1;
+    }
+
+    /// Takes note of a request's end.
+    pub(super) fn note_end(&mut self, request: &Embedded) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.request_texts = match (&request.outcome.later, self.embedder().batch_size()) {
+            // In smaller ones, as one of them may be why.
+            (Some((texts, _)), _) => (texts.len() / 2).max(1),
+            // How long it takes is the way there and back, more than the texts.
+            (None, Some(wanted)) => (self.request_texts * 2).min(wanted),
+            (None, None) => next_batch(self.request_texts, request.took),
+        };
+    }
+}
+
+impl Drop for ModelLane {
+    /// Waits for the requests under way: the model is not stopped, for the next stores will want it.
+    fn drop(&mut self) {
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
     }
 }
 
@@ -171,64 +216,6 @@ pub(super) struct EmbedOutcome {
     pub later: Option<(Vec<ContentHash>, ModelError)>,
 }
 
-/// Has an embedder work on requests.
-pub(super) struct Dispatcher {
-    /// The number of the model, which is told with what it made.
-    model: u64,
-    embedder: Arc<dyn Embedder>,
-    messages: Sender<WorkerMessage>,
-    /// One for each request under way.
-    threads: Vec<JoinHandle<()>>,
-    pub(super) in_flight: usize,
-    /// Texts of the next request at most.
-    pub(super) batch: usize,
-}
-
-impl Dispatcher {
-    fn new(model: u64, embedder: &Arc<dyn Embedder>, messages: &Sender<WorkerMessage>) -> Self {
-        let batch = embedder.batch_size().unwrap_or(BATCH);
-        let (embedder, messages) = (Arc::clone(embedder), messages.clone());
-        Self { model, embedder, messages, threads: Vec::new(), in_flight: 0, batch }
-    }
-
-    /// Sends a request. Its end is reported, whatever it is.
-    pub(super) fn send(&mut self, request: Vec<PendingText>) {
-        let (model, embedder, messages) = (self.model, Arc::clone(&self.embedder), self.messages.clone());
-        let sent = Instant::now();
-        self.threads.retain(|thread| !thread.is_finished());
-        self.threads.push(std::thread::spawn(move || {
-            let outcome = embed(embedder.as_ref(), request);
-            let _ = messages.send(WorkerMessage::Embedded(Embedded { model, sent, took: sent.elapsed(), outcome }));
-        }));
-        self.in_flight += 1;
-    }
-
-    /// Takes note of a request's end.
-    pub(super) fn ended(&mut self, took: Duration) {
-        self.in_flight = self.in_flight.saturating_sub(1);
-        self.batch = match self.embedder.batch_size() {
-            // How long it takes is the way there and back, more than the texts.
-            Some(wanted) => (self.batch * 2).min(wanted),
-            None => next_batch(self.batch, took),
-        };
-    }
-
-    /// Takes note of the end of a request of which so many texts are to be tried again: in smaller ones, as one of them may be why.
-    pub(super) fn failed(&mut self, texts: usize) {
-        self.in_flight = self.in_flight.saturating_sub(1);
-        self.batch = (texts / 2).max(1);
-    }
-}
-
-impl Drop for Dispatcher {
-    /// Waits for the requests under way: the model is not stopped, for the next stores will want it.
-    fn drop(&mut self) {
-        for thread in self.threads.drain(..) {
-            let _ = thread.join();
-        }
-    }
-}
-
 /// How many texts the next request has, after one took so long.
 fn next_batch(batch: usize, took: Duration) -> usize {
     match took {
@@ -243,34 +230,124 @@ fn embed(embedder: &dyn Embedder, request: Vec<PendingText>) -> EmbedOutcome {
     let (contents, documents): (Vec<ContentHash>, Vec<Document>) =
         request.into_iter().map(|pending| (pending.content, pending.document)).unzip();
     let mut outcome = EmbedOutcome::default();
-    match embedder.embed(&documents, None) {
-        Ok(embeddings) => outcome.embeddings = contents.into_iter().zip(embeddings).collect(),
-        Err(error) => match error.kind() {
-            ModelErrorKind::Stopped => {}
-            ModelErrorKind::Transient | ModelErrorKind::Refused => outcome.later = Some((contents, error)),
-            ModelErrorKind::Permanent if contents.len() == 1 => outcome.failed.push((contents[0], error)),
-            ModelErrorKind::Permanent => return one_by_one(embedder, contents, &documents),
-        },
-    }
-    outcome
-}
-
-fn one_by_one(embedder: &dyn Embedder, contents: Vec<ContentHash>, documents: &[Document]) -> EmbedOutcome {
-    let mut outcome = EmbedOutcome::default();
-    for (at, content) in contents.iter().copied().enumerate() {
-        match embedder.embed(&documents[at..=at], None) {
-            Ok(embeddings) => outcome.embeddings.extend(embeddings.into_iter().next().map(|made| (content, made))),
+    let (mut at, mut step) = (0, contents.len());
+    while at < contents.len() {
+        match embedder.embed(&documents[at..at + step], None) {
+            Ok(embeddings) => outcome.embeddings.extend(contents[at..].iter().copied().zip(embeddings)),
             Err(error) => match error.kind() {
                 ModelErrorKind::Stopped => break,
-                ModelErrorKind::Permanent => outcome.failed.push((content, error)),
                 ModelErrorKind::Transient | ModelErrorKind::Refused => {
                     outcome.later = Some((contents[at..].to_vec(), error));
                     break;
                 }
+                ModelErrorKind::Permanent if step > 1 => {
+                    step = 1;
+                    continue;
+                }
+                ModelErrorKind::Permanent => outcome.failed.push((contents[at], error)),
             },
         }
+        at += step;
     }
     outcome
+}
+
+/// The pauses after the first failures in a row.
+const FIRST: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
+/// The one after those; then each is twice as long.
+const NEXT: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// Number of times that a text has failed alone, when others were answered, after which it is what is wrong.
+const FAILED_ALONE: u32 = 2;
+
+/// The pause after so many failures in a row.
+pub(super) fn pause(failures: u32) -> Duration {
+    let first = failures.checked_sub(1).and_then(|at| FIRST.get(at as usize));
+    first.copied().unwrap_or_else(|| NEXT.saturating_mul(1 << failures.saturating_sub(4).min(16)).min(LONGEST))
+}
+
+/// Failures that may pass, of requests with texts. The time is passed in.
+#[derive(Debug, Default)]
+pub(super) struct Retry {
+    /// In a row.
+    failures: u32,
+    /// When the last of them was. What was sent before failed for the same reason.
+    last: Option<Instant>,
+    /// Nothing is sent before.
+    until: Option<Instant>,
+    /// Texts that had failed alone when others were answered, and how often that was.
+    alone: HashMap<ContentHash, u32>,
+    /// Texts that failed alone, and wait until it is known who is to blame.
+    held: Vec<ContentHash>,
+}
+
+/// What becomes of texts that were held.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Released {
+    /// They are tried again.
+    pub again: Vec<ContentHash>,
+    /// The model works, and not for them.
+    pub given_up: Vec<ContentHash>,
+}
+
+impl Retry {
+    /// Counts a request that failed, of those that were sent `sent`; `asked` is the pause that the model asked for.
+    pub(super) fn failed(&mut self, sent: Instant, now: Instant, asked: Option<Duration>) {
+        if self.last.is_none_or(|last| sent > last) {
+            self.failures += 1;
+            self.last = Some(now);
+        }
+        let pause = pause(self.failures).max(asked.unwrap_or_default());
+        self.until = self.until.max(Some(now + pause));
+    }
+
+    /// Keeps a text that failed alone from the others. That is no fault of its own yet: all may fail now.
+    pub(super) fn hold(&mut self, text: ContentHash) {
+        if !self.held.contains(&text) {
+            self.held.push(text);
+        }
+    }
+
+    /// The model has answered, with vectors for `done`: says what becomes of the texts that are held.
+    pub(super) fn answered(&mut self, done: &[ContentHash]) -> Released {
+        (self.failures, self.last, self.until) = (0, None, None);
+        for text in done {
+            self.alone.remove(text);
+        }
+        let mut released = Released::default();
+        for text in std::mem::take(&mut self.held) {
+            let count = self.alone.entry(text).or_default();
+            *count += 1;
+            if *count >= FAILED_ALONE {
+                self.alone.remove(&text);
+                released.given_up.push(text);
+            } else {
+                released.again.push(text);
+            }
+        }
+        released
+    }
+
+    /// Takes the texts that are held, where nothing else is left to try.
+    pub(super) fn take_held(&mut self) -> Vec<ContentHash> {
+        std::mem::take(&mut self.held)
+    }
+
+    /// Whether a request may be sent.
+    pub(super) fn may_send(&self, now: Instant) -> bool {
+        self.until.is_none_or(|until| until <= now)
+    }
+
+    /// When one may be, where none may now.
+    pub(super) fn due(&self, now: Instant) -> Option<Instant> {
+        self.until.filter(|until| *until > now)
+    }
+
+    /// How many may be under way, of `usual`: one tries for all.
+    pub(super) fn in_flight(&self, usual: usize) -> usize {
+        if self.failures > 0 { 1 } else { usual }
+    }
 }
 
 #[cfg(test)]
@@ -335,5 +412,72 @@ mod tests {
         let after = |batch, millis| next_batch(batch, Duration::from_millis(millis));
         assert_eq!((after(24, 2000), after(12, 501), after(4, 9000)), (12, 6, SMALLEST_BATCH));
         assert_eq!((after(6, 100), after(24, 1), after(12, 300)), (12, BATCH, 12));
+    }
+
+    fn text(number: u8) -> ContentHash {
+        ContentHash::from_bytes([number; 16])
+    }
+
+    #[test]
+    fn pauses_are_1_2_4_seconds_and_then_a_minute_to_an_hour() {
+        let seconds: Vec<u64> = (1..13).map(|failures| pause(failures).as_secs()).collect();
+        assert_eq!(seconds, [1, 2, 4, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]);
+        assert_eq!(pause(u32::MAX), LONGEST);
+    }
+
+    #[test]
+    fn requests_that_fail_together_count_once() {
+        let (mut retry, start) = (Retry::default(), Instant::now());
+        let at = |millis| start + Duration::from_millis(millis);
+        for sent in [0, 1, 2] {
+            retry.failed(at(sent), at(10 + sent), None);
+        }
+        assert!(!retry.may_send(at(1000)) && retry.may_send(at(1013)), "the pause is of one failure");
+        assert_eq!((retry.in_flight(3), retry.due(at(1000)), retry.due(at(1013))), (1, Some(at(1012)), None));
+        retry.failed(at(1013), at(1020), None);
+        assert!(!retry.may_send(at(3019)) && retry.may_send(at(3020)));
+        retry.failed(at(3020), at(3020), Some(Duration::from_secs(100)));
+        assert!(!retry.may_send(at(103_019)), "as long as it was asked for");
+        assert_eq!(retry.answered(&[]), Released::default());
+        assert!(retry.may_send(at(3021)));
+        assert!(retry.due(at(3021)).is_none());
+    }
+
+    #[test]
+    fn a_text_is_given_up_when_it_alone_fails_and_not_when_all_do() {
+        let (mut retry, now) = (Retry::default(), Instant::now());
+        // Everything fails for hours.
+        for number in 0..9 {
+            retry.failed(now, now, None);
+            retry.hold(text(number));
+        }
+        let released = retry.answered(&[]);
+        assert_eq!((released.again.len(), released.given_up.len()), (9, 0));
+        // One of them again, and others do not.
+        retry.hold(text(3));
+        assert_eq!(retry.answered(&[]), Released { again: Vec::new(), given_up: vec![text(3)] });
+        // It gets its chances anew.
+        retry.hold(text(3));
+        assert_eq!(retry.answered(&[]).again, [text(3)]);
+    }
+
+    #[test]
+    fn texts_that_fail_alone_all_through_an_outage_are_not_to_blame() {
+        let (mut retry, now) = (Retry::default(), Instant::now());
+        // Several rounds, in each of which all texts fail, one after the other.
+        for _ in 0..5 {
+            for number in 0..2 {
+                retry.failed(now, now, None);
+                retry.hold(text(number));
+            }
+            assert_eq!(retry.take_held(), [text(0), text(1)]);
+        }
+        retry.hold(text(0));
+        let released = retry.answered(&[text(1)]);
+        assert_eq!(released, Released { again: vec![text(0)], given_up: Vec::new() }, "nothing else was answered");
+        // It is embedded, so that its next outage is its first.
+        assert_eq!(retry.answered(&[text(0)]), Released::default());
+        retry.hold(text(0));
+        assert_eq!(retry.answered(&[text(1)]).again, [text(0)]);
     }
 }

@@ -5,15 +5,12 @@
 //! are embedded in the background, newest first. While nothing else is to do, the stores are checked; what is damaged is
 //! built anew.
 
-mod backlog;
 mod batch;
 mod embedding;
 mod fresh;
 mod lane;
-mod large;
 mod prepare;
 mod reading;
-mod retry;
 mod shared;
 mod syncer;
 mod verify;
@@ -21,7 +18,7 @@ mod watching;
 mod worker;
 
 pub(crate) use batch::BatchRecords;
-pub(crate) use fresh::{FRESH_WITHIN, FreshPatience};
+pub(crate) use fresh::FRESH_WITHIN;
 pub use prepare::{FileReading, PreparedFile, prepare};
 pub use shared::{BatchState, SyncProgress, Verification};
 pub(crate) use shared::{ModelStatus, NextModel, Phase, Shared, WatchState};

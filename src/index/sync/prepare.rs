@@ -11,7 +11,7 @@ use crate::index::engine::{FileEntry, FileInfo, FileUpdate, NewChunk};
 use crate::text::derive::words::Stemming;
 use crate::text::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading, note_sources};
 use crate::text::note::{Note, PrivateReason, Visibility};
-use crate::vault::attachments::{AttachmentReader, ReadAttachment};
+use crate::vault::attachments::AttachmentReader;
 use crate::vault::disk::{NoteRules, ReadError, Source, Stamp, open_file, read};
 
 /// What reading a file came to.
@@ -60,8 +60,7 @@ pub fn prepare(
             if let Some(same) = as_known(known, &path, opened.stamp, opened.hash, read_ns) {
                 return Ok(same);
             }
-            let ReadAttachment { source, problems } = attachments.read(&path, opened)?;
-            (source, problems)
+            attachments.read(&path, opened)?
         } else {
             let source = read(folder, within, max_bytes)?;
             if let Some(same) = as_known(known, &path, source.stamp, source.hash, read_ns) {
@@ -69,7 +68,7 @@ pub fn prepare(
             }
             (source, Vec::new())
         };
-        let elsewhere = rules.outside().of(&path).map(|folder| (folder.name().clone(), within.clone()));
+        let elsewhere = rules.outside().of(&path).map(|folder| (folder.name.clone(), within.clone()));
         let mut update = update(path.clone(), elsewhere, source, read_ns, stemming);
         update.problems.extend(problems);
         Ok(PreparedFile::Changed(Box::new(update)))
@@ -91,30 +90,22 @@ fn as_known(
     read_ns: i64,
 ) -> Option<PreparedFile> {
     let known = known?;
-    if is_being_written(known, &stamp, read_ns) {
+    let since = read_ns.saturating_sub(stamp.mtime_ns);
+    if stamp.size == 0 && known.stamp.size > 0 && (0..EMPTIED_GRACE_NS).contains(&since) {
         return Some(PreparedFile::Changing(path.clone()));
     }
-    is_as_known(known, path, &stamp, hash).then(|| PreparedFile::Unchanged(path.clone(), stamp, read_ns))
+    let modified_ms = |stamp: &Stamp| stamp.mtime_ns / 1_000_000;
+    let before = modified_ms(&known.stamp);
+    // The times of a note whose frontmatter has none are the file's.
+    let dated_by_file = known.created_ms == before || known.updated_ms == before;
+    let is_same = known.hash == *hash.as_bytes() && known.path == *path;
+    let is_dated = before == modified_ms(&stamp) || !dated_by_file;
+    (is_same && is_dated).then(|| PreparedFile::Unchanged(path.clone(), stamp, read_ns))
 }
 
 /// Grace period until it is believed that a note is empty, in nanoseconds. An editor that writes in place empties the
 /// file first.
 const EMPTIED_GRACE_NS: i64 = 500_000_000;
-
-/// Whether the file was emptied a moment ago and had text before.
-fn is_being_written(known: &FileEntry, stamp: &Stamp, read_ns: i64) -> bool {
-    let since = read_ns.saturating_sub(stamp.mtime_ns);
-    stamp.size == 0 && known.stamp.size > 0 && (0..EMPTIED_GRACE_NS).contains(&since)
-}
-
-/// Whether the index needs nothing of the file but its stamp.
-fn is_as_known(known: &FileEntry, path: &VaultPath, stamp: &Stamp, hash: Hash) -> bool {
-    let modified_ms = |stamp: &Stamp| stamp.mtime_ns / 1_000_000;
-    let before = modified_ms(&known.stamp);
-    // The times of a note whose frontmatter has none are the file's.
-    let dated_by_file = known.created_ms == before || known.updated_ms == before;
-    known.hash == *hash.as_bytes() && known.path == *path && (before == modified_ms(stamp) || !dated_by_file)
-}
 
 /// What the index takes of a file. One `elsewhere` is of a collection, and has a path within that folder.
 fn update(

@@ -1,22 +1,125 @@
-//! From places that may have changed to a batch in the stores.
+//! From places that may have changed to a batch in the stores: which files wait to be read, in what order, and how they are read. Large
+//! files would hold up all others: one at a time is read on a thread of its own, so that a note saved meanwhile does not wait for it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::backlog::Lane;
 use super::prepare::{FileReading, PreparedFile, prepare};
-use super::worker::Worker;
+use super::worker::{Worker, WorkerMessage};
 use crate::base::clock::Clock;
 use crate::base::config::StemmerLanguage;
 use crate::base::path::VaultPath;
 use crate::index::engine::{EngineError, FileEntry};
 use crate::text::derive::words::Stemming;
 use crate::vault::attachments::AttachmentReader;
-use crate::vault::disk::{Change, NoteRules, Scan, is_note, scan};
+use crate::vault::disk::{Change, NoteRules, Scan, Stamp, is_note, scan};
+
+/// Files that wait to be read. Those that the watcher named go before those that a scan found. Among the former each folder
+/// has its turn, and in it notes that are known and those that are new, the newest first: what a person saves does not wait
+/// behind the thousands that a checkout or a sync brings into another folder, or beside it.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    /// The newest last.
+    named: HashMap<BacklogTurn, Vec<VaultPath>>,
+    turns: VecDeque<BacklogTurn>,
+    bulk: VecDeque<VaultPath>,
+    /// Which of the two each path waits in; what stands elsewhere is skipped.
+    waiting: HashMap<VaultPath, Lane>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct BacklogTurn {
+    folder: String,
+    known: bool,
+}
+
+impl BacklogTurn {
+    fn of(path: &VaultPath, known: bool) -> Self {
+        let folder = path.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
+        Self { folder: folder.to_owned(), known }
+    }
+}
+
+/// Why a file waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lane {
+    /// The watcher named it.
+    Named,
+    /// A scan found it.
+    Bulk,
+}
+
+impl Backlog {
+    /// Puts a file that the watcher named before the others of its folder; `known` says that it is in the index.
+    pub(super) fn push_named(&mut self, path: VaultPath, known: bool) {
+        if self.waiting.insert(path.clone(), Lane::Named) == Some(Lane::Named) {
+            return;
+        }
+        let turn = BacklogTurn::of(&path, known);
+        let waiting = self.named.entry(turn.clone()).or_default();
+        if waiting.is_empty() {
+            self.turns.push_back(turn);
+        }
+        waiting.push(path);
+    }
+
+    /// Puts a file that a scan found behind all others, unless it waits already.
+    pub(super) fn push(&mut self, path: VaultPath) {
+        if !self.waiting.contains_key(&path) {
+            self.waiting.insert(path.clone(), Lane::Bulk);
+            self.bulk.push_back(path);
+        }
+    }
+
+    /// Why the next file waits.
+    pub(super) fn next_lane(&self) -> Option<Lane> {
+        match (self.turns.is_empty(), self.is_empty()) {
+            (false, _) => Some(Lane::Named),
+            (true, false) => Some(Lane::Bulk),
+            (true, true) => None,
+        }
+    }
+
+    /// Takes the next file. It is no longer waiting: when it is named meanwhile, it is read again.
+    pub(super) fn pop(&mut self) -> Option<(VaultPath, Lane)> {
+        if let Some(turn) = self.turns.pop_front() {
+            let waiting = self.named.get_mut(&turn)?;
+            let path = waiting.pop()?;
+            if waiting.is_empty() {
+                self.named.remove(&turn);
+            } else {
+                self.turns.push_back(turn);
+            }
+            self.waiting.remove(&path);
+            return Some((path, Lane::Named));
+        }
+        loop {
+            let path = self.bulk.pop_front()?;
+            if self.waiting.get(&path) == Some(&Lane::Bulk) {
+                self.waiting.remove(&path);
+                return Some((path, Lane::Bulk));
+            }
+        }
+    }
+
+    /// Forgets all files.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// How many files wait.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether none waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+}
 
 /// Maximum time that a batch reads, so that a note just saved does not wait behind a bulk import.
 const BATCH_TIME: Duration = Duration::from_millis(100);
@@ -41,6 +144,12 @@ pub(super) struct Reading {
 impl Reading {
     pub(super) fn stemming(&self) -> Stemming {
         Stemming::new(self.stemmer)
+    }
+
+    /// Whether a file is to be read by itself: an attachment may take seconds, however small it is.
+    fn is_large(&self, path: &VaultPath) -> bool {
+        let on_disk = || self.rules.outside().on_disk(&self.root, path).symlink_metadata();
+        path.is_document() || on_disk().is_ok_and(|meta| (LARGE_BYTES..=self.max_bytes).contains(&meta.len()))
     }
 
     /// Reads a file. One note that the parser fails on must not keep all others from being found.
@@ -154,31 +263,33 @@ impl Worker<'_> {
     pub(super) fn read_batch(&mut self) -> Result<(), EngineError> {
         let started = Instant::now();
         let deadline = started + BATCH_TIME;
+        let (reading, limit, files) = (self.reading(), self.batch_files, self.store.files());
         // What the watcher named is not held up by what scans found.
         let lane = self.backlog.next_lane();
-        let next = |_| if self.backlog.next_lane() == lane { self.backlog.pop() } else { None };
-        let taken: Vec<(VaultPath, Lane)> = (0..self.batch_files).map_while(next).collect();
-        let (large, taken): (Vec<_>, Vec<_>) = taken.into_iter().partition(|(path, _)| self.is_large(path));
-        for (path, lane) in large {
-            match lane {
-                Lane::Named => self.large.waiting.push_named(path, true),
-                Lane::Bulk => self.large.waiting.push(path),
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(self.backlog.len());
+        let waiting = Mutex::new((0, &mut self.backlog, &mut self.large.waiting));
+        let next = || {
+            let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let (taken, backlog, large) = &mut *waiting;
+            while *taken < limit && (*taken == 0 || Instant::now() < deadline) && backlog.next_lane() == lane {
+                match backlog.pop()? {
+                    (path, Lane::Named) if reading.is_large(&path) => large.push_named(path, true),
+                    (path, Lane::Bulk) if reading.is_large(&path) => large.push(path),
+                    (path, _) => {
+                        *taken += 1;
+                        return Some((*taken, path));
+                    }
+                }
             }
-        }
-        let known: Vec<Option<Arc<FileEntry>>> = taken.iter().map(|(path, _)| self.store.file(path).cloned()).collect();
-        let next = AtomicUsize::new(0);
+            None
+        };
         let outcomes = Mutex::new(Vec::new());
-        let reading = self.reading();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(taken.len());
         std::thread::scope(|scope| {
             let work = || {
                 let mut stemming = reading.stemming();
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((path, _)) = taken.get(at).filter(|_| at == 0 || Instant::now() < deadline) else {
-                        break;
-                    };
-                    let outcome = reading.read(path.clone(), known[at].as_deref(), &mut stemming);
+                while let Some((at, path)) = next() {
+                    let known = files.at(path.as_str()).map(Arc::as_ref);
+                    let outcome = reading.read(path, known, &mut stemming);
                     outcomes.lock().unwrap_or_else(PoisonError::into_inner).push((at, outcome));
                 }
             };
@@ -190,10 +301,6 @@ impl Worker<'_> {
         let mut outcomes = outcomes.into_inner().unwrap_or_else(PoisonError::into_inner);
         // The order in which files get their rows must not depend on which thread was faster.
         outcomes.sort_by_key(|(at, _)| *at);
-        let read: HashSet<usize> = outcomes.iter().map(|(at, _)| *at).collect();
-        for (at, (path, lane)) in taken.into_iter().enumerate().rev().filter(|(at, _)| !read.contains(at)) {
-            self.backlog.put_back(path, lane, known[at].is_some());
-        }
         let done = outcomes.len();
         self.take(outcomes.into_iter().map(|(_, outcome)| outcome).collect())?;
         self.shared.update(|progress| progress.files_done += done);
@@ -293,8 +400,123 @@ pub(crate) fn plan<'a>(known: impl Iterator<Item = &'a Arc<FileEntry>>, scan: &S
     Plan { read: read.into_iter().map(|(_, path)| path.clone()).collect(), remove }
 }
 
+/// Reading this much takes a tenth of a second on a slow machine, and parsing and cutting it is most of it.
+const LARGE_BYTES: u64 = 500_000;
+
+/// What is large, from the backlog to the stores.
+#[derive(Default)]
+pub(super) struct Large {
+    /// Files to be read.
+    pub(super) waiting: Backlog,
+    /// What is being read.
+    reading: Option<VaultPath>,
+}
+
+impl Large {
+    /// How many files there are.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len() + usize::from(self.reading.is_some())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Worker<'_> {
+    /// Has the next large file read. That is done when the stores have the one before, so that memory holds one.
+    pub(super) fn read_next_large(&mut self) {
+        if self.large.reading.is_some() {
+            return;
+        }
+        let Some((path, _)) = self.large.waiting.pop() else { return };
+        let (reading, messages, known) = (self.reading(), self.messages.clone(), self.store.file(&path).cloned());
+        self.large.reading = Some(path.clone());
+        std::thread::spawn(move || {
+            let outcome = reading.read(path.clone(), known.as_deref(), &mut reading.stemming());
+            let _ = messages.send(WorkerMessage::to_do(|worker| worker.take_large(path, outcome)));
+        });
+    }
+
+    /// Takes what was read of a large file. It was not held up, so it may have changed, gone, or left the index since.
+    pub(super) fn take_large(&mut self, path: VaultPath, outcome: PreparedFile) -> Result<(), EngineError> {
+        if self.large.reading.take_if(|reading| *reading == path).is_none() {
+            return Ok(());
+        }
+        let known = self.store.file(&path).is_some();
+        let up_to_date = match &outcome {
+            PreparedFile::Changed(update) => self.has_stamp(&path, &update.stamp),
+            PreparedFile::Unchanged(_, stamp, _) => self.has_stamp(&path, stamp) && known,
+            _ => true,
+        };
+        if !up_to_date {
+            self.backlog.push_named(path, known);
+            return Ok(());
+        }
+        self.take(vec![outcome])?;
+        self.shared.update(|progress| progress.files_done += 1);
+        Ok(())
+    }
+
+    fn has_stamp(&self, path: &VaultPath, stamp: &Stamp) -> bool {
+        let on_disk = self.options.rules.outside().on_disk(&self.options.root, path);
+        on_disk.symlink_metadata().is_ok_and(|meta| Stamp::of(&meta) == *stamp)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    fn path(text: &str) -> VaultPath {
+        VaultPath::new(text).unwrap()
+    }
+
+    fn all(backlog: &mut Backlog) -> Vec<String> {
+        std::iter::from_fn(|| backlog.pop()).map(|(path, _)| path.to_string()).collect()
+    }
+
+    #[test]
+    fn one_save_does_not_wait_for_a_storm() {
+        let mut backlog = Backlog::default();
+        (0..1000).for_each(|at| backlog.push(path(&format!("old/{at}.md"))));
+        (0..1000).for_each(|at| backlog.push_named(path(&format!("storm/{at}.md")), false));
+        backlog.push_named(path("notes/mine.md"), false);
+        backlog.push_named(path("storm/known.md"), true);
+        let order = all(&mut backlog);
+        let place = |path: &str| order.iter().position(|found| found == path).unwrap();
+        assert!(place("notes/mine.md") < 3 && place("storm/known.md") < 3, "{:?}", &order[..5]);
+        assert!(place("storm/999.md") < place("storm/0.md") && place("storm/0.md") < place("old/0.md"));
+        assert_eq!((order.len(), backlog.len()), (2002, 0));
+    }
+
+    #[test]
+    fn each_folder_has_its_turn_and_what_scans_found_comes_last() {
+        let mut backlog = Backlog::default();
+        ["x/a.md", "x/b.md", "y/c.md"].iter().for_each(|named| backlog.push_named(path(named), false));
+        ["d.md", "e.md"].iter().for_each(|found| backlog.push(path(found)));
+        assert_eq!(all(&mut backlog), ["x/b.md", "y/c.md", "x/a.md", "d.md", "e.md"]);
+    }
+
+    #[test]
+    fn a_file_waits_once_and_where_it_is_read_first() {
+        let mut backlog = Backlog::default();
+        backlog.push(path("a.md"));
+        backlog.push(path("b.md"));
+        backlog.push_named(path("b.md"), true);
+        backlog.push_named(path("b.md"), true);
+        backlog.push(path("b.md"));
+        assert_eq!(backlog.len(), 2);
+        assert_eq!(all(&mut backlog), ["b.md", "a.md"]);
+        assert!(backlog.is_empty());
+        backlog.push(path("a.md"));
+        backlog.clear();
+        assert_eq!(all(&mut backlog), [""; 0]);
+    }
+}
+
+#[cfg(test)]
+mod reading_tests {
     use super::*;
     use crate::base::config::StemmerLanguage;
     use crate::index::engine::{FileInfo, FileUpdate};

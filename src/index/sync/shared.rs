@@ -263,14 +263,13 @@ impl Shared {
     pub(crate) fn progress_as_met(&self) -> SyncProgress {
         let met = self.embedder().and_then(|embedder| embedder.trouble());
         let mut progress = self.progress();
-        progress.model = match (progress.model, met) {
-            (ModelStatus::Ready { .. }, Some(ModelTrouble::Refused(problem))) => ModelStatus::refused(&problem),
-            (
-                ModelStatus::Ready { name, dimension, instructions, takes_private, trouble: None },
-                Some(ModelTrouble::Passing(problem)),
-            ) => ModelStatus::Ready { name, dimension, instructions, takes_private, trouble: Some(problem) },
-            (model, _) => model,
-        };
+        if let ModelStatus::Ready { trouble, .. } = &mut progress.model {
+            match met {
+                Some(ModelTrouble::Refused(problem)) => progress.model = ModelStatus::refused(&problem),
+                Some(ModelTrouble::Passing(problem)) => _ = trouble.get_or_insert(problem),
+                None => {}
+            }
+        }
         progress
     }
 
@@ -355,22 +354,19 @@ impl Shared {
         drop(before);
     }
 
-    /// Shows why there is no model. It is said once in the log, however often it is tried.
-    pub(super) fn show_unloaded(&self, error: &ModelError) {
+    /// Shows why a model is not there, or does not take the place of the one that `stays`. It is said once in the log, however often it is
+    /// tried.
+    pub(super) fn show_unloaded(&self, error: &ModelError, stays: bool) {
         let failed = ModelStatus::Failed(error.to_string());
+        let is_known = if stays { self.coming().as_ref() == Some(&failed) } else { self.lock().model == failed };
         self.set_coming(Some(failed.clone()));
-        if self.lock().model != failed {
-            tracing::warn!("search is by keyword alone: {error}");
-            self.update(|progress| progress.model = failed);
-        }
-    }
-
-    /// Shows why the model that was asked for does not take another's place. It is said once in the log, however often it is tried.
-    pub(super) fn show_not_replaced(&self, error: &ModelError) {
-        let failed = Some(ModelStatus::Failed(error.to_string()));
-        if self.coming() != failed {
-            tracing::warn!("the model stays as it was: {error}");
-            self.set_coming(failed);
+        match stays {
+            _ if is_known => {}
+            true => tracing::warn!("the model stays as it was: {error}"),
+            false => {
+                tracing::warn!("search is by keyword alone: {error}");
+                self.update(|progress| progress.model = failed);
+            }
         }
     }
 

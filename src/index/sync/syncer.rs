@@ -9,13 +9,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::batch::BatchRecords;
-use super::retry::pause;
+use super::lane::pause;
 use super::shared::{ModelStatus, Phase, Shared, SyncProgress, Verification};
 use super::watching::{missing, show_missing};
 use super::worker::{Next, Worker, WorkerMessage};
 use crate::base::clock::Clock;
 use crate::base::config::IndexConfig;
-use crate::index::engine::{ContentHash, Damage, Engine, EngineError, Writer};
+use crate::index::engine::{ContentHash, Engine, EngineError, Writer};
 use crate::models::{ChosenModel, FormerModel, ModelChoice, ModelError, ModelErrorKind, ModelInUse};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::disk::{CookieFolder, Identity, Lock, NoteRules, Signal};
@@ -96,23 +96,37 @@ impl Syncer {
     /// # Errors
     /// When the stores refuse.
     pub fn reindex(&self, full: bool) -> Result<(), RefusedError> {
-        self.ask(|done| WorkerMessage::Reindex { full, done }, STOPPED)?
+        self.ask(UNWRITABLE, move |worker| worker.reindex(full))?
     }
 
     /// Takes hints as a watcher gives them, from whoever knows of changes without one. Returns when they are noted, so that
     /// the progress is not complete before their places have been looked at.
     ///
     /// # Errors
-    /// When the indexer has stopped.
+    /// When the indexer has stopped, or the stores are closed.
     pub fn notice(&self, signals: Vec<Signal>) -> Result<(), RefusedError> {
-        self.ask(|done| WorkerMessage::Notice { signals, done }, STOPPED)?
+        self.ask(UNWRITABLE, |worker| worker.notice(signals))
     }
 
-    /// Sends a message and waits for what comes of it; says why where nothing does.
-    fn ask<T>(&self, message: impl FnOnce(Sender<T>) -> WorkerMessage, otherwise: &str) -> Result<T, RefusedError> {
+    /// Has the writer do something, and waits for what comes of it; says why where nothing does.
+    fn ask<T: Send + 'static>(
+        &self,
+        otherwise: &str,
+        work: impl FnOnce(&mut Worker<'_>) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, RefusedError> {
         let (done, wait) = channel();
-        self.messages.send(message(done)).map_err(|_| RefusedError(STOPPED.into()))?;
+        self.tell(move |worker| {
+            let _ = done.send(work(worker)?);
+            Ok(())
+        })?;
         wait.recv().map_err(|_| RefusedError(otherwise.into()))
+    }
+
+    fn tell(
+        &self,
+        work: impl FnOnce(&mut Worker<'_>) -> Result<(), EngineError> + Send + 'static,
+    ) -> Result<(), RefusedError> {
+        self.messages.send(WorkerMessage::to_do(work)).map_err(|_| RefusedError(STOPPED.into()))
     }
 
     /// Compares everything in the stores with its checksum, and waits for the result. What is damaged is mended from then on;
@@ -121,7 +135,9 @@ impl Syncer {
     /// # Errors
     /// When the stores cannot be read, or are closed meanwhile.
     pub fn verify(&self) -> Result<Verification, RefusedError> {
-        self.ask(|done| WorkerMessage::Verify { done: Some(done) }, "the index could not be checked")
+        let (done, wait) = channel();
+        self.check(Some(done))?;
+        wait.recv().map_err(|_| RefusedError("the index could not be checked".into()))
     }
 
     /// Drops the embeddings of texts that no note has any more, and what was deleted from the files of the stores; gives how many embeddings
@@ -130,13 +146,13 @@ impl Syncer {
     /// # Errors
     /// When the stores cannot be written, or are closed meanwhile.
     pub fn erase(&self, contents: Vec<ContentHash>) -> Result<(usize, bool), RefusedError> {
-        self.ask(|done| WorkerMessage::Erase { contents, done }, UNWRITABLE)
+        self.ask(UNWRITABLE, move |worker| worker.erase(&contents))
     }
 
     /// Loads another model, and turns to it once its vectors are there. Where it cannot be loaded, the one there was stays.
     pub(crate) fn replace_model(&self, model: ModelChoice) {
         if let Some(named) = model.config.clone() {
-            let _ = self.messages.send(WorkerMessage::Leave { named: Some(named) });
+            let _ = self.tell(move |worker| worker.leave(Some(&named)));
         }
         load_model(model, self.messages.clone(), Arc::clone(&self.shared));
     }
@@ -145,7 +161,7 @@ impl Syncer {
     pub fn drop_model(&self) {
         self.shared.is_newest_model(ASKED.fetch_add(1, Ordering::SeqCst));
         self.shared.set_coming(None);
-        let _ = self.messages.send(WorkerMessage::Leave { named: None });
+        let _ = self.tell(|worker| worker.leave(None));
     }
 
     /// Drops the vectors of models that are not in use; gives how many there were.
@@ -153,12 +169,19 @@ impl Syncer {
     /// # Errors
     /// While a model is being loaded, or when the stores cannot be written.
     pub fn drop_kept_vectors(&self) -> Result<usize, RefusedError> {
-        self.ask(|done| WorkerMessage::DropKept { done }, UNWRITABLE)?
+        self.ask(UNWRITABLE, |worker| worker.drop_kept())?
     }
 
     /// Says that a search has met damage: everything is checked, and what is damaged is mended.
     pub fn suspect(&self) {
-        let _ = self.messages.send(WorkerMessage::Verify { done: None });
+        let _ = self.check(None);
+    }
+
+    fn check(&self, done: Option<Sender<Verification>>) -> Result<(), RefusedError> {
+        self.tell(|worker| {
+            worker.verify(done);
+            Ok(())
+        })
     }
 }
 
@@ -182,7 +205,7 @@ fn load_model(choice: ModelChoice, messages: Sender<WorkerMessage>, shared: Arc<
         again_and_again(asked, &shared, || {
             let loaded = load().map(|embedder| ChosenModel { embedder, config: config.clone() });
             let pause = loaded.as_ref().err().and_then(may_pass);
-            let told = messages.send(WorkerMessage::Model { asked, loaded });
+            let told = messages.send(WorkerMessage::Model { asked, is_former: false, loaded });
             pause.filter(|_| told.is_ok())
         });
     });
@@ -195,7 +218,7 @@ fn load_former(former: FormerModel, asked: u64, messages: &Sender<WorkerMessage>
     let mut once = move || match load() {
         Ok(embedder) if *embedder.fingerprint() == fingerprint => {
             let model = ChosenModel { embedder, config: Some(config.clone()) };
-            let _ = messages.send(WorkerMessage::Former { asked, model });
+            let _ = messages.send(WorkerMessage::Model { asked, is_former: true, loaded: Ok(model) });
             None
         }
         Ok(_) => {
@@ -293,8 +316,7 @@ fn run(
         }));
         (distrust, healed) = (ended.is_err(), false);
         let damage = match ended {
-            Ok(Ok(None)) => continue,
-            Ok(Ok(Some(damage))) => damage,
+            Ok(Ok(())) => continue,
             Ok(Err(error)) => match error.damage() {
                 Some(damage) => damage.clone(),
                 None => {
@@ -336,7 +358,7 @@ const MOST_DOUBLINGS: u32 = 8;
 /// While the vault is not there, or another process has it.
 const RETRY_PLACE: Duration = Duration::from_secs(1);
 
-/// Works on open stores until they have to be closed. Gives the damage that they were closed for, if it was for that.
+/// Works on open stores until they have to be closed. Where they are closed for damage, that is the error.
 fn work(
     options: &SyncOptions,
     store: Box<dyn Writer>,
@@ -344,7 +366,7 @@ fn work(
     messages: &Sender<WorkerMessage>,
     receiver: &Receiver<WorkerMessage>,
     shared: &Arc<Shared>,
-) -> Result<Option<Damage>, EngineError> {
+) -> Result<(), EngineError> {
     let mut worker = Worker::new(options, store, messages, shared, healed);
     if healed {
         drop(worker.store.take_notices());
@@ -363,18 +385,14 @@ fn work(
     let result = worker.work(receiver);
     let store = worker.finish();
     match result? {
-        Next::Rebuild => store.discard()?,
-        Next::Reopen => drop(store),
+        Next::Rebuild => store.discard(),
+        Next::Reopen => Ok(()),
         Next::Stop => {
             shared.retire();
-            store.close()?;
+            store.close()
         }
-        Next::Heal(damage) => {
-            drop(store);
-            return Ok(Some(damage));
-        }
+        Next::Heal(damage) => Err(EngineError::damaged(damage.to_string(), damage)),
     }
-    Ok(None)
 }
 
 /// After a start on a full or read-only disk: what was indexed before can be searched all the same.
@@ -404,19 +422,17 @@ fn wait_or_stop(pause: Duration, receiver: &Receiver<WorkerMessage>, shared: &Sh
     {
         match receiver.recv_timeout(left) {
             Ok(WorkerMessage::Model { asked, .. }) if !shared.is_newest_model(asked) => {}
+            Ok(WorkerMessage::Model { loaded: Ok(model), is_former: true, .. }) => {
+                if shared.embedder().is_none() {
+                    keep_for_later(model, shared);
+                }
+            }
             Ok(WorkerMessage::Model { loaded: Ok(model), .. }) => {
                 shared.set_coming(None);
                 keep_for_later(model, shared);
             }
-            Ok(WorkerMessage::Former { model, .. }) if shared.embedder().is_none() => keep_for_later(model, shared),
-            Ok(WorkerMessage::Reindex { done, .. } | WorkerMessage::Notice { done, .. }) => {
-                let _ = done.send(Err(RefusedError(UNWRITABLE.into())));
-            }
-            Ok(WorkerMessage::Model { loaded: Err(error), .. }) if shared.embedder().is_some() => {
-                shared.show_not_replaced(&error);
-            }
             Ok(WorkerMessage::Model { loaded: Err(error), .. }) => {
-                shared.show_unloaded(&error);
+                shared.show_unloaded(&error, shared.embedder().is_some());
             }
             Ok(_) => {}
             Err(_) => return,

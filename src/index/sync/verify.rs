@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -19,23 +19,14 @@ use crate::index::engine::{ContentHash, Damage, EngineError, Findings};
 /// does not find either.
 const SUSPECT_EVERY: Duration = Duration::from_secs(60);
 
-/// Counts the checks of this process, to tell a report on stores that are closed since.
-static RUNS: AtomicU64 = AtomicU64::new(1);
-
-/// What a check came to, and which check it was.
-pub(super) struct VerifyReport {
-    run: u64,
-    took: Duration,
-    result: Result<Option<Findings>, EngineError>,
-}
+/// How long a check took, and what it came to.
+type VerifyReport = (Duration, Result<Option<Findings>, EngineError>);
 
 /// The checks of one worker.
 #[derive(Default)]
 pub(super) struct Verifying {
     /// The check that runs, and what stops it.
-    running: Option<(JoinHandle<()>, Arc<AtomicBool>)>,
-    /// The number of the check that runs, or ran last.
-    run: u64,
+    running: Option<(JoinHandle<VerifyReport>, Arc<AtomicBool>)>,
     pub(super) waiting: Vec<Sender<Verification>>,
     last: Option<Instant>,
 }
@@ -60,8 +51,7 @@ impl Worker<'_> {
         if self.verifying.running.is_some() {
             return;
         }
-        self.verifying.run = RUNS.fetch_add(1, Ordering::Relaxed);
-        let (run, check, messages) = (self.verifying.run, self.store.check(), self.messages.clone());
+        let (check, messages) = (self.store.check(), self.messages.clone());
         let (stop, is_waited_for) = (Arc::<AtomicBool>::default(), !self.verifying.waiting.is_empty());
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
@@ -71,7 +61,8 @@ impl Worker<'_> {
             let started = Instant::now();
             let steps = || check(&mut || !stopped.load(Ordering::Relaxed));
             let result = catch_unwind(AssertUnwindSafe(steps)).unwrap_or(Ok(None));
-            let _ = messages.send(WorkerMessage::Verified(VerifyReport { run, took: started.elapsed(), result }));
+            let _ = messages.send(WorkerMessage::to_do(|worker| worker.verified()));
+            (started.elapsed(), result)
         });
         self.verifying.running = Some((thread, stop));
     }
@@ -82,11 +73,10 @@ impl Worker<'_> {
     }
 
     /// Takes what a check came to: says it, and mends what is damaged.
-    pub(super) fn verified(&mut self, report: VerifyReport) -> Result<(), EngineError> {
-        let VerifyReport { run, took, result } = report;
-        if run != self.verifying.run || self.verifying.running.take().is_none() {
-            return Ok(());
-        }
+    pub(super) fn verified(&mut self) -> Result<(), EngineError> {
+        // None runs where what is said is of one before the stores were closed.
+        let Some((thread, _)) = self.verifying.running.take() else { return Ok(()) };
+        let (took, result) = thread.join().unwrap_or((Duration::ZERO, Ok(None)));
         self.verifying.last = Some(Instant::now());
         let findings = result.unwrap_or_else(|error| {
             tracing::warn!("the index could not be checked: {error}");

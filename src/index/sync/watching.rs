@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::large::Large;
+use super::reading::Large;
 use super::shared::Shared;
 use super::syncer::SyncOptions;
 use super::worker::{Next, Worker, WorkerMessage};
@@ -19,8 +19,6 @@ use crate::vault::disk::{Change, Identity, Signal, WatchedBy, Watcher};
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Rest after a rescan that events or polling ask for, as a multiple of the time it took.
 const REST_FACTOR: u32 = 10;
-/// What a rescan finds missing is removed from the index by then.
-const SETTLED_AFTER: Duration = Duration::from_millis(250);
 
 /// The watcher, and when the vault is looked at next.
 pub(super) struct RescanSchedule {
@@ -40,8 +38,6 @@ pub(super) struct RescanSchedule {
     rested: Instant,
     /// Whether the watches are set anew at the next rescan.
     renew: bool,
-    /// Events were lost; when all that a rescan found since then is read, that is over.
-    recovering: Option<Instant>,
 }
 
 impl RescanSchedule {
@@ -58,7 +54,6 @@ impl RescanSchedule {
             looked: None,
             rested: now,
             renew: false,
-            recovering: None,
         }
     }
 
@@ -97,8 +92,7 @@ impl RescanSchedule {
         if self.is_missing() {
             return self.next_check;
         }
-        let next = self.next_check.min(self.next_scan());
-        self.recovering.map_or(next, |recovered| next.min(recovered))
+        self.next_check.min(self.next_scan())
     }
 
     /// Has the whole vault looked at soon, with watches set anew.
@@ -127,12 +121,12 @@ impl Worker<'_> {
     pub(super) fn watch(&mut self) {
         let messages = self.messages.clone();
         self.shared.fresh().begin(move |told| {
-            let _ = messages.send(WorkerMessage::Serve { told });
+            let _ = messages.send(WorkerMessage::to_do(move |worker| worker.await_told(told)));
         });
         let (messages, shared) = (self.messages.clone(), Arc::clone(self.shared));
         let signal = move |signal| {
             if let Some(signal) = shared.fresh().hear(signal) {
-                let _ = messages.send(WorkerMessage::Signal(signal));
+                let _ = messages.send(WorkerMessage::to_do(|worker| worker.signal(signal)));
             }
         };
         let (rules, cookies) = (Arc::new(self.options.rules.clone()), Arc::clone(&self.options.cookies));
@@ -155,7 +149,7 @@ impl Worker<'_> {
         });
     }
 
-    pub(super) fn signal(&mut self, signal: Signal) {
+    pub(super) fn signal(&mut self, signal: Signal) -> Result<(), EngineError> {
         let now = Instant::now();
         match signal {
             Signal::Root => {
@@ -164,7 +158,6 @@ impl Worker<'_> {
             }
             Signal::Lost => {
                 tracing::warn!("the watcher lost events; the whole vault is compared");
-                self.rescans.recovering = None;
                 self.rescans.distrust_events();
                 self.shared.update(|progress| {
                     progress.watch.losses += 1;
@@ -185,6 +178,7 @@ impl Worker<'_> {
                 self.debounce.note(folder, Change::Closed, now);
             }
         }
+        Ok(())
     }
 
     /// Looks whether the vault's folder and the stores are there and are what they were.
@@ -193,14 +187,12 @@ impl Worker<'_> {
             return;
         }
         self.rescans.next_check = now + CHECK_INTERVAL;
-        let before = self.rescans.root;
-        self.see_root();
+        let is_in_place = self.is_in_place();
         if self.rescans.is_missing() {
             return;
         }
-        if self.see_outside() || before != self.rescans.root {
+        if !is_in_place {
             tracing::info!("the vault's folder, or one elsewhere, is another, or is back; everything is compared");
-            self.rescans.distrust_events();
         }
         if !(self.store.is_in_place() && self.options.lock.is_held()) {
             tracing::warn!("the index was deleted or replaced; it is opened again");
@@ -260,7 +252,7 @@ impl Worker<'_> {
                 // The watcher has just been started, the first time.
                 self.rescans.renew = true;
                 // Of a folder that is away for a moment the embeddings stay.
-                if self.pending_files() == 0 && self.store.has_many_unused() {
+                if self.pending_files() == 0 && self.store.has_many_unused()? {
                     self.store.prune_vectors(false)?;
                 }
             }
@@ -286,23 +278,7 @@ impl Worker<'_> {
         let rest = (done - started) * REST_FACTOR;
         self.rescans.rested = done + rest;
         self.rescans.next_poll = done + Duration::from_secs(self.options.index.poll_seconds).max(rest);
-        self.shared.update(|progress| {
-            progress.watch.compared_at = Some(Timestamp::now());
-            if progress.watch.lost_at.is_some() && progress.watch.recovered_at.is_none() {
-                self.rescans.recovering = Some(done + SETTLED_AFTER);
-            }
-        });
+        self.shared.update(|progress| progress.watch.compared_at = Some(Timestamp::now()));
         Ok(())
-    }
-
-    /// Says so when all that lost events may have told is in the index.
-    pub(super) fn recover_if_done(&mut self, now: Instant) {
-        if self.rescans.recovering.is_some_and(|settled| now >= settled)
-            && self.backlog.is_empty()
-            && self.large.is_empty()
-        {
-            self.rescans.recovering = None;
-            self.shared.update(|progress| progress.watch.recovered_at = Some(Timestamp::now()));
-        }
     }
 }

@@ -4,80 +4,39 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use super::backlog::Backlog;
-use super::batch::BatchEvent;
+use jiff::Timestamp;
+
 use super::embedding::PUBLISH_EVERY;
 use super::fresh::Barrier;
-use super::lane::{Embedded, ModelLane};
-use super::large::Large;
-use super::prepare::PreparedFile;
-use super::shared::{Phase, Shared, Verification};
+use super::lane::ModelLane;
+use super::reading::{Backlog, Large};
+use super::shared::{Phase, Shared};
 use super::syncer::{RefusedError, SyncOptions};
-use super::verify::{Erasing, VerifyReport, Verifying};
+use super::verify::{Erasing, Verifying};
 use super::watching::{RescanSchedule, missing};
-use crate::base::config::EmbedConfig;
 use crate::base::fs::crash;
-use crate::base::path::VaultPath;
-use crate::index::engine::{ContentHash, Damage, EngineError, Writer};
+use crate::index::engine::{Damage, EngineError, Writer};
 use crate::models::{ChosenModel, Embedder, ModelError};
 use crate::vault::disk::{Debounce, Signal};
 
 /// What the thread is told.
 pub(super) enum WorkerMessage {
-    Signal(Signal),
-    Notice {
-        signals: Vec<Signal>,
-        done: Sender<Result<(), RefusedError>>,
-    },
-    /// Searches wait until all that the watcher told up to this count can be found.
-    Serve {
-        told: u64,
-    },
-    Embedded(Embedded),
-    /// What became of a batch, by the numbers of its model and its own.
-    Batch {
-        model: u64,
-        batch: u64,
-        event: BatchEvent,
-    },
-    /// A large file has been read.
-    LargeRead {
-        path: VaultPath,
-        outcome: PreparedFile,
-    },
+    /// To do something; nothing comes of it while the stores are closed.
+    Do(Box<dyn FnOnce(&mut Worker<'_>) -> Result<(), EngineError> + Send>),
     Model {
         /// Counts the models that were asked for.
         asked: u64,
+        /// Whether it is the one whose vectors served last, where another is to.
+        is_former: bool,
         loaded: Result<ChosenModel, ModelError>,
     },
-    /// The model whose vectors served last, where another is to.
-    Former {
-        asked: u64,
-        model: ChosenModel,
-    },
-    /// Have no model at work elsewhere that is not named any more; with none named, none at all.
-    Leave {
-        named: Option<EmbedConfig>,
-    },
-    Reindex {
-        full: bool,
-        done: Sender<Result<(), RefusedError>>,
-    },
-    /// Drop the vectors of models that are not in use.
-    DropKept {
-        done: Sender<Result<usize, RefusedError>>,
-    },
-    /// Leave nothing behind of texts that are gone.
-    Erase {
-        contents: Vec<ContentHash>,
-        done: Sender<(usize, bool)>,
-    },
-    /// Check all stores now. Nobody waits when a search has met damage.
-    Verify {
-        done: Option<Sender<Verification>>,
-    },
-    Verified(VerifyReport),
     Stop,
+}
+
+impl WorkerMessage {
+    pub(super) fn to_do(work: impl FnOnce(&mut Worker<'_>) -> Result<(), EngineError> + Send + 'static) -> Self {
+        Self::Do(Box::new(work))
+    }
 }
 
 /// Why the loop ended.
@@ -172,7 +131,10 @@ impl<'a> Worker<'a> {
         self.verifying.stop();
         // Who waits for a check gets that of the stores as they are opened next, if they are.
         for done in self.verifying.waiting.drain(..) {
-            let _ = self.messages.send(WorkerMessage::Verify { done: Some(done) });
+            let _ = self.messages.send(WorkerMessage::to_do(|worker| {
+                worker.verify(Some(done));
+                Ok(())
+            }));
         }
         (self.serving, self.filling) = (None, None);
         self.store
@@ -253,7 +215,6 @@ impl<'a> Worker<'a> {
             self.serve_awaited();
             self.embed()?;
             self.report();
-            self.recover_if_done(now);
             let mut until = self.rescans.next();
             if let Some(due) = self.debounce.next_due() {
                 until = until.min(due);
@@ -284,8 +245,15 @@ impl<'a> Worker<'a> {
         if std::mem::take(&mut self.rebuilding) {
             self.publish()?;
         }
-        self.shared.update(|progress| (progress.caught_up, progress.mending) = (true, false));
-        if self.debounce.is_empty() {
+        // What a rescan finds missing is removed from the index after a moment.
+        let is_settled = self.debounce.is_empty();
+        self.shared.update(|progress| {
+            (progress.caught_up, progress.mending) = (true, false);
+            if is_settled && progress.watch.lost_at.is_some() {
+                progress.watch.recovered_at.get_or_insert_with(Timestamp::now);
+            }
+        });
+        if is_settled {
             self.store.settle()?;
         }
         Ok(())
@@ -303,60 +271,49 @@ impl<'a> Worker<'a> {
 
     pub(super) fn handle(&mut self, message: WorkerMessage) -> Result<(), EngineError> {
         match message {
-            WorkerMessage::Signal(signal) => self.signal(signal),
-            WorkerMessage::Notice { signals, done } => {
-                signals.into_iter().for_each(|signal| self.signal(signal));
-                // What waits to be looked at is pending; where everything is to be compared, nothing else says so.
-                let lost = self.rescans.distrusts_events();
-                self.shared.update(|progress| progress.caught_up &= !lost);
-                self.report();
-                let _ = done.send(Ok(()));
-            }
-            WorkerMessage::Serve { told } => self.await_told(told),
-            WorkerMessage::Embedded(embedded) => self.keep(embedded)?,
-            WorkerMessage::Batch { model, batch, event } => self.take_batch(model, batch, event)?,
-            WorkerMessage::LargeRead { path, outcome } => self.take_large(path, outcome)?,
+            WorkerMessage::Do(work) => work(self)?,
             WorkerMessage::Model { asked, .. } if !self.shared.is_newest_model(asked) => {}
+            WorkerMessage::Model { loaded: Ok(model), is_former: true, .. } => self.take_former(model)?,
             WorkerMessage::Model { loaded: Ok(model), .. } => {
                 self.shared.set_coming(None);
                 self.take_model(model)?;
             }
-            WorkerMessage::Former { asked, .. } if !self.shared.is_newest_model(asked) => {}
-            WorkerMessage::Former { model, .. } => self.take_former(model)?,
-            WorkerMessage::Leave { named } => self.leave(named.as_ref()),
-            WorkerMessage::Model { loaded: Err(error), .. } if self.serving.is_some() => {
-                self.shared.show_not_replaced(&error);
+            WorkerMessage::Model { loaded: Err(error), .. } => {
+                self.shared.show_unloaded(&error, self.serving.is_some());
                 self.show_models();
             }
-            WorkerMessage::Model { loaded: Err(error), .. } => self.shared.show_unloaded(&error),
-            WorkerMessage::Reindex { done, .. } if self.rescans.is_missing() => {
-                let _ = done.send(Err(RefusedError(missing(self.options))));
-            }
-            WorkerMessage::Reindex { full, done } => {
-                // Whoever asked waits for the progress to start anew.
-                self.shared.update(|progress| (progress.caught_up, progress.files_done) = (false, 0));
-                if full {
-                    self.options.attachments.retain([].into_iter());
-                    self.shared.update(|progress| progress.embeddings_done = 0);
-                    self.next = Some(Next::Rebuild);
-                } else {
-                    self.store.prune_vectors(true)?;
-                    self.count_kept()?;
-                    self.look(true)?;
-                    self.report();
-                }
-                let _ = done.send(Ok(()));
-            }
-            WorkerMessage::DropKept { done } => {
-                let _ = done.send(self.drop_kept()?);
-            }
-            WorkerMessage::Erase { contents, done } => {
-                let _ = done.send(self.erase(&contents)?);
-            }
-            WorkerMessage::Verify { done } => self.verify(done),
-            WorkerMessage::Verified(report) => self.verified(report)?,
             WorkerMessage::Stop => self.next = Some(Next::Stop),
         }
         Ok(())
+    }
+
+    /// Takes hints of whoever knows of changes without a watcher.
+    pub(super) fn notice(&mut self, signals: Vec<Signal>) -> Result<(), EngineError> {
+        signals.into_iter().try_for_each(|signal| self.signal(signal))?;
+        // What waits to be looked at is pending; where everything is to be compared, nothing else says so.
+        let lost = self.rescans.distrusts_events();
+        self.shared.update(|progress| progress.caught_up &= !lost);
+        self.report();
+        Ok(())
+    }
+
+    /// Compares every file with the index, or has everything built from nothing.
+    pub(super) fn reindex(&mut self, full: bool) -> Result<Result<(), RefusedError>, EngineError> {
+        if self.rescans.is_missing() {
+            return Ok(Err(RefusedError(missing(self.options))));
+        }
+        // Whoever asked waits for the progress to start anew.
+        self.shared.update(|progress| (progress.caught_up, progress.files_done) = (false, 0));
+        if full {
+            self.options.attachments.retain([].into_iter());
+            self.shared.update(|progress| progress.embeddings_done = 0);
+            self.next = Some(Next::Rebuild);
+        } else {
+            self.store.prune_vectors(true)?;
+            self.count_kept()?;
+            self.look(true)?;
+            self.report();
+        }
+        Ok(Ok(()))
     }
 }

@@ -8,7 +8,6 @@
 //! - one place has all of its words, and every other at most half of them.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::time::Instant;
 
 use serde::Deserialize;
@@ -41,8 +40,8 @@ const HITS: usize = 10;
 /// # Errors
 /// When it may not write, the query is empty, or the disk refuses.
 pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Result<MemoryForgotten, RequestError> {
-    if writer.mode() == MemoryMode::Off {
-        return Err(forbidden(TargetError::Mode(writer.mode()).to_string(), "the owner set this in your `agent.md`"));
+    if writer.mode == MemoryMode::Off {
+        return Err(forbidden(TargetError::Mode(writer.mode).to_string(), "the owner set this in your `agent.md`"));
     }
     let query = text("query", &params.query)?;
     let most = match params.limit {
@@ -104,7 +103,7 @@ fn own_places(writer: &MemoryWriter) -> Result<Vec<ForgettableItem>, RequestErro
     let files = scope.files().map(|file| &file.path);
     // What is seen is neither left out nor kept from the agent.
     let may_write = |path: &&VaultPath| {
-        own_name(writer.slug(), path).is_some_and(|file| writable(writer.slug(), writer.mode(), file).is_ok())
+        own_name(&writer.slug, path).is_some_and(|file| writable(&writer.slug, writer.mode, file).is_ok())
     };
     let mut paths: Vec<&VaultPath> = files.filter(may_write).collect();
     paths.sort_unstable();
@@ -149,10 +148,9 @@ fn edit_without(
     note: &Note,
     left: Result<Remainder, RemoveError>,
 ) -> Result<NoteEdit, RequestError> {
-    let left = left.map_err(|error| RequestError {
-        hint: Some("nothing was written".into()),
-        ..RequestError::conflict(format!("`{path}`: {error}"))
-    })?;
+    let conflict =
+        |error: RemoveError| RequestError::conflict(format!("`{path}`: {error}")).hint("nothing was written");
+    let left = left.map_err(conflict)?;
     let left = left.text.unwrap_or_else(|| existing[..note.body.start].to_owned());
     let (left, empty) = checked(existing, note, left).map_err(|error| refused(path, error))?;
     Ok(if empty { NoteEdit::Gone } else { NoteEdit::Text(left) })
@@ -203,13 +201,11 @@ fn places(path: &VaultPath, note: &Note, source: &str) -> Vec<ForgettableItem> {
         }
         let nth = seen.entry(text.clone()).and_modify(|nth| *nth += 1).or_insert(0_u32);
         let hash = name(path, &text, *nth);
-        places.push(ForgettableItem { path: path.clone(), hash, lines: lines(note, &block.span), text, words });
+        let (first, last) = (block.span.start, block.span.end.saturating_sub(1).max(block.span.start));
+        let lines = (note.lines.line_of(first), note.lines.line_of(last));
+        places.push(ForgettableItem { path: path.clone(), hash, lines, text, words });
     }
     places
-}
-
-fn lines(note: &Note, span: &Range<usize>) -> (usize, usize) {
-    (note.lines.line_of(span.start), note.lines.line_of(span.end.saturating_sub(1).max(span.start)))
 }
 
 /// Names a place by its file, its text and how many of the same stand above it. No chunk has the same name.
@@ -246,7 +242,9 @@ fn meant(query: &str, places: &[ForgettableItem], near: &[usize], most: usize) -
     if wanted.is_empty() {
         return ForgetMatch::Perhaps(Vec::new());
     }
-    let exact: Vec<usize> = (0..places.len()).filter(|at| holds(&places[*at].words, &wanted)).collect();
+    // Its words stand next to each other and in order.
+    let holds = |at: &usize| places[*at].words.windows(wanted.len()).any(|found| found == wanted);
+    let exact: Vec<usize> = (0..places.len()).filter(holds).collect();
     if let [only] = exact[..] {
         return ForgetMatch::One(only);
     }
@@ -267,11 +265,6 @@ fn meant(query: &str, places: &[ForgettableItem], near: &[usize], most: usize) -
     let mut seen = HashSet::new();
     let likely = exact.into_iter().chain(all).chain(near.iter().copied()).chain(some);
     ForgetMatch::Perhaps(likely.filter(|at| seen.insert(*at)).take(most).collect())
-}
-
-/// Whether words stand among others next to each other and in order.
-fn holds(words: &[String], wanted: &[String]) -> bool {
-    words.windows(wanted.len()).any(|found| found == wanted)
 }
 
 /// Maximum length of what is sent of a place, in characters; the beginning of a longer one says which it is.

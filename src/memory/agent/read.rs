@@ -118,7 +118,7 @@ fn own_chunk(writer: &MemoryWriter, hash: &str) -> Result<MemoryText, RequestErr
 
 /// A file of the memory and what it says now; nothing where it is none, or is kept from the agent.
 pub(super) fn own_file(writer: &MemoryWriter, path: &str) -> Result<Option<(VaultPath, String)>, RequestError> {
-    let whole = if path.starts_with("agents/") { path.to_owned() } else { folder(writer.slug()) + path };
+    let whole = if path.starts_with("agents/") { path.to_owned() } else { folder(&writer.slug) + path };
     for _ in 0..ROUNDS {
         let scope = writer.own_memory()?;
         let Some(file) = scope.file(&whole) else { return Ok(None) };
@@ -155,18 +155,23 @@ fn most_bytes(writer: &MemoryWriter) -> usize {
     writer.limits().map_or(MAX_TEXT_BYTES, |limits| limits.max_injected_chars.min(MAX_TEXT_BYTES))
 }
 
-fn passage_text(path: &VaultPath, passage: &Chunk, most: usize) -> MemoryText {
-    let shown = passage.text.floor_char_boundary(most);
-    let (line_start, line_end) = (passage.lines.0 as u32, passage.lines.1 as u32);
+/// A part of a file, as much of it as one answer gives.
+fn part_of(path: &VaultPath, text: &str, lines: (usize, usize), hash: Option<String>, most: usize) -> MemoryText {
+    let shown = text.floor_char_boundary(most);
+    let (line_start, line_end) = (lines.0 as u32, lines.1 as u32);
     MemoryText {
         path: path.to_string(),
-        text: passage.text[..shown].to_owned(),
+        text: text[..shown].to_owned(),
         line_start,
         line_end,
         citation: citation(path.as_str(), line_start, line_end),
-        hash: Some(passage.id.to_string()),
-        cut: shown < passage.text.len(),
+        hash,
+        cut: shown < text.len(),
     }
+}
+
+fn passage_text(path: &VaultPath, passage: &Chunk, most: usize) -> MemoryText {
+    part_of(path, &passage.text, passage.lines, Some(passage.id.to_string()), most)
 }
 
 /// Lines of a file, of at most so many bytes; the chunk at `line` where it is not said how many. Nothing where there are none.
@@ -190,53 +195,6 @@ fn lines_of(path: &VaultPath, text: &str, line: Option<u32>, lines: Option<u32>,
     let start = note.lines.span(first).start;
     let whole = |last: &usize| note.lines.span(*last).end - start <= most;
     let fits = (first..=last).rev().find(whole).unwrap_or(first);
-    let text = &text[start..note.lines.span(fits).end];
-    let shown = text.floor_char_boundary(most);
-    let (line_start, line_end) = (first as u32, fits as u32);
-    Some(MemoryText {
-        path: path.to_string(),
-        text: text[..shown].to_owned(),
-        line_start,
-        line_end,
-        citation: citation(path.as_str(), line_start, line_end),
-        hash: None,
-        cut: fits < last || shown < text.len(),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_those_that_are_asked_for() {
-        let path = VaultPath::new("agents/a/MEMORY.md").unwrap();
-        let text = "# One\n\n- a\n- b\n\n# Two\n\nc\n";
-        let get = |line, lines| {
-            lines_of(&path, text, line, lines, MAX_TEXT_BYTES).map(|got| (got.text, got.line_start, got.line_end))
-        };
-        assert_eq!(get(None, None).unwrap(), (text.to_owned(), 1, 8));
-        assert_eq!(get(None, Some(1)).unwrap(), ("# One\n".to_owned(), 1, 1));
-        assert_eq!(get(Some(3), Some(2)).unwrap(), ("- a\n- b\n".to_owned(), 3, 4));
-        assert_eq!(get(Some(7), Some(9)).unwrap(), ("\nc\n".to_owned(), 7, 8));
-        // Without a number of lines, the chunk.
-        assert_eq!(get(Some(8), None).unwrap(), ("# Two\n\nc".to_owned(), 6, 8));
-        assert!(lines_of(&path, text, Some(4), None, MAX_TEXT_BYTES).unwrap().hash.is_some());
-        assert_eq!(get(Some(5), None).unwrap(), ("\n".to_owned(), 5, 5));
-        assert_eq!(get(Some(9), None), None);
-        let long = format!("{}\n", "x".repeat(20_000)).repeat(4);
-        let got = lines_of(&path, &long, None, None, MAX_TEXT_BYTES).unwrap();
-        assert_eq!((got.text.len(), got.line_end, got.cut), (40_002, 2, true));
-        let got = lines_of(&path, &"é".repeat(40_000), None, None, MAX_TEXT_BYTES).unwrap();
-        assert_eq!((got.text.len(), got.line_end, got.cut), (MAX_TEXT_BYTES, 1, true));
-    }
-
-    #[test]
-    fn a_path_may_name_a_line() {
-        assert_eq!(lines_in("memory/a.md:42"), ("memory/a.md", Some(42), None));
-        assert_eq!(lines_in("memory/a.md#L3-L5"), ("memory/a.md", Some(3), Some(3)));
-        assert_eq!(lines_in("memory/a.md"), ("memory/a.md", None, None));
-        assert_eq!(lines_in("memory/a.md:x"), ("memory/a.md:x", None, None));
-        assert_eq!(lines_in("a:99999999999"), ("a:99999999999", None, None));
-    }
+    let part = part_of(path, &text[start..note.lines.span(fits).end], (first, fits), None, most);
+    Some(MemoryText { cut: part.cut || fits < last, ..part })
 }

@@ -48,7 +48,7 @@ fn saved(writer: &MemoryWriter, params: &MemorySaveParams) -> Result<(MemoryChan
     let redacted = content != given;
     let forgotten = &writer.workspace().forgotten;
     let asked = forgotten.ask()?;
-    let left = asked.without(&content, writer.rights());
+    let left = asked.without(&content, &writer.rights);
     let brought = left.as_ref().map_or(Some(&content), |left| left.text.as_ref());
     let mut would = None;
     let id = rewrite(writer, &path, Action::Edit, content.len(), |existing| {
@@ -66,7 +66,7 @@ fn saved(writer: &MemoryWriter, params: &MemorySaveParams) -> Result<(MemoryChan
     })?;
     drop(asked);
     if let Some(WithoutForgotten { tombstone, .. }) = left {
-        forgotten.note(&format!("agent {}", writer.slug()), path.as_str(), would.is_some(), tombstone);
+        forgotten.note(&format!("agent {}", writer.slug), path.as_str(), would.is_some(), tombstone);
     }
     Ok((MemoryChange { redacted, ..changed(writer, "memory_save", &path, &id, would.as_deref()) }, would))
 }
@@ -114,11 +114,11 @@ pub(crate) fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Re
         checkpoint => checkpoint?,
     };
     // What the person took away stays so, whoever guesses the checkpoint's name.
-    let is_own = checkpoint.by.as_deref() == Some(writer.slug());
-    let path = match own_name(writer.slug(), &checkpoint.path).filter(|_| is_own) {
+    let is_own = checkpoint.by.as_ref() == Some(&writer.slug);
+    let path = match own_name(&writer.slug, &checkpoint.path).filter(|_| is_own) {
         Some(file) => file_to_write(writer, Some(file))?,
-        None if is_own && checkpoint.path.as_str() == format!("{}facts.md", folder(writer.slug())) => {
-            let may = matches!(writer.mode(), MemoryMode::Hybrid | MemoryMode::SearchOnly) && !writer.is_closed();
+        None if is_own && checkpoint.path.as_str() == format!("{}facts.md", folder(&writer.slug)) => {
+            let may = matches!(writer.mode, MemoryMode::Hybrid | MemoryMode::SearchOnly) && !writer.is_closed();
             may.then(|| checkpoint.path.clone()).ok_or_else(absent)?
         }
         None => return Err(absent()),
@@ -142,7 +142,7 @@ pub(crate) fn restore(writer: &MemoryWriter, params: &MemoryRestoreParams) -> Re
     let (_, undo) = restored.inspect_err(|_| writer.turn().rest())?;
     drop(asked);
     if let Some(WithoutForgotten { text, tombstone }) = left {
-        forgotten.note(&format!("agent {}", writer.slug()), path.as_str(), text.is_none(), tombstone);
+        forgotten.note(&format!("agent {}", writer.slug), path.as_str(), text.is_none(), tombstone);
     }
     Ok(changed(writer, "checkpoint_restore", &path, &undo, would.as_deref()))
 }
@@ -162,7 +162,7 @@ fn without_forgotten(
         None => now.contains(part.trim()),
     };
     let of_facts = writer.workspace().fact_store.scope_of(path).is_some();
-    asked.without_in_file(had, of_facts, writer.rights(), &keeps)
+    asked.without_in_file(had, of_facts, &writer.rights, &keeps)
 }
 
 /// The file that is meant, when the agent may write it and would find what it writes.
@@ -170,8 +170,8 @@ pub(super) fn file_to_write(writer: &MemoryWriter, file: Option<&str>) -> Result
     if writer.is_closed() {
         return Err(forbidden("your memory is closed in this session", "the owner set this in `memory.toml`"));
     }
-    let file = file.unwrap_or(default_file(writer.mode()));
-    let path = writable(writer.slug(), writer.mode(), file).map_err(|error| match error {
+    let file = file.unwrap_or(default_file(writer.mode));
+    let path = writable(&writer.slug, writer.mode, file).map_err(|error| match error {
         TargetError::Mode(_) => forbidden(format!("`{file}`: {error}"), "the owner set this in your `agent.md`"),
         error => RequestError::invalid(format!("`file` is {file:?}; {error}")),
     })?;
@@ -205,7 +205,7 @@ fn as_spelled(workspace: &Workspace, path: VaultPath) -> VaultPath {
 /// Refuses a file more than an agent may have.
 fn may_make(writer: &MemoryWriter) -> Result<(), RequestError> {
     let Some(limits) = writer.limits() else { return Ok(()) };
-    let folder = writer.workspace().home.root().join(folder(writer.slug()));
+    let folder = writer.workspace().home.root().join(folder(&writer.slug));
     let count = |folder: &Path| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "md")).count()
@@ -318,9 +318,8 @@ fn may_be_long(writer: &MemoryWriter, path: &VaultPath, text: &str) -> Result<()
     if text.len() as u64 <= writer.workspace().config.index.max_file_bytes {
         return Ok(());
     }
-    let hint = Some("nothing was written; use another file, or delete what you no longer need".into());
     let message = format!("`{path}` would have {} bytes, more than are indexed", text.len());
-    Err(RequestError { hint, ..RequestError::invalid(message) })
+    Err(RequestError::invalid(message).hint("nothing was written; use another file, or delete what you no longer need"))
 }
 
 /// Adds a text to `memory/<collection>.md`, or to the file that [`save`](super::write::save) takes, below a heading that is its title; tags and
@@ -340,9 +339,7 @@ pub(crate) fn keep(writer: &MemoryWriter, params: &SaveParams) -> Result<Saved, 
     let file = params.collection.as_deref().map(|collection| format!("memory/{}.md", slug(collection)));
     let change = match save(file.clone()) {
         // Where the agent may write `MEMORY.md` alone, it goes there.
-        Err(error)
-            if error.kind == ErrorKind::Forbidden && file.is_some() && writer.mode() == MemoryMode::PromptOnly =>
-        {
+        Err(error) if error.kind == ErrorKind::Forbidden && file.is_some() && writer.mode == MemoryMode::PromptOnly => {
             save(None)?
         }
         change => change?,
@@ -375,7 +372,7 @@ pub(crate) fn keep(writer: &MemoryWriter, params: &SaveParams) -> Result<Saved, 
 pub(crate) fn drop_chunk(writer: &MemoryWriter, hash: &str) -> Result<MemoryChange, RequestError> {
     let named = MemoryGetParams { hash: Some(hash.to_owned()), ..MemoryGetParams::default() };
     let passage = get(writer, &named)?;
-    let own = format!("agents/{}/", writer.slug());
+    let own = format!("agents/{}/", writer.slug);
     // Others may share their memory with it, to be read.
     let file = passage.path.strip_prefix(&own).ok_or_else(|| RequestError::forbidden("this is not your memory"))?;
     let id = hash.parse().map_err(|error| RequestError::invalid(format!("`{hash}` is not a hash: {error}")))?;
@@ -388,7 +385,7 @@ pub(crate) fn drop_chunk(writer: &MemoryWriter, hash: &str) -> Result<MemoryChan
 /// # Errors
 /// As [`save`].
 pub(crate) fn flush(writer: &MemoryWriter, params: &MemoryFlushParams) -> Result<MemoryChange, RequestError> {
-    let file = match writer.mode() {
+    let file = match writer.mode {
         MemoryMode::PromptOnly => "MEMORY.md".to_owned(),
         _ => format!("memory/{}.md", writer.at().to_zoned(jiff::tz::TimeZone::system()).date()),
     };
@@ -413,7 +410,7 @@ pub(crate) fn flush(writer: &MemoryWriter, params: &MemoryFlushParams) -> Result
     if !has_more {
         return Ok(MemoryChange {
             ok: true,
-            path: folder(writer.slug()) + &file,
+            path: folder(&writer.slug) + &file,
             searchable: true,
             ..MemoryChange::default()
         });
@@ -511,7 +508,7 @@ fn looks_like_another(c: char) -> bool {
 
 /// It may not, and what to do about it.
 pub(super) fn forbidden(message: impl Into<String>, hint: &str) -> RequestError {
-    RequestError { hint: Some(hint.into()), ..RequestError::forbidden(message) }
+    RequestError::forbidden(message).hint(hint)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What programs send: one type for each kind of event, and how what was sent becomes events, without what nobody said, or a sentence that names
 //! the event and the field.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -15,7 +15,7 @@ use crate::base::clock::{Edge, moment};
 use crate::base::config::CaptureConfig;
 use crate::base::fence::is_of_recalled;
 use crate::base::state::{NewEvent, hash_of};
-use crate::memory::imports::{said_in_events, without_recalled};
+use crate::memory::imports::{is_address, said_in_event, without_recalled};
 use crate::serve::wire::{IngestTurn, TurnsParams};
 
 /// Something that happened.
@@ -250,17 +250,13 @@ impl EventKind {
         Self::Bookmarks,
     ];
 
+    /// The folders, in the same order.
+    const FOLDERS: [&str; 7] =
+        ["conversations", "files", "searches", "notes", "snippets", "agent-activity", "bookmarks"];
+
     /// The folder.
     pub(super) fn folder(self) -> &'static str {
-        match self {
-            Self::Conversations => "conversations",
-            Self::Files => "files",
-            Self::Searches => "searches",
-            Self::Notes => "notes",
-            Self::Snippets => "snippets",
-            Self::AgentActivity => "agent-activity",
-            Self::Bookmarks => "bookmarks",
-        }
+        Self::FOLDERS[self as usize]
     }
 }
 
@@ -352,6 +348,8 @@ impl Event {
 pub(super) const MAX_EVENTS: usize = 10_000;
 /// Maximum length of a text.
 const MAX_TEXT_BYTES: usize = 50 * 1024;
+/// What the address of a bookmark may begin with: a browser opens it without running it.
+const SCHEMES: [&str; 4] = ["http:", "https:", "mailto:", "file:"];
 /// Maximum length of an event's id, in bytes.
 const MAX_ID_BYTES: usize = 500;
 
@@ -376,52 +374,36 @@ pub(super) fn read(body: Value, sender: Option<&str>, now: Timestamp) -> Result<
     };
     let events = values.into_iter().enumerate();
     let events = events.map(|(at, value)| typed(value).map_err(|wrong| failed(at, wrong)));
-    let mut events: Vec<Event> = events.collect::<Result<_, _>>()?;
-    let (sent, silent) = (events.len(), clean(&mut events, sender));
-    let said = events.into_iter().enumerate().filter(|(at, _)| !silent.contains(at));
-    let read = said.map(|(at, event)| checked(event, sender, now).map_err(|wrong| failed(at, wrong)));
-    Ok((read.collect::<Result<_, _>>()?, sent))
+    let events: Vec<Event> = events.collect::<Result<_, _>>()?;
+    let (sent, mut read) = (events.len(), Vec::new());
+    for (at, mut event) in events.into_iter().enumerate() {
+        if says(&mut event, sender) {
+            read.push(checked(event, sender, now).map_err(|wrong| failed(at, wrong))?);
+        }
+    }
+    Ok((read, sent))
 }
 
-/// Takes out of turns what nobody said, and what was recalled, which is known already and would come back as if somebody had said it; gives the
-/// places of those of which nothing is left.
-fn clean(events: &mut [Event], sender: Option<&str>) -> HashSet<usize> {
-    let mut sessions: HashMap<String, Vec<(usize, &mut MessageEvent)>> = HashMap::new();
-    for (at, event) in events.iter_mut().enumerate() {
-        // What is empty is not right, which is said.
-        if let Event::Message(message) = event
-            && !message.text.trim().is_empty()
-        {
-            // Programs name a conversation by how its first message begins.
-            message.title = message.title.take().filter(|title| !is_of_recalled(title));
-            // As lines are told below.
-            if message.text.contains('\r') {
-                message.text = message.text.replace("\r\n", "\n").replace('\r', "\n");
-            }
-            sessions.entry(message.session.trim().to_owned()).or_default().push((at, message));
-        }
+/// Takes out of a turn what nobody said, and what was recalled, which is known already and would come back as if somebody had said it; says whether
+/// something is left of it.
+fn says(event: &mut Event, sender: Option<&str>) -> bool {
+    // What is empty is not right, which is said.
+    let Event::Message(message) = event else { return true };
+    if message.text.trim().is_empty() {
+        return true;
     }
-    let mut silent = HashSet::new();
-    for turns in sessions.into_values() {
-        let said = match sender {
-            Some(_) => {
-                let turns: Vec<_> = turns
-                    .iter()
-                    .map(|(_, turn)| (turn.agent.as_ref().unwrap_or(&turn.role).as_str(), &*turn.role, &*turn.text))
-                    .collect();
-                said_in_events(&turns)
-            }
-            None => turns.iter().map(|(_, turn)| without_recalled(&turn.text)).collect(),
-        };
-        for ((at, turn), said) in turns.into_iter().zip(said) {
-            let Some(said) = said else { continue };
-            if said.trim().is_empty() {
-                silent.insert(at);
-            }
-            turn.text = said;
-        }
+    // Programs name a conversation by how its first message begins.
+    message.title = message.title.take().filter(|title| !is_of_recalled(title));
+    // As lines are told below.
+    if message.text.contains('\r') {
+        message.text = message.text.replace("\r\n", "\n").replace('\r', "\n");
     }
-    silent
+    let said = match sender {
+        Some(_) => said_in_event(&message.role, &message.text),
+        None => without_recalled(&message.text),
+    };
+    message.text = said.unwrap_or_else(|| std::mem::take(&mut message.text));
+    !message.text.trim().is_empty()
 }
 
 /// The field, as `.text`, and what is wrong with it.
@@ -435,7 +417,7 @@ fn checked(mut event: Event, sender: Option<&str>, now: Timestamp) -> Result<Cap
         }
     }
     if let Event::Bookmark(bookmark) = &event
-        && !is_address(&bookmark.url)
+        && !is_address(&bookmark.url, &SCHEMES)
     {
         return Err(wrong("url", "is not an address".into()));
     }
@@ -512,14 +494,6 @@ fn tidy(shape: TextShape, text: &mut String) -> Option<String> {
         *text = kept.to_owned();
     }
     None
-}
-
-/// Whether a bookmark may have it: what a browser opens without running it, and what stays one link in Markdown.
-fn is_address(url: &str) -> bool {
-    let known = ["http:", "https:", "mailto:", "file:"].iter().any(|scheme| {
-        url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)) && url.len() > scheme.len()
-    });
-    known && !url.contains(|c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"'))
 }
 
 /// Maximum number of turns that are taken at a time: each is two events.
@@ -667,7 +641,6 @@ mod tests {
                 date: None,
             },
             IngestTurn { user: "As  it\n\n is ".into(), assistant: "<think>all of it".into(), date: None },
-            IngestTurn { user: String::new(), assistant: "and more of it".into(), date: None },
             IngestTurn { user: String::new(), assistant: "to its end</think>Sure".into(), date: None },
         ];
         let params = TurnsParams { agent_id: "a".into(), conversation_id: "c".into(), turns, ..TurnsParams::default() };
@@ -678,6 +651,6 @@ mod tests {
             other => panic!("{other:?}"),
         });
         assert_eq!(texts.collect::<Vec<_>>(), ["Is my wombat okay?", "Your  wombat is fine.", "As  it\n\n is", "Sure"]);
-        assert_eq!(sent, 6);
+        assert_eq!(sent, 5);
     }
 }

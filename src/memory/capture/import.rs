@@ -1,22 +1,19 @@
 //! What other programs have kept, as if it had been captured: once for good, and so that it can be undone. Notes are copied into `notes` as
 //! they are.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use blake3::Hash;
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::event::{EventKind, check_taken};
-use super::intake::{Capture, IMPORT_AGAIN};
+use super::intake::Capture;
 use crate::access::request::{Owner, RequestError, Workspace};
 use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::base::state::{ImportTable, ImportedFile, NoteOrigin, StateError, hash_of};
+use crate::base::state::{ImportTable, ImportedFile, NoteOrigin, hash_of};
 use crate::serve::wire::{ImportNote, ImportParams, ImportTaken};
 use crate::text::note::{Note, compose, with_property};
 use crate::vault::disk::{Action, Files, WriteError, note_names, slug};
@@ -31,7 +28,7 @@ const MAX_NAMES: usize = 10_000;
 /// # Errors
 /// When something of it is not right, or none can be kept now.
 pub(crate) fn import(capture: &Capture, owner: &Owner, params: ImportParams) -> Result<ImportTaken, RequestError> {
-    let imports = &*capture.imports;
+    let imports = &capture.queue.imports;
     let mut went_on = false;
     let import = match (params.dry_run, params.import) {
         (true, _) => None,
@@ -39,12 +36,11 @@ pub(crate) fn import(capture: &Capture, owner: &Owner, params: ImportParams) -> 
             if params.kind.trim().is_empty() || params.kind.len() > 100 || params.source.len() > 8000 {
                 return Err(RequestError::invalid("`kind` takes 1 to 100 bytes, and `source` up to 8000"));
             }
-            let begun = imports.begin(&params.kind, &params.source, Timestamp::now());
-            let (import, is_new) = begun.map_err(|error| kept_from(&error))?;
+            let (import, is_new) = imports.begin(&params.kind, &params.source, Timestamp::now())?;
             went_on = !is_new;
             Some(import)
         }
-        (false, Some(import)) => match imports.has(import).map_err(|error| kept_from(&error))? {
+        (false, Some(import)) => match imports.has(import)? {
             true => Some(import),
             false => return Err(RequestError::not_found(format!("there is no import {import}; start again"))),
         },
@@ -65,9 +61,9 @@ pub(crate) fn import(capture: &Capture, owner: &Owner, params: ImportParams) -> 
     }
     if let Some(import) = import {
         if params.done {
-            imports.end(import).map_err(|error| kept_from(&error))?;
+            imports.end(import)?;
         }
-        answer.undoable = imports.has_files(import).map_err(|error| kept_from(&error))?;
+        answer.undoable = imports.has_files(import)?;
     }
     let state = capture.state();
     (answer.pending, answer.failure) = (state.pending, state.failure);
@@ -95,8 +91,6 @@ struct NoteImporter<'i> {
     kind: &'i str,
     /// Without one nothing is written.
     import: Option<i64>,
-    /// What the files have whose names a title leads to, as far as they were looked at: of many notes of one title none is looked at for each.
-    taken: RefCell<HashMap<String, Vec<Option<Hash>>>>,
 }
 
 impl<'i> NoteImporter<'i> {
@@ -111,7 +105,7 @@ impl<'i> NoteImporter<'i> {
         import: Option<i64>,
     ) -> Result<Self, RequestError> {
         check_taken(&workspace.switches.capture(), EventKind::Notes)?;
-        Ok(Self { workspace, files: workspace.files()?, imports, kind, import, taken: RefCell::default() })
+        Ok(Self { workspace, files: workspace.files()?, imports, kind, import })
     }
 
     /// Copies a note, or brings the copy up to date that nobody has changed since.
@@ -129,7 +123,7 @@ impl<'i> NoteImporter<'i> {
         let key = self.key(&note.id);
         let source = blake3::hash(text.as_bytes()).to_hex().to_string();
         // Held until it is written: what is purged meanwhile would come back.
-        let asked = self.workspace.forgotten.ask().map_err(|error| kept_from(&error))?;
+        let asked = self.workspace.forgotten.ask()?;
         if let Some(left) = asked.without_in_file(&text, false, &Scope::Everything, &|_, _| false) {
             if let Some(import) = self.import {
                 let (by, into, whole) = (format!("import {import}"), EventKind::Notes.folder(), left.text.is_none());
@@ -138,7 +132,7 @@ impl<'i> NoteImporter<'i> {
             let Some(kept) = left.text else { return Ok(NoteOutcome::Forgotten) };
             text = kept;
         }
-        let before = self.imports.note(key).map_err(|error| kept_from(&error))?;
+        let before = self.imports.note(key)?;
         match before {
             Some(before) if before.source == source => Ok(NoteOutcome::Existing),
             Some(before) if self.is_of_others(&before)? => self.anew(NoteOrigin { source, ..before }, title, &text),
@@ -157,7 +151,7 @@ impl<'i> NoteImporter<'i> {
         text: &str,
     ) -> Result<NoteOutcome, RequestError> {
         let origin = origin.to_owned();
-        match self.imports.note_like(&source).map_err(|error| kept_from(&error))? {
+        match self.imports.note_like(&source)? {
             // It came from elsewhere: the source has moved, or this is a copy of it. What became of that holds of this.
             Some((import, like)) => {
                 if self.import.is_some() {
@@ -183,7 +177,7 @@ impl<'i> NoteImporter<'i> {
         if before.path.is_empty() {
             return Ok(false);
         }
-        let all = self.imports.notes_at(&before.path).map_err(|error| kept_from(&error))?;
+        let all = self.imports.notes_at(&before.path)?;
         Ok(all.iter().any(|other| other.key != before.key && other.origin != before.origin && is_there(&other.origin)))
     }
 
@@ -202,16 +196,16 @@ impl<'i> NoteImporter<'i> {
             self.keep(import, NoteOrigin { source, after, ..before })?;
             return Ok(NoteOutcome::Updated);
         }
-        let checkpoint = match self.imports.file(import, path.as_str()).map_err(|error| kept_from(&error))? {
+        let checkpoint = match self.imports.file(import, path.as_str())? {
             Some(_) => None,
             None => Some(self.files.leave(&path, Some(now), Action::Edit.into())?.to_string()),
         };
         let file = ImportedFile { path: path.to_string(), checkpoint, after: after.clone() };
-        self.imports.note_file(import, &file).map_err(|error| kept_from(&error))?;
+        self.imports.note_file(import, &file)?;
         // Those that are there no more: where one comes back, it is one of its own.
-        for other in self.imports.notes_at(path.as_str()).map_err(|error| kept_from(&error))? {
+        for other in self.imports.notes_at(path.as_str())? {
             if other.key != before.key {
-                self.imports.drop_note(other.key).map_err(|error| kept_from(&error))?;
+                self.imports.drop_note(other.key)?;
             }
         }
         self.files.replace(&path, now, text, Action::Edit.done_by(&format!("import {import}")))?;
@@ -222,21 +216,11 @@ impl<'i> NoteImporter<'i> {
     /// A note that was not, or has none of its own.
     fn anew(&self, origin: NoteOrigin, title: &str, text: &str) -> Result<NoteOutcome, RequestError> {
         let after = blake3::hash(text.as_bytes());
-        let mut taken = self.taken.borrow_mut();
-        let taken = taken.entry(slug(title)).or_default();
-        let same = taken.iter().position(|found| *found == Some(after));
-        let first = same.unwrap_or(taken.len());
-        for (at, path) in note_names(EventKind::Notes.folder(), title).take(MAX_NAMES).enumerate().skip(first) {
+        for path in note_names(EventKind::Notes.folder(), title).take(MAX_NAMES) {
             let found = match self.files.read(&path) {
-                Err(WriteError::Refused { .. }) => {
-                    note_taken(taken, at, None);
-                    continue;
-                }
+                Err(WriteError::Refused { .. }) => continue,
                 found => found?.map(|(_, hash)| hash),
             };
-            if found.is_some() {
-                note_taken(taken, at, found);
-            }
             let origin = NoteOrigin { path: path.to_string(), after: after.to_hex().to_string(), ..origin.clone() };
             match (found, self.import) {
                 // A kill came between, or the person has copied it.
@@ -249,14 +233,13 @@ impl<'i> NoteImporter<'i> {
                 (None, Some(import)) => {
                     let file =
                         ImportedFile { path: origin.path.clone(), checkpoint: None, after: origin.after.clone() };
-                    self.imports.note_file(import, &file).map_err(|error| kept_from(&error))?;
+                    self.imports.note_file(import, &file)?;
                     let act = Action::Create.done_by("import");
                     match self.files.extend(&path, None, text, act) {
                         // Somebody took the name at this very moment.
                         Err(WriteError::Exists(_)) => {}
                         made => {
                             made?;
-                            note_taken(taken, at, Some(after));
                             self.keep(import, origin)?;
                             return Ok(NoteOutcome::Added);
                         }
@@ -268,7 +251,7 @@ impl<'i> NoteImporter<'i> {
     }
 
     fn keep(&self, import: i64, note: NoteOrigin) -> Result<(), RequestError> {
-        self.imports.keep_note(import, &note).map_err(|error| kept_from(&error))
+        Ok(self.imports.keep_note(import, &note)?)
     }
 }
 
@@ -280,19 +263,6 @@ fn is_there(origin: &str) -> bool {
     }
     let nearest = path.ancestors().find_map(|path| path.metadata().ok());
     nearest.is_none_or(|nearest| nearest.is_file())
-}
-
-/// Notes what the file of a name has, where all those before it are noted.
-fn note_taken(taken: &mut Vec<Option<Hash>>, at: usize, found: Option<Hash>) {
-    if let Some(known) = taken.get_mut(at) {
-        *known = found;
-    } else if at == taken.len() {
-        taken.push(found);
-    }
-}
-
-fn kept_from(error: &StateError) -> RequestError {
-    RequestError::unavailable(error.to_string(), IMPORT_AGAIN)
 }
 
 /// A note that can be found and linked to by what it was called, whatever its file is called now: its text with a title, or with one more

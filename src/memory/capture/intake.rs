@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -13,100 +12,63 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::event::{Captured, Event, check_taken, read, takes};
-use super::pages::{FindNote, Pages};
-use super::private::{FindPrivate, PrivacyCarryover, without_forgotten};
+use super::pages::Pages;
+use super::private::{PrivacyCarryover, without_forgotten};
 use super::queue::{CaptureWriter, Queue, sweep_at_rest};
-use crate::access::request::{EventSender, Owner, PendingEvents, RequestError};
+use crate::access::request::{EventSender, Owner, RequestError, SweepPending, WorkspaceParts};
 use crate::access::rules::{Authenticator, Principal, Token};
-use crate::base::config::{CaptureConfig, ConfigError, Switches};
+use crate::base::config::{CaptureConfig, ConfigError};
 use crate::base::fs::FsError;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::base::state::{EventReader, ImportTable, State, StateError, TokenRow, TokenTable};
+use crate::base::state::{EventReader, State, StateError, TokenRow, TokenTable};
 use crate::serve::wire::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted, ImportTaken};
 use crate::vault::disk::{Files, Globs, WriteError};
-use crate::vault::forgotten::ForgottenTexts;
 
 /// What a program does that could not send its events, and whoever could not import.
 const SEND_AGAIN: &str = "nothing was stored; send it again later";
-pub(super) const IMPORT_AGAIN: &str = "the earlier part is stored; import it again";
-
-/// Where captured events go.
-pub(crate) struct Options {
-    /// The vault's folder.
-    pub root: PathBuf,
-    /// What is not derived.
-    pub state: Arc<State>,
-    /// Who writes the notes.
-    pub files: Arc<Files>,
-    /// What is captured.
-    pub switches: Arc<Switches>,
-    /// What stays forgotten.
-    pub forgotten: Arc<ForgottenTexts>,
-    /// Finds notes by their title.
-    pub find_note: FindNote,
-    /// Finds what is private.
-    pub find_private: FindPrivate,
-    /// Notes that are private whatever they say themselves, by `[access] private`.
-    pub private: Globs,
-}
+const IMPORT_AGAIN: &str = "the earlier part is stored; import it again";
 
 /// The capture of one vault at work, until it is dropped.
 pub(crate) struct Capture {
-    queue: Arc<Queue>,
-    files: Arc<Files>,
-    switches: Arc<Switches>,
-    forgotten: Arc<ForgottenTexts>,
-    pub(super) imports: Arc<ImportTable>,
+    pub(super) queue: Arc<Queue>,
     writer: Option<JoinHandle<()>>,
 }
 
-/// Events of a vault that nobody serves: they wait in the vault's state.
-pub(crate) struct AtRest {
-    /// The vault's state.
-    pub state: Arc<State>,
-    /// What is captured.
-    pub switches: Arc<Switches>,
-}
-
-impl PendingEvents for AtRest {
-    fn sweep(&self, _: Duration) -> Result<u64, String> {
-        sweep_at_rest(&self.state, &self.switches.capture()).map_err(|error| error.to_string())
-    }
-}
-
-impl PendingEvents for Capture {
-    /// What was sent a moment ago is about to be in its file: it is waited for.
-    fn sweep(&self, patience: Duration) -> Result<u64, String> {
-        let waiting = self.queue.settle(patience);
-        self.queue.sweep(true).map(|()| waiting)
-    }
+/// What leaves nothing of captured events but in their files: of a capture at work, or of a vault that nobody serves, whose events wait in its
+/// state.
+pub(crate) fn pending(capture: Option<Arc<Capture>>, parts: &WorkspaceParts) -> SweepPending {
+    let (state, switches) = (Arc::clone(&parts.state), Arc::clone(&parts.switches));
+    Box::new(move |patience| match &capture {
+        // What was sent a moment ago is about to be in its file: it is waited for.
+        Some(capture) => {
+            let waiting = capture.queue.settle(patience);
+            capture.queue.sweep(true).map(|()| waiting)
+        }
+        None => sweep_at_rest(&state, &switches.capture()).map_err(|error| error.to_string()),
+    })
 }
 
 impl Capture {
-    /// Opens what was pending, and begins to write it into the vault.
+    /// Opens what was pending, and begins to write it into the vault. Notes are private by `private` whatever they say themselves.
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub(crate) fn start(options: Options) -> Result<Self, FsError> {
-        let Options { root, state, files, switches, forgotten, find_note, find_private, private } = options;
-        let imports = Arc::new(ImportTable::new(&state));
-        let queue = Arc::new(Queue::open(root, &state, Arc::clone(&switches)));
+    pub(crate) fn start(parts: &WorkspaceParts, files: &Arc<Files>, private: Globs) -> Result<Self, FsError> {
+        let queue = Arc::new(Queue::open(parts, files));
+        let kept = PrivacyCarryover { shared: Arc::clone(&parts.shared), globs: private };
         let writer = CaptureWriter {
-            events: EventReader::new(&state),
-            files: Arc::clone(&files),
+            events: EventReader::new(&parts.state),
             queue: Arc::clone(&queue),
-            pages: Pages::new(TimeZone::system(), find_note, PrivacyCarryover { find: find_private, globs: private }),
-            forgotten: Arc::clone(&forgotten),
-            imports: Arc::clone(&imports),
+            pages: Pages::new(TimeZone::system(), kept),
         };
         let thread = std::thread::Builder::new().name("capture".into());
         let writer = thread.spawn(move || writer.run()).map_err(|source| FsError {
             operation: "start a thread for",
-            path: state.file().to_owned(),
+            path: parts.state.file().to_owned(),
             source,
         })?;
-        Ok(Self { queue, files, switches, forgotten, imports, writer: Some(writer) })
+        Ok(Self { queue, writer: Some(writer) })
     }
 
     /// Takes events of an import, each once for good; with none it is only said what would be taken. When it returns they are safe on disk.
@@ -114,13 +76,12 @@ impl Capture {
     /// # Errors
     /// When an event is not right, its kind is switched off, or the disk refuses.
     pub(super) fn take_imported(&self, body: Value, import: Option<i64>) -> Result<ImportTaken, RequestError> {
-        let unavailable = |error: StateError| RequestError::unavailable(error.to_string(), IMPORT_AGAIN);
         let (mut events, sent) = read(body, None, Timestamp::now())?;
-        let config = self.switches.capture();
+        let config = self.queue.switches.capture();
         events.iter().try_for_each(|event| check_taken(&config, event.event.kind()))?;
         let mut taken = ImportTaken { empty: sent - events.len(), ..ImportTaken::default() };
         without_secrets(&mut events, config.redact);
-        let asked = self.forgotten.look().map_err(unavailable)?;
+        let asked = self.queue.forgotten.look()?;
         let mut told_of = BTreeSet::new();
         events.retain_mut(|event| {
             event.import = import;
@@ -131,7 +92,7 @@ impl Capture {
                 told_of.insert(message.session.clone());
             }
             if import.is_some() {
-                self.forgotten.note(&event.by(), event.event.kind().folder(), true, left.tombstone);
+                self.queue.forgotten.note(&event.by(), event.event.kind().folder(), true, left.tombstone);
             }
             false
         });
@@ -145,7 +106,7 @@ impl Capture {
         }
         if import.is_none() {
             let keys: Vec<u64> = events.iter().filter_map(|event| event.key).collect();
-            let known = self.imports.known(&keys).map_err(unavailable)?;
+            let known = self.queue.imports.known(&keys)?;
             taken.existing = known.into_iter().filter(|known| *known).count();
             taken.added = events.len() - taken.existing;
         } else {
@@ -164,7 +125,7 @@ impl Capture {
             let folder = kind.folder();
             // A name that no event has.
             let Ok(path) = VaultPath::new(format!("{folder}/-.md")) else { continue };
-            if let Err(WriteError::Refused { reason, .. }) = self.files.check(&path) {
+            if let Err(WriteError::Refused { reason, .. }) = self.queue.files.check(&path) {
                 let reason = format!("nothing can be written into `{folder}`: {reason}");
                 return Err(RequestError::unavailable(reason, again));
             }
@@ -172,16 +133,12 @@ impl Capture {
         self.queue.append(events).map_err(|refused| RequestError::unavailable(refused, again))
     }
 
-    /// How many events of a vault wait, whoever is at work on it.
-    pub(crate) fn waiting(state: &Arc<State>) -> u64 {
-        EventReader::new(state).count().unwrap_or(0)
-    }
-
     /// How it is: how many events are not in their files yet, and why not.
     pub(crate) fn state(&self) -> CaptureState {
-        let pending = usize::try_from(self.queue.progress().pending()).unwrap_or(usize::MAX);
+        let progress = self.queue.progress();
+        let pending = usize::try_from(progress.pending()).unwrap_or(usize::MAX);
         // What waited may have been switched off since the writer was told why it has to.
-        CaptureState { pending, failure: self.queue.failure().filter(|_| pending > 0) }
+        CaptureState { pending, failure: progress.failure.filter(|_| pending > 0) }
     }
 }
 
@@ -207,8 +164,8 @@ impl Drop for Capture {
 /// # Errors
 /// When an event is not right, or none can be kept now.
 pub(crate) fn accept(capture: &Capture, sender: &EventSender, body: Value) -> Result<EventsAccepted, RequestError> {
-    let (mut events, sent) = read(body, Some(sender.name()), Timestamp::now())?;
-    let config = capture.switches.capture();
+    let (mut events, sent) = read(body, Some(&sender.name), Timestamp::now())?;
+    let config = capture.queue.switches.capture();
     events.retain(|event| takes(&config, event.event.kind()));
     without_secrets(&mut events, config.redact);
     let accepted = capture.append(&events, SEND_AGAIN)?;
@@ -317,7 +274,7 @@ impl CaptureTokens {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub(crate) fn list(&self) -> Result<Arc<[TokenRow]>, StateError> {
+    pub(crate) fn list(&self) -> Result<Vec<TokenRow>, StateError> {
         self.0.list()
     }
 }

@@ -13,4 +13,4 @@ mod queue;
 
 pub(crate) use event::{Event, turns};
 pub(crate) use import::import;
-pub(crate) use intake::{AtRest, Capture, CaptureTokens, Options, accept, set_settings, settings};
+pub(crate) use intake::{Capture, CaptureTokens, accept, pending, set_settings, settings};

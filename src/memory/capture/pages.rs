@@ -24,8 +24,6 @@ use crate::vault::disk::{WriteError, slug};
 
 /// Maximum number of conversations, and of addresses, whose files are remembered; those forgotten are looked for again.
 const MAX_KNOWN: usize = 10_000;
-/// Finds notes that are elsewhere than their title says.
-pub(crate) type FindNote = Box<dyn Fn(&str) -> Vec<VaultPath> + Send>;
 
 /// Where events go.
 pub(super) struct Pages {
@@ -34,13 +32,12 @@ pub(super) struct Pages {
     /// Of bookmarks, by their address; none until they were looked for.
     addresses: Option<HashMap<String, VaultPath>>,
     names: Names,
-    find_note: FindNote,
     kept: PrivacyCarryover,
 }
 
 impl Pages {
-    pub(super) fn new(zone: TimeZone, find_note: FindNote, kept: PrivacyCarryover) -> Self {
-        Self { zone, sessions: HashMap::new(), addresses: None, names: Names::default(), find_note, kept }
+    pub(super) fn new(zone: TimeZone, kept: PrivacyCarryover) -> Self {
+        Self { zone, sessions: HashMap::new(), addresses: None, names: Names::default(), kept }
     }
 
     /// Looks again next time: a file is not what it was.
@@ -192,7 +189,11 @@ impl Pages {
             if may { vec![note.title] } else { Vec::new() }
         };
         let mut elsewhere = None;
-        for path in (self.find_note)(&title) {
+        // It may be elsewhere than its title says.
+        let snapshot = self.kept.shared.snapshot();
+        let notes = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
+        let notes = notes.filter(|file| file.path.collection() == EventKind::Notes.folder() && file.title == title);
+        for path in notes.map(|file| file.path.clone()) {
             if drafts.open(&path)?.is_some_and(|draft| draft.exists() && titles(&self.kept, draft).contains(&title)) {
                 elsewhere = Some(path);
                 break;

@@ -7,6 +7,8 @@
 //! Whoever sends events and reads as an agent, too, sees which of its files are private. So a text is held against a private one
 //! as a whole, never against a part of it: else it could be guessed letter by letter.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
@@ -16,6 +18,7 @@ use super::event::{Captured, Event, EventKind};
 use super::pages::{SOURCE, activity_line, file_line, head, search_line, urls_of};
 use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
+use crate::index::sync::Shared;
 use crate::text::note::{Note, compose, untagged};
 use crate::vault::disk::{Globs, is_numbered};
 use crate::vault::forgotten::{ForgottenLookup, WithoutForgotten};
@@ -23,13 +26,10 @@ use crate::vault::forgotten::{ForgottenLookup, WithoutForgotten};
 /// Maximum number of lines in which the frontmatter of a captured file says of what session it is.
 const HEAD_LINES: usize = 100;
 
-/// Calls back with the path and the title of each private note, until one is what is looked for; says whether one was.
-pub(crate) type FindPrivate = Box<dyn Fn(&mut dyn FnMut(&VaultPath, &str) -> bool) -> bool + Send>;
-
 /// Knows what is private.
 pub(super) struct PrivacyCarryover {
-    /// Of the index.
-    pub(super) find: FindPrivate,
+    /// What the index knows of it.
+    pub(super) shared: Arc<Shared>,
     /// Notes that are private whatever they say themselves.
     pub(super) globs: Globs,
 }
@@ -78,7 +78,10 @@ impl PrivacyCarryover {
             let name = if matches!(goes, Destination::Session(_)) { path.stem().get(11..) } else { Some(path.stem()) };
             name.is_some_and(|name| is_numbered(name, stem))
         };
-        (self.find)(&mut |path, title| {
+        let Some(snapshot) = self.shared.snapshot() else { return false };
+        let files = snapshot.files();
+        files.facets().private().iter().filter_map(|id| files.get(id)).any(|file| {
+            let path = &file.path;
             let is_here = path.collection() == kind.folder();
             let reads = || match drafts.says(path) {
                 Ok(text) => text.is_some_and(|text| self.hides(goes, path, text.as_deref())),
@@ -87,7 +90,7 @@ impl PrivacyCarryover {
             match goes {
                 Destination::Day => is_here && is_named(path),
                 // What the person wrote themselves is not gone on with.
-                Destination::Title(wanted) => title == wanted && heads(drafts, path, "source", SOURCE),
+                Destination::Title(wanted) => file.title == wanted && heads(drafts, path, "source", SOURCE),
                 // Of one whose frontmatter is broken nobody knows by its text alone whose it is.
                 Destination::Session(session) => {
                     (is_named(path) && (is_here || heads(drafts, path, "source", SOURCE)))

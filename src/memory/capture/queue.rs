@@ -17,6 +17,7 @@ use super::drafts::Drafts;
 use super::event::{Captured, Event, EventKind, takes};
 use super::pages::{Pages, head, is_captured};
 use super::private::without_forgotten;
+use crate::access::request::WorkspaceParts;
 use crate::base::config::{CaptureConfig, RetentionConfig, Switches};
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
@@ -48,12 +49,14 @@ struct Table {
 }
 
 /// How far the queue is.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct QueueProgress {
     /// It is being closed.
     pub(super) closing: bool,
     /// What of it waits to be written into files.
     extent: Extent,
+    /// Why it does not get on, for the status.
+    pub(super) failure: Option<String>,
 }
 
 impl QueueProgress {
@@ -66,29 +69,36 @@ impl QueueProgress {
 /// The queue of one vault.
 pub(super) struct Queue {
     root: PathBuf,
-    switches: Arc<Switches>,
+    /// What is captured.
+    pub(super) switches: Arc<Switches>,
+    /// Who writes the notes.
+    pub(super) files: Arc<Files>,
+    /// What stays forgotten.
+    pub(super) forgotten: Arc<ForgottenTexts>,
+    /// What other programs have kept.
+    pub(super) imports: ImportTable,
     table: Mutex<Table>,
     /// Who waits for the next transaction.
     requests: Mutex<Vec<EventRequest>>,
     progress: Mutex<QueueProgress>,
-    /// Why it does not get on, for the status.
-    failure: Mutex<Option<String>>,
     /// It got on, or is being closed.
     changed: Condvar,
 }
 
 impl Queue {
     /// Opens the queue; one that cannot be read is tried again. What is switched off does not stay in it.
-    pub(super) fn open(root: PathBuf, state: &Arc<State>, switches: Arc<Switches>) -> Self {
-        let events = EventQueue::new(state);
+    pub(super) fn open(parts: &WorkspaceParts, files: &Arc<Files>) -> Self {
+        let events = EventQueue::new(&parts.state);
         let table = Table { events, unswept: false, written: Instant::now() };
         let queue = Self {
-            root,
-            switches,
+            root: parts.home.root().to_owned(),
+            switches: Arc::clone(&parts.switches),
+            files: Arc::clone(files),
+            forgotten: Arc::clone(&parts.forgotten),
+            imports: ImportTable::new(&parts.state),
             table: Mutex::new(table),
             requests: Mutex::default(),
             progress: Mutex::default(),
-            failure: Mutex::default(),
             changed: Condvar::new(),
         };
         // A kill may have come between a switch, or a last event in its file, and this. Told in the log, and tried again.
@@ -110,7 +120,7 @@ impl Queue {
 
     /// How far it is.
     pub(super) fn progress(&self) -> QueueProgress {
-        *self.locked()
+        self.locked().clone()
     }
 
     /// Writes events, and returns when they are safe on disk.
@@ -229,7 +239,7 @@ impl Queue {
             let waited = self.changed.wait_timeout_while(self.locked(), time, is_idle);
             let (progress, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             if !timeout.timed_out() || time == left {
-                return *progress;
+                return progress.clone();
             }
         }
     }
@@ -241,16 +251,11 @@ impl Queue {
 
     /// Notes why it does not get on, for the status and once for the log.
     pub(super) fn set_failure(&self, reason: Option<String>) {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(reason) = reason.as_ref().filter(|reason| failure.as_ref() != Some(reason)) {
+        let mut progress = self.locked();
+        if let Some(reason) = reason.as_ref().filter(|reason| progress.failure.as_ref() != Some(reason)) {
             tracing::warn!("captured events wait: {reason}");
         }
-        *failure = reason;
-    }
-
-    /// Why it does not get on.
-    pub(super) fn failure(&self) -> Option<String> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        progress.failure = reason;
     }
 
     /// Takes no more events; those there are can still be written into their files.
@@ -359,11 +364,8 @@ impl Pass {
 /// What the thread works with.
 pub(super) struct CaptureWriter {
     pub(super) events: EventReader,
-    pub(super) files: Arc<Files>,
     pub(super) queue: Arc<Queue>,
     pub(super) pages: Pages,
-    pub(super) forgotten: Arc<ForgottenTexts>,
-    pub(super) imports: Arc<ImportTable>,
 }
 
 impl CaptureWriter {
@@ -385,7 +387,7 @@ impl CaptureWriter {
                 && Identity::of_vault(&self.queue.root).is_some()
             {
                 retained = Some(Instant::now());
-                retain(&self.queue.root, &self.files, &self.queue.switches.retention());
+                retain(&self.queue.root, &self.queue.files, &self.queue.switches.retention());
             }
             let waiting = self.queue.wait(RETENTION_INTERVAL);
             if waiting.closing {
@@ -424,11 +426,12 @@ impl CaptureWriter {
         let (from, durable) = (pass.ahead.unwrap_or(waiting.first), waiting.next);
         let (batch, end) = self.read(&done, from, durable)?;
         let import = batch.iter().find_map(|(_, captured)| captured.as_ref()).and_then(|captured| captured.import);
-        let mut drafts = Drafts::new(&self.files, &self.queue.root, import.map(|import| (import, &*self.imports)));
-        let config = self.queue.switches.capture();
+        let Queue { root, switches, files, forgotten, imports, .. } = &*self.queue;
+        let mut drafts = Drafts::new(files, root, import.map(|import| (import, imports)));
+        let config = switches.capture();
         let mut dropped = false;
         // Until the files are written: what is forgotten meanwhile is looked for in them.
-        let asked = self.forgotten.ask()?;
+        let asked = forgotten.ask()?;
         for (number, captured) in &batch {
             let Some(captured) = captured.as_ref().filter(|captured| takes(&config, captured.event.kind())) else {
                 // Switched off since it was sent.
@@ -445,7 +448,7 @@ impl CaptureWriter {
             let kept = without_forgotten(&asked, captured);
             if let Some(kept) = &kept {
                 let into = captured.event.kind().folder();
-                self.forgotten.note(&captured.by(), into, kept.captured.is_none(), kept.tombstone);
+                forgotten.note(&captured.by(), into, kept.captured.is_none(), kept.tombstone);
                 if kept.captured.is_none() {
                     done.insert(*number);
                     dropped = true;
@@ -516,7 +519,7 @@ impl CaptureWriter {
     fn settle(&self, recorded: &[Planned], pass: &mut Pass) -> (BTreeSet<u64>, Vec<Planned>) {
         let (mut done, mut unsettled) = (BTreeSet::new(), Vec::new());
         for planned in recorded {
-            match self.files.read(&planned.path) {
+            match self.queue.files.read(&planned.path) {
                 Ok(now) => {
                     let text = now.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned());
                     done.extend(planned.applied(text.as_deref()));

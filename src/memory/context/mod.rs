@@ -1,19 +1,14 @@
 //! What a model should know for a question: a gate decides whether anything is worth giving, sections are put together within budgets, each
 //! line with its source, and a receipt says what was given and what was left out.
 
-mod as_of;
 mod block;
-mod frozen;
 mod gate;
 mod insert;
-mod likeness;
 mod lines;
 mod matching;
 mod passages;
 mod run;
 mod sections;
-mod times;
 
-pub(crate) use frozen::FrozenContexts;
 pub(crate) use insert::ChatBody;
-pub(crate) use run::context;
+pub(crate) use run::{FrozenContexts, context};

@@ -1,13 +1,18 @@
-//! A context, from what is asked to what is given.
+//! A context, from what is asked to what is given; and memory that a session keeps: what its first request was given is given again, so that
+//! the beginning of its prompts stays the same.
 
 use std::collections::{BTreeSet, HashSet};
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
+use lru::LruCache;
 
 use super::block::{BlockSection, BudgetLeft, block};
 use super::gate::{Gate, Gated, gate};
-use super::likeness::telling;
 use super::lines::{NoteLines, named};
+use super::passages::telling;
 use super::sections::{EntrySelection, Sections};
 use crate::access::request::{Edge, RequestError, Viewer, parse, within};
 use crate::access::rules::{Principal, PromptMemoryMode};
@@ -29,10 +34,7 @@ pub(crate) fn context(viewer: &Viewer, params: &ContextParams) -> Result<Context
 }
 
 /// The same, with the files that were looked at for it.
-pub(super) fn context_of(
-    viewer: &Viewer,
-    params: &ContextParams,
-) -> Result<(ContextView, HashSet<VaultPath>), RequestError> {
+fn context_of(viewer: &Viewer, params: &ContextParams) -> Result<(ContextView, HashSet<VaultPath>), RequestError> {
     let viewer = &asker(viewer, params.agent.as_deref())?;
     within("budget", params.budget, BUDGETS)?;
     if let Some(query) = params.query.as_ref().filter(|query| query.len() > MAX_QUERY_BYTES) {
@@ -54,14 +56,14 @@ pub(super) fn context_of(
     let named = named.as_deref();
     let mut gated = match (&params.sections, params.mode) {
         _ if viewer.agent().is_some() && !config.enabled => {
-            decided(Gate::Nothing, "`[memory] enabled` is false", query)
+            Gated::of(Gate::Nothing, "`[memory] enabled` is false", query)
         }
         _ if is_unwanted(viewer, params) => {
-            decided(Gate::Nothing, "`style` on the agent's page excludes memory from prompts", query)
+            Gated::of(Gate::Nothing, "`style` on the agent's page excludes memory from prompts", query)
         }
-        (Some(_), _) => decided(Gate::Asked, "these sections were requested", query),
-        (None, Some(ContextMode::Full)) => decided(Gate::Full, "all layers were requested", query),
-        (None, None) if query.is_empty() => decided(Gate::Full, "no question was asked", query),
+        (Some(_), _) => Gated::of(Gate::Asked, "these sections were requested", query),
+        (None, Some(ContextMode::Full)) => Gated::of(Gate::Full, "all layers were requested", query),
+        (None, None) if query.is_empty() => Gated::of(Gate::Full, "no question was asked", query),
         _ => gate(query, named, now.date()),
     };
     let mut given = of_gate(&mut sections, &gated, params, (query, named))?;
@@ -120,7 +122,7 @@ fn asker(viewer: &Viewer, named: Option<&str>) -> Result<Viewer, RequestError> {
 }
 
 /// Whether a session of who asks keeps the memory that it began with.
-pub(super) fn is_frozen(viewer: &Viewer) -> bool {
+fn is_frozen(viewer: &Viewer) -> bool {
     let frozen = PromptMemoryMode::FrozenAtSessionStart;
     matches!(viewer.principal(), Principal::Agent(caller) if caller.policy.prompt_memory_mode == frozen)
 }
@@ -132,7 +134,7 @@ fn is_unwanted(viewer: &Viewer, params: &ContextParams) -> bool {
 }
 
 /// By what its answers are kept apart from those of others, and from its own under another page.
-pub(super) fn asker_of(viewer: &Viewer) -> String {
+fn asker_of(viewer: &Viewer) -> String {
     match viewer.principal() {
         Principal::Agent(caller) => {
             format!("{} {:?} {:?} {:?}", caller.slug, caller.policy, caller.session, caller.claimed)
@@ -142,14 +144,10 @@ pub(super) fn asker_of(viewer: &Viewer) -> String {
 }
 
 /// Notes for the person what an agent was given.
-pub(super) fn log(viewer: &Viewer, params: &ContextParams, view: &ContextView) {
+fn log(viewer: &Viewer, params: &ContextParams, view: &ContextView) {
     let receipt = &view.receipt;
     let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
     viewer.log_receipt("context", params.query.as_deref().unwrap_or_default(), receipt.places(), told);
-}
-
-fn decided(gate: Gate, why: &str, query: &str) -> Gated {
-    Gated { gate, why: why.to_owned(), rest: query.to_owned(), span: None }
 }
 
 /// The sections of a gate, in their order.
@@ -224,4 +222,80 @@ fn of_gate(
             asked
         }
     })
+}
+
+/// How long a session is remembered after its last request.
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+/// Maximum number of sessions that are remembered; the one that was quiet for longest goes first.
+const MAX_SESSIONS: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
+
+/// What sessions were given first. It is in this process alone: after a restart a session is given memory anew.
+pub(crate) struct FrozenContexts(Mutex<LruCache<SessionKey, FrozenContext>>);
+
+/// An agent under its page as it is, and its session.
+type SessionKey = (String, blake3::Hash);
+
+impl Default for FrozenContexts {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::new(MAX_SESSIONS)))
+    }
+}
+
+struct FrozenContext {
+    view: ContextView,
+    /// What it was made of and decided by, as far as that was seen.
+    seen: Vec<VaultPath>,
+    /// How many purges had ended before it was made.
+    purges: u64,
+    last: Instant,
+}
+
+impl FrozenContexts {
+    /// What a session was given first, or is given now where nothing was yet; `None` where the agent's page wants memory as it is now, and while
+    /// something that it was made of is changing.
+    /// Nothing is kept of a request that was given nothing. What was made of a note that is not seen any more, or before a purge, is made anew.
+    ///
+    /// # Errors
+    /// As [`context`].
+    pub(crate) fn of(
+        &self,
+        viewer: &Viewer,
+        session: &str,
+        params: &ContextParams,
+    ) -> Result<Option<ContextView>, RequestError> {
+        if !is_frozen(viewer) {
+            return Ok(None);
+        }
+        let key = (asker_of(viewer), blake3::hash(session.as_bytes()));
+        // A purged text is known again as a whole only, and a block has cut it: so all goes that was made before.
+        let purges = viewer.workspace().purges();
+        let fresh = |known: &&FrozenContext| known.last.elapsed() <= KEPT && known.purges == purges;
+        let known = self.kept().get(&key).filter(fresh).map(|known| (known.view.clone(), known.seen.clone()));
+        let notes = NoteLines::of(viewer, None)?;
+        if let Some((view, seen)) = known.filter(|(_, seen)| seen.iter().all(|path| notes.sees(path.as_str()))) {
+            // What is on disk may be private by now.
+            if !seen.iter().all(|path| notes.is_as_indexed(path.as_str())) {
+                return Ok(None);
+            }
+            log(viewer, params, &view);
+            if let Some(known) = self.kept().get_mut(&key) {
+                known.last = Instant::now();
+            }
+            return Ok(Some(view));
+        }
+        let (view, looked) = context_of(viewer, params)?;
+        // As it is seen now: what was indexed meanwhile is a part of it as well.
+        let notes = NoteLines::of(viewer, None)?;
+        let seen = looked.into_iter().filter(|path| notes.sees(path.as_str())).collect();
+        if view.text.is_empty() {
+            self.kept().pop(&key);
+        } else {
+            self.kept().put(key, FrozenContext { view: view.clone(), seen, purges, last: Instant::now() });
+        }
+        Ok(Some(view))
+    }
+
+    fn kept(&self) -> MutexGuard<'_, LruCache<SessionKey, FrozenContext>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

@@ -3,19 +3,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::as_of::facts_of;
 use super::block::{BlockSection, MemoryLine};
-use super::likeness::{QuestionWords, telling};
-use super::lines::{ABOUT, NoteLines, OVERRIDES, PROFILE, is_known, is_planted, is_trusted};
-use super::passages::{Passage, Talks, parts};
-use super::times::{DaySpan, SUMMARIES, day_at, day_of, digest_at, digests_of};
-use crate::access::request::{
-    Given, KeyRelation, KeyRelations, ReadScope, RequestError, Viewer, key_relations, trust_of_place,
-};
-use crate::base::config::{MemoryConfig, MemoryScope, Mode, PROFILE_TOKENS, Rerank, SearchConfig};
+use super::gate::{DaySpan, SUMMARIES, day_at, day_of, digest_at, digests_of};
+use super::lines::{ABOUT, NoteLines, OVERRIDES, PROFILE, facts_of, is_known, is_planted, is_trusted};
+use super::passages::{Passage, QuestionWords, Talks, parts, telling};
+use crate::access::request::{Given, ReadScope, RequestError, Viewer, key_relations, trust_of_place};
+use crate::base::config::{MemoryScope, Mode, PROFILE_TOKENS, Rerank, SearchConfig};
 use crate::index::engine::{FileEntry, Filter, Predicate};
 use crate::index::search::SearchRequest;
-use crate::serve::wire::{HitView, citation};
+use crate::serve::wire::{EdgeView, HitView, citation};
 use crate::text::derive::citations::CitedPaths;
 use crate::text::derive::entries::{MemoryEntry, TrustLevel, shelf_of, source_path};
 use crate::text::derive::{CONVERSATIONS, without_machinery};
@@ -25,8 +21,6 @@ const NO_EXCERPTS: [&str; 4] = [OVERRIDES, PROFILE, "memories/", SUMMARIES];
 const HISTORY: &str = "facts.history.md";
 /// Of an agent's folder what says how it is to be, and its entries, which are given as entries.
 const AGENT_FILES: [&str; 4] = ["agent.md", "entries.md", "pending.md", "archive.md"];
-/// Maximum number of lines of relationships.
-const MAX_RELATIONS: usize = 30;
 /// Summaries that are given where no question is asked.
 const NEWEST_SUMMARIES: usize = 5;
 /// Maximum length of a turn that is asked for word by word, in words.
@@ -66,8 +60,8 @@ pub(super) enum EntrySelection {
 /// How hits are looked for.
 struct Looking<'a> {
     text: &'a str,
-    filter: Filter,
-    floor: f64,
+    /// In which part of the vault; there half as likely a hit is enough.
+    within: Vec<Predicate>,
     /// Whether whole passages are wanted.
     whole: bool,
 }
@@ -99,10 +93,6 @@ impl<'a> Sections<'a> {
             ..config.search.clone()
         };
         Self { viewer, notes, config, hits: Vec::new(), entries: Vec::new(), talks: Talks::default() }
-    }
-
-    fn memory(&self) -> &'a MemoryConfig {
-        &self.viewer.workspace().config.memory
     }
 
     /// What the person says in any case.
@@ -182,20 +172,20 @@ impl<'a> Sections<'a> {
     pub(super) fn relations(&self, named: Option<&str>) -> Result<BlockSection, RequestError> {
         let user = self.notes.user_name().filter(|name| is_known(name, self.notes, &[self.notes.given()]));
         let names: Vec<String> = named.map(str::to_owned).into_iter().chain(user).collect();
-        let line = |relation: KeyRelation| {
-            for path in std::iter::once(&relation.path).chain(&relation.to) {
+        let line = |relation: EdgeView| {
+            for path in std::iter::once(&relation.from).chain(&relation.to) {
                 self.notes.look_at_indexed(self.notes.given(), path);
             }
-            MemoryLine::new(relation.line, relation.citation)
+            MemoryLine::new(relation.line(), relation.citation)
         };
         // What is related now says nothing of then.
-        let found = match self.notes.as_of {
-            Some(_) => KeyRelations::default(),
-            None => key_relations(self.viewer, &names, MAX_RELATIONS)?,
+        let (found, withheld) = match self.notes.as_of {
+            Some(_) => (Vec::new(), 0),
+            None => key_relations(self.viewer, &names)?,
         };
-        let lines = found.given.into_iter().map(line).collect();
+        let lines = found.into_iter().map(line).collect();
         let section = BlockSection::new("relations", "Key relationships", Some(RELATION_TOKENS), lines);
-        Ok(BlockSection { withheld: found.withheld, ..section })
+        Ok(BlockSection { withheld, ..section })
     }
 
     /// The newest summaries, or those of some days, with the digests of these: of a week that is whole its own in the place of its days'.
@@ -240,9 +230,8 @@ impl<'a> Sections<'a> {
         };
         let ids = self.notes.given().files().filter(|file| file.path.as_str().starts_with(SUMMARIES));
         let wanted = Predicate::Among(ids.filter(of_time).map(|file| file.id).collect());
-        let mut filter = self.filter();
-        filter.conditions.extend([Predicate::PathPrefix(SUMMARIES.to_owned()).into(), wanted.into()]);
-        let looking = Looking { text: query, filter, floor: self.floor() / 2.0, whole: false };
+        let within = vec![Predicate::PathPrefix(SUMMARIES.to_owned()), wanted];
+        let looking = Looking { text: query, within, whole: false };
         let name = ("found-summaries", "Earlier conversations about it");
         self.found(self.notes.given(), name, SUMMARY_TOKENS, &looking, |_| true)
     }
@@ -251,15 +240,14 @@ impl<'a> Sections<'a> {
     pub(super) fn transcript(&mut self, query: &str) -> Result<BlockSection, RequestError> {
         // By its folder: of a collection that is not there a search says which ones are, and looks at every file of an agent's for that
         // (107 ms with 20,000 notes).
-        let mut filter = self.filter();
-        filter.conditions.push(Predicate::PathPrefix(format!("{CONVERSATIONS}/")).into());
-        let looking = Looking { text: query, filter, floor: self.floor() / 2.0, whole: true };
+        let within = vec![Predicate::PathPrefix(format!("{CONVERSATIONS}/"))];
+        let looking = Looking { text: query, within, whole: true };
         self.found(self.notes.given(), ("transcript", "What was said"), EXCERPT_TOKENS, &looking, |_| true)
     }
 
     /// What of notes and conversations answers a question, and before that what the person writes about themselves.
     pub(super) fn excerpts(&mut self, query: &str) -> Result<(BlockSection, BlockSection), RequestError> {
-        let looking = Looking { text: query, filter: self.filter(), floor: self.floor(), whole: false };
+        let looking = Looking { text: query, within: Vec::new(), whole: false };
         let name = ("excerpts", "From notes and conversations");
         let mut section = self.found(self.notes.given(), name, EXCERPT_TOKENS, &looking, is_excerpt)?;
         let about = section.lines.extract_if(.., |line| line.place.starts_with(ABOUT)).collect();
@@ -272,10 +260,10 @@ impl<'a> Sections<'a> {
     /// Passages of an agent's own memory.
     pub(super) fn memories(&mut self, query: &str) -> Result<BlockSection, RequestError> {
         let name = ("memories", "Your own notes");
-        let Some(own) = self.notes.visibility.own() else {
+        let Some(own) = self.notes.visibility.own.as_ref() else {
             return Ok(BlockSection::new(name.0, name.1, Some(ENTRY_TOKENS), Vec::new()));
         };
-        let looking = Looking { text: query, filter: self.filter(), floor: self.floor(), whole: false };
+        let looking = Looking { text: query, within: Vec::new(), whole: false };
         let files = own.reader().files();
         // Entries are given as entries, each by its trust, and those that do not count not at all.
         let is_wanted = |path: &str| files.at(path).is_some_and(|file| shelf_of(&file.path).is_none());
@@ -283,7 +271,7 @@ impl<'a> Sections<'a> {
     }
 
     fn summaries_since(&self) -> Option<i64> {
-        let days = self.memory().summary_retention_days;
+        let days = self.viewer.workspace().config.memory.summary_retention_days;
         let span = i64::try_from(days).ok()?.checked_mul(86_400_000)?;
         (days > 0).then(|| self.viewer.at().as_millisecond() - span)
     }
@@ -306,14 +294,6 @@ impl<'a> Sections<'a> {
         let cited = cited.and_then(|path| self.notes.given().file(path));
         let day = cited.and_then(|cited| day_at(cited.created_ms));
         day.filter(|day| week.has(*day)).map(|day| day.to_string()).or_else(|| day_of(file))
-    }
-
-    fn floor(&self) -> f64 {
-        self.config.min_score
-    }
-
-    fn filter(&self) -> Filter {
-        Filter::of(self.notes.as_of.map(|until| Predicate::Updated(i64::MIN, until)))
     }
 
     /// What is found in a scope, as far as it is trusted.
@@ -340,12 +320,14 @@ impl<'a> Sections<'a> {
         if telling(&text).is_empty() {
             return Ok(Vec::new());
         }
+        let floor = if looking.within.is_empty() { self.config.min_score } else { self.config.min_score / 2.0 };
+        let until = self.notes.as_of.map(|until| Predicate::Updated(i64::MIN, until));
         let request = SearchRequest {
             text,
             mode: self.config.mode,
             limit: CANDIDATES,
-            min_relevance: Some(looking.floor),
-            filter: looking.filter.clone(),
+            min_relevance: Some(floor),
+            filter: Filter::of(until.into_iter().chain(looking.within.iter().cloned())),
             parts: Vec::new(),
             at: self.viewer.at(),
             context: looking.whole.then_some(0),

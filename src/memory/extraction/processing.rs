@@ -10,7 +10,6 @@ use crate::base::fs::folder_bytes;
 use crate::base::path::VaultPath;
 use crate::base::state::{Digest, Job};
 use crate::index::engine::FileEntry;
-use crate::index::sync::FreshPatience;
 use crate::memory::generated_files::{generated_pages, is_generated_place};
 use crate::memory::items::entries_path;
 use crate::serve::wire::{
@@ -26,7 +25,7 @@ use crate::vault::disk::{Action, Checkpoint, Files};
 const LISTED: usize = 50;
 const TIMED: usize = 1_000;
 /// Maximum time that it is waited until what was saved can be found.
-const SAVED_WITHIN: FreshPatience = FreshPatience { most: Duration::from_secs(5), stalled: Duration::from_secs(5) };
+const SAVED_WITHIN: Duration = Duration::from_secs(5);
 /// Dead letters that are listed.
 const MOST_DEAD: usize = 200;
 
@@ -53,7 +52,7 @@ impl Extraction {
         let (state, reason) = match (&model, stopped, lane.waits) {
             (None, ..) => ("off", None),
             (_, Some(reason), _) => ("stopped", Some(reason)),
-            _ if lane.working.is_some() || lane.hurries => ("working", None),
+            _ if lane.working || lane.hurries => ("working", None),
             (.., waits) if queued > 0 => ("waiting", waits),
             _ => ("idle", None),
         };
@@ -172,7 +171,7 @@ impl Extraction {
                             break;
                         }
                         self.workspace.shared.wait_for_other(self.workspace.shared.snapshot().as_ref(), time);
-                        self.go_on();
+                        self.state_mut().hurries = true;
                     }
                 }
             }

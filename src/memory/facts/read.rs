@@ -55,12 +55,12 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
     let moments = Moments::of(params, viewer.at())?;
     let (scopes, first_wins) = asked(viewer, params)?;
     let visibility = Visibility::of(viewer)?;
-    let limit = visibility.given().results(limit);
-    let mut room = visibility.given().room();
+    let limit = visibility.given.results(limit);
+    let mut room = visibility.given.room();
     let (mut view, mut taken) = (FactsView::default(), HashSet::new());
     let mut books = Vec::with_capacity(scopes.len());
     for scope in &scopes {
-        visibility.given().go_on()?;
+        visibility.given.go_on()?;
         let book = match book(&visibility, scope) {
             // Of several the others have their answers.
             Err(error) if scopes.len() > 1 => {
@@ -134,12 +134,12 @@ fn of_scope(
         let question =
             FactQuestion { params, namespace: namespace.as_deref(), moments, name: &scope.to_string(), book };
         for (namespace, key) in question.names() {
-            visibility.given().go_on()?;
+            visibility.given.go_on()?;
             facts.extend(question.answer(namespace, key));
         }
     }
     // What a note said of itself then is not known.
-    if visibility.viewer().workspace().config.facts.properties && !moments.is_past {
+    if visibility.viewer.workspace().config.facts.properties && !moments.is_past {
         facts.extend(properties(visibility, scope, params, most)?);
     }
     Ok(facts)
@@ -148,8 +148,8 @@ fn of_scope(
 /// Facts of that key that may have been meant: in another namespace or scope, or true at another time.
 fn near(visibility: &Visibility, key: &str) -> Result<Vec<FactNear>, RequestError> {
     let mut near = Vec::new();
-    for scope in visibility.viewer().workspace().fact_store.scopes() {
-        visibility.given().go_on()?;
+    for scope in visibility.viewer.workspace().fact_store.scopes() {
+        visibility.given.go_on()?;
         // A file that cannot be read was not asked for.
         let Ok(Some(book)) = book(visibility, &scope) else { continue };
         for fact in book.facts.called(key).take(NEAR - near.len()) {
@@ -179,19 +179,10 @@ impl<'a> FactQuestion<'a> {
     /// The names of the facts that may be meant, by namespace and key.
     fn names(&self) -> Vec<(&'a str, &'a str)> {
         let (params, book) = (self.params, self.book);
-        if let (Some(namespace), Some(key)) = (self.namespace, &params.key) {
-            let known =
-                book.history.of(namespace, key).next().map(|change| (change.namespace.as_str(), change.key.as_str()));
-            let there = book.facts.get(namespace, key).map(Fact::name);
-            return there.or(known).into_iter().collect();
-        }
-        let there: Vec<(&str, &str)> = match self.namespace {
-            Some(namespace) => book.facts.namespace(namespace).map(Fact::name).collect(),
-            None => book.facts.facts().map(Fact::name).collect(),
-        };
+        let there = book.facts.facts().map(Fact::name);
         let needs_gone = self.moments.is_past || self.moments.changed_since.is_some() || params.history == Some(true);
         let known = needs_gone.then(|| book.history.names()).into_iter().flatten();
-        let mut names: Vec<(&str, &str)> = there.into_iter().chain(known).filter(|name| self.means(name)).collect();
+        let mut names: Vec<(&str, &str)> = there.chain(known).filter(|name| self.means(name)).collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -438,7 +429,7 @@ pub(super) fn one(text: &str) -> Result<MemoryScope, RequestError> {
 
 /// The facts of a scope, as far as they are seen: an agent sees them as they are in the index, and learns nothing of what it may not see.
 fn book(visibility: &Visibility, scope: &MemoryScope) -> Result<Option<Arc<FactsSnapshot>>, RequestError> {
-    let (workspace, is_agents) = (visibility.viewer().workspace(), visibility.is_agents());
+    let (workspace, is_agents) = (visibility.viewer.workspace(), visibility.is_agents());
     let fact_store = &workspace.fact_store;
     let unread = |error: ItemError| if is_agents { Ok(None) } else { Err(error.into()) };
     let path = match fact_store.path(scope) {
@@ -518,7 +509,7 @@ fn properties(
     if params.tag.is_some() || params.changed_since.is_some() {
         return Ok(found);
     }
-    let given = visibility.given();
+    let given = &visibility.given;
     let config = &given.workspace().config;
     let part = scope.part(&config.collections);
     let files = meant(visibility, params);
@@ -538,7 +529,7 @@ fn properties(
 
 /// The notes that are asked for, as far as they are seen, in the order of their paths.
 fn meant(visibility: &Visibility, params: &FactsParams) -> Vec<Arc<FileEntry>> {
-    let given = visibility.given();
+    let given = &visibility.given;
     let files = given.reader().files();
     let labelled = |labels: &[Option<Label>]| {
         let labels = labels.iter().flatten();
@@ -571,7 +562,7 @@ fn of_note(
     key: Option<&str>,
     found: &mut Vec<FactView>,
 ) -> Result<(), RequestError> {
-    let given = visibility.given();
+    let given = &visibility.given;
     let is_wanted = |name: &str| key.is_none_or(|key| folded(key) == folded(name));
     // What an agent is told is what was indexed.
     let source = given.workspace().source(&file.path).ok();
@@ -593,7 +584,7 @@ fn of_note(
     if let Some(source) = source.filter(|source| source.text.contains("::")) {
         let note = Note::of(&file.path, &source.text);
         for field in inline_fields(&note, &source.text).into_iter().filter(|field| is_wanted(&field.key)) {
-            let value = read_value(&field.text).unwrap_or_else(|_| Value::String(field.text.clone()));
+            let value = value(Some(&field.text));
             found.push(FactView { citation: at(Some(field.line)), ..view(file, &field.key, value) });
         }
     }

@@ -57,7 +57,7 @@ fn may_be_past(viewer: &Viewer, window: &Validity) -> Result<(), RequestError> {
     if viewer.agent().is_some() {
         return refused("an agent can only set what is true from now on");
     }
-    if !viewer.workspace().fact_store.keeps_history() {
+    if !viewer.workspace().fact_store.keeps_history {
         return refused("only the history stores past spans, and it is switched off: `[facts] history` in memory.toml");
     }
     if window.from.is_none() {
@@ -129,7 +129,7 @@ fn write(
     let forgotten = &workspace.forgotten;
     let asked = forgotten.ask()?;
     let fact = value.map(|value| FactToWrite { namespace, key: &params.key, value });
-    let known = agent.as_ref().zip(fact).and_then(|(agent, fact)| asked.in_fact(ANY_SCOPE, fact, agent.rights()));
+    let known = agent.as_ref().zip(fact).and_then(|(agent, fact)| asked.in_fact(ANY_SCOPE, fact, &agent.rights));
     // It hears what it would have heard: a refusal would tell what was forgotten.
     let writer = FactWriter { files, by: &by, source, act, leaves: known.is_some() };
     let written = workspace.fact_store.edit(&writer, &scope, (namespace, &params.key), edit, expected);

@@ -2,13 +2,16 @@
 //! middle of a line, is what somebody wrote.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::kinds::SourceKind;
 use crate::base::fence::without_fenced;
-use crate::text::derive::code::{changed_lines, code, without_lines};
-use crate::text::derive::{is_housekeeping, is_machine, is_silence, turns_of_thought};
+use crate::text::derive::code::{changed_lines, code, code_at, without_lines};
+use crate::text::derive::{is_housekeeping, is_machine, is_silence};
 
-pub(super) const THOUGHT: &str = "what a model thought (`<think>`)";
+const THOUGHT: &str = "what a model thought (`<think>`)";
 const INJECTED: &str = "what programs put into a turn (context, reminders, recalled memory)";
 const METADATA: &str = "blocks of metadata";
 pub(super) const HOUSEKEEPING: &str =
@@ -41,7 +44,7 @@ pub(super) fn is_program(role: &str) -> bool {
         || ["toolresult", "tool_use", "notice", "bashexecution"].iter().any(|known| role.eq_ignore_ascii_case(known))
 }
 
-pub(super) fn is_model(role: &str) -> bool {
+fn is_model(role: &str) -> bool {
     MODELS.iter().any(|known| role.trim().eq_ignore_ascii_case(known))
 }
 
@@ -63,18 +66,10 @@ impl LeftOfTurn {
     }
 }
 
-/// What somebody said of turns of one conversation as a program sends them, whatever program: each who speaks, in what role, and what. `None`
-/// where that is all of one.
-pub(crate) fn said_in_events(turns: &[(&str, &str, &str)]) -> Vec<Option<String>> {
-    let left = |((_, role, text), is_thought): (&(&str, &str, &str), bool)| {
-        if is_thought && is_model(role) {
-            return Some(String::new());
-        }
-        let (left, rules) = said(None, role, text);
-        (!rules.is_empty()).then_some(left)
-    };
-    let spoken: Vec<(&str, &str)> = turns.iter().map(|(speaker, _, text)| (*speaker, *text)).collect();
-    turns.iter().zip(turns_of_thought(&spoken)).map(left).collect()
+/// What somebody said of a turn as a program sends it, whatever program; `None` where that is all of it. `role` says who speaks.
+pub(crate) fn said_in_event(role: &str, text: &str) -> Option<String> {
+    let (left, rules) = said(None, role, text);
+    (!rules.is_empty()).then_some(left)
 }
 
 /// A turn without what was recalled; `None` where it has nothing of it.
@@ -167,8 +162,8 @@ const NEW_SESSION: &str = "A new session was started via /new or /reset.";
 const OWN_TURNS: [&str; 3] = ["[Subagent Context]", "[Subagent Task]", "[System Message]"];
 /// What lines begin with that OpenClaw puts before a turn: what happened meanwhile.
 const HAPPENED: [&str; 2] = ["System: [", "System (untrusted): ["];
-/// Maximum length of a mark of how a reply is sent, and of an envelope, in bytes.
-const MAX_MARK_BYTES: usize = 200;
+/// Maximum length of an envelope, in bytes.
+const MAX_ENVELOPE_BYTES: usize = 200;
 
 /// Whether a line says what a message is called where it was sent, and nothing else.
 fn is_message_id(line: &str) -> bool {
@@ -182,25 +177,17 @@ fn without_events(text: &str) -> Option<String> {
     (!text[..length].trim().is_empty()).then(|| text[length..].to_owned())
 }
 
-/// A turn without the envelope before it, which says where a message came from, and when: `[Telegram Bob id:7 2026-01-05 09:01 UTC]`.
+/// A turn without the envelope before it, which says where a message came from, and when: `[Telegram Bob id:7 2026-01-05 09:01 UTC]`. Before the
+/// time there is a word as programs write it: a day of the week, or where it came from.
 fn without_envelope(text: &str) -> Option<String> {
-    let (envelope, rest) = text.trim_start().strip_prefix('[')?.split_once(']')?;
-    let is_short = envelope.len() <= MAX_MARK_BYTES && !envelope.contains(['\n', '[']);
+    static ENVELOPE: LazyLock<Regex> = LazyLock::new(|| {
+        let time = "[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}";
+        Regex::new(&format!(r"^\s*\[([^\[\]\n]+ {time}[^\[\]\n]*)\]")).expect("the pattern is a constant")
+    });
+    let found = ENVELOPE.captures(text)?;
+    let rest = &text[found[0].len()..];
     let ends = rest.is_empty() || rest.starts_with(char::is_whitespace);
-    (is_short && ends && has_a_time(envelope)).then(|| rest.trim_start_matches([' ', '\t']).to_owned())
-}
-
-/// Whether a day and a time stand in an envelope, behind a word as programs write it: a day of the week, or where it came from.
-fn has_a_time(envelope: &str) -> bool {
-    let is_like = |found: &[u8]| {
-        found.iter().zip(b"0000-00-00 00:00").all(|(found, like)| match like {
-            b'0' => found.is_ascii_digit(),
-            b' ' => matches!(found, b' ' | b'T'),
-            like => found == like,
-        })
-    };
-    let bytes = envelope.as_bytes();
-    bytes.windows(16).enumerate().any(|(at, found)| at > 1 && bytes[at - 1] == b' ' && is_like(found))
+    (ends && found[1].len() <= MAX_ENVELOPE_BYTES).then(|| rest.trim_start_matches([' ', '\t']).to_owned())
 }
 
 /// Whether a turn is OpenClaw's own, whoever it says it is of. A day and a time may stand before it.
@@ -215,35 +202,17 @@ fn is_own_turn(text: &str) -> bool {
 
 /// A text without the marks of how a reply is sent, which begin or end a line.
 fn without_marks(text: &str) -> Option<String> {
+    static MARKS: LazyLock<[Regex; 2]> = LazyLock::new(|| {
+        let marks = r"(?:\s*\[\[\s*(?:reply_to_current|audio_as_voice|reply_to\s*:[^\[\]]*)\s*\]\])+\s*";
+        [format!("^{marks}"), format!("{marks}$")].map(|marks| Regex::new(&marks).expect("the pattern is a constant"))
+    });
     if !text.contains("[[") {
         return None;
     }
     changed_lines(text, |line| {
-        let mut said = line;
-        while let Some(rest) = after_mark(said).or_else(|| before_mark(said)) {
-            said = rest;
-        }
-        Some(said)
+        let said = MARKS[0].find(line).map_or(line, |mark| &line[mark.end()..]);
+        Some(MARKS[1].find(said).map_or(said, |mark| &said[..mark.start()]))
     })
-}
-
-/// What follows a mark that a line begins with.
-fn after_mark(line: &str) -> Option<&str> {
-    let (mark, rest) = line.trim_start().strip_prefix("[[")?.split_once("]]")?;
-    is_reply_mark(mark).then(|| rest.trim_start())
-}
-
-/// What stands before a mark that a line ends with.
-fn before_mark(line: &str) -> Option<&str> {
-    let (rest, mark) = line.trim_end().strip_suffix("]]")?.rsplit_once("[[")?;
-    is_reply_mark(mark).then(|| rest.trim_end())
-}
-
-fn is_reply_mark(mark: &str) -> bool {
-    let mark = mark.trim();
-    let is_short = mark.len() <= MAX_MARK_BYTES;
-    let to = mark.strip_prefix("reply_to").map(str::trim_start);
-    is_short && (matches!(mark, "reply_to_current" | "audio_as_voice") || to.is_some_and(|to| to.starts_with(':')))
 }
 
 /// A text without blocks of metadata, as OpenClaw puts them before a message: a line that says so, and a block of code below it.
@@ -295,11 +264,6 @@ fn is_named(rest: &str, tag: &str) -> bool {
     let named = rest.get(..tag.len()).is_some_and(|name| name.eq_ignore_ascii_case(tag));
     let is_bare = COMMON.contains(&tag);
     named && rest[tag.len()..].starts_with(|c: char| c == '>' || (!is_bare && (c == '/' || c.is_whitespace())))
-}
-
-/// The code that a place is in.
-fn code_at(code: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
-    code.get(code.partition_point(|range| range.end <= at)).filter(|range| range.start <= at)
 }
 
 /// Where the tag is closed that was opened before `from`, and first closed at `first`: behind as many others of its name as are opened

@@ -2,7 +2,7 @@
 //! keeps nothing else from being read.
 
 use std::borrow::Cow;
-use std::io::{ErrorKind, Read};
+use std::io::{BufReader, Read};
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
@@ -31,40 +31,66 @@ pub(super) type EachElement<'e> = dyn FnMut(Result<Value, NotHeld>) -> ControlFl
 
 /// Gives each element to `each`, or why it cannot be read; an object is one element, or those of the array that it has under
 /// `conversations`, and others may follow it, one a line for example. What is no UTF-8 is replaced.
-pub(super) fn elements(mut from: impl Read, each: &mut EachElement<'_>) -> Ending {
-    let mut buffer = vec![0; BUFFER];
-    let mut state = Split::default();
-    loop {
-        let read = match from.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(_) => return Ending::Cut,
+pub(super) fn elements(from: impl Read, each: &mut EachElement<'_>) -> Ending {
+    let (mut element, mut depth, mut in_text, mut escaped) = (Vec::new(), 0_usize, false, false);
+    // Whether it is an array, and no objects that follow each other; its elements are one deeper.
+    let mut is_array = None;
+    for byte in BufReader::with_capacity(BUFFER, from).bytes() {
+        let Ok(byte) = byte else { return Ending::Cut };
+        let is_blank = matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+        let outer = match (is_array, byte) {
+            (Some(is_array), _) => usize::from(is_array),
+            (None, b'[') => {
+                (is_array, depth) = (Some(true), 1);
+                continue;
+            }
+            (None, b'{') => {
+                is_array = Some(false);
+                0
+            }
+            // A mark of the order of bytes.
+            (None, 0xef | 0xbb | 0xbf) => continue,
+            (None, _) if is_blank => continue,
+            (None, _) => return Ending::Strange,
         };
-        for byte in &buffer[..read] {
-            match state.next(*byte) {
-                SplitStep::On => {}
-                SplitStep::Strange => return Ending::Strange,
-                SplitStep::Other => return Ending::Cut,
-                SplitStep::Element => {
-                    let mut value = state.take();
-                    let wrapped = value.as_mut().ok().filter(|_| state.is_object);
-                    let wrapped = wrapped.and_then(|value| value.get_mut("conversations")?.as_array_mut());
-                    let ended = match wrapped.map(std::mem::take) {
-                        Some(values) => values.into_iter().try_for_each(|value| each(Ok(value))),
-                        None => each(value),
-                    };
-                    if ended.is_break() {
-                        return Ending::Whole;
-                    }
+        if depth == 0 && byte != b'{' && !is_blank {
+            return Ending::Cut;
+        }
+        let is_begin = depth == outer && !in_text && matches!(byte, b'{' | b'[');
+        if is_begin {
+            element.clear();
+        }
+        // One byte more says that it is too long.
+        if (is_begin || depth > outer) && element.len() <= MAX_BYTES {
+            element.push(byte);
+        }
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            _ if in_text => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth > outer => {
+                depth -= 1;
+                if depth > outer {
+                    continue;
+                }
+                let mut value = if element.len() > MAX_BYTES { Err(NotHeld::TooLarge) } else { parse(&element) };
+                let wrapped = value.as_mut().ok().filter(|_| outer == 0);
+                let wrapped = wrapped.and_then(|value| value.get_mut("conversations")?.as_array_mut());
+                let ended = match wrapped.map(std::mem::take) {
+                    Some(values) => values.into_iter().try_for_each(|value| each(Ok(value))),
+                    None => each(value),
+                };
+                if ended.is_break() {
+                    return Ending::Whole;
                 }
             }
-            if state.is_done {
-                return Ending::Whole;
-            }
+            b']' => return Ending::Whole,
+            _ => {}
         }
     }
-    if state.is_between() { Ending::Whole } else { Ending::Cut }
+    if is_array == Some(false) && depth == 0 { Ending::Whole } else { Ending::Cut }
 }
 
 /// A JSON text, without the bytes that a wrong one has, and a mark of the order of bytes, which some programs put at the beginning: as much of
@@ -96,98 +122,6 @@ fn without_surrogates(text: &str) -> Cow<'_, str> {
         Some(_) => "\u{fffd}".to_owned(),
         None => found[0].to_owned(),
     })
-}
-
-enum SplitStep {
-    On,
-    Element,
-    Strange,
-    /// What is no object follows one.
-    Other,
-}
-
-/// Where in the text it is.
-#[derive(Default)]
-struct Split {
-    element: Vec<u8>,
-    depth: usize,
-    in_text: bool,
-    escaped: bool,
-    /// Whether the whole is an object, or some, and no array.
-    is_object: bool,
-    begun: bool,
-    is_done: bool,
-    too_long: bool,
-}
-
-impl Split {
-    fn take(&mut self) -> Result<Value, NotHeld> {
-        let element = std::mem::take(&mut self.element);
-        if std::mem::take(&mut self.too_long) { Err(NotHeld::TooLarge) } else { parse(&element) }
-    }
-
-    fn keep(&mut self, byte: u8) {
-        if self.element.len() < MAX_BYTES {
-            self.element.push(byte);
-        } else {
-            self.too_long = true;
-        }
-    }
-
-    /// Whether an object has ended, and no other has begun.
-    fn is_between(&self) -> bool {
-        self.is_object && self.depth == 0
-    }
-
-    fn next(&mut self, byte: u8) -> SplitStep {
-        if self.is_between() && !matches!(byte, b'{' | b' ' | b'\t' | b'\r' | b'\n') {
-            return SplitStep::Other;
-        }
-        if !self.begun {
-            match byte {
-                b'[' => self.begun = true,
-                b'{' => {
-                    (self.begun, self.is_object, self.depth) = (true, true, 1);
-                    self.keep(byte);
-                }
-                // A mark of the order of bytes.
-                b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf => {}
-                _ => return SplitStep::Strange,
-            }
-            return SplitStep::On;
-        }
-        if self.depth > 0 || self.in_text {
-            self.keep(byte);
-        }
-        if self.in_text {
-            match byte {
-                _ if self.escaped => self.escaped = false,
-                b'\\' => self.escaped = true,
-                b'"' => self.in_text = false,
-                _ => {}
-            }
-            return SplitStep::On;
-        }
-        match byte {
-            b'"' => self.in_text = true,
-            b'{' | b'[' => {
-                if self.depth == 0 {
-                    self.element.clear();
-                    self.keep(byte);
-                }
-                self.depth += 1;
-            }
-            b'}' | b']' if self.depth > 0 => {
-                self.depth -= 1;
-                if self.depth == 0 {
-                    return SplitStep::Element;
-                }
-            }
-            b']' => self.is_done = true,
-            _ => {}
-        }
-        SplitStep::On
-    }
 }
 
 /// Maximum memory that a tree may take, in bytes: a text of 64 MB that is nothing but brackets would take gigabytes.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use html5gum::{Token, Tokenizer};
+use jiff::civil::Date;
 
 use super::clean::said;
 use super::conversations::moment;
@@ -65,12 +66,8 @@ fn title(kind: SourceKind, name: &str) -> String {
     match kind {
         SourceKind::Notion => digits(stem).map_or(stem, |(title, _)| title).to_owned(),
         SourceKind::Logseq => {
-            let is_day = stem.len() == 10
-                && stem
-                    .bytes()
-                    .enumerate()
-                    .all(|(at, byte)| if matches!(at, 4 | 7) { byte == b'_' } else { byte.is_ascii_digit() });
-            if is_day { stem.replace('_', "-") } else { stem.replace("___", "/").replace("%2F", "/") }
+            let day = stem.replace('_', "-");
+            if day.parse::<Date>().is_ok() { day } else { stem.replace("___", "/").replace("%2F", "/") }
         }
         SourceKind::MoltisMemory => format!("Moltis memory {stem}"),
         SourceKind::OpenClawMemory => format!("OpenClaw memory {stem}"),
@@ -79,7 +76,7 @@ fn title(kind: SourceKind, name: &str) -> String {
 }
 
 /// A name without its folders and what follows the last dot.
-fn stem(name: &str) -> &str {
+pub(super) fn stem(name: &str) -> &str {
     let file = name.rsplit('/').next().unwrap_or_default();
     file.rsplit_once('.').map_or(file, |(stem, _)| stem)
 }

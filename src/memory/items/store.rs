@@ -52,11 +52,6 @@ impl<S> ItemStore<S> {
         Ok(now)
     }
 
-    /// A file as it was written just now; who asks next reads it.
-    pub(super) fn put(&self, path: &VaultPath, written: Arc<S>) {
-        self.known().insert(path.clone(), (written, Arc::default()));
-    }
-
     /// Nothing of a file is known any more.
     pub(super) fn forget(&self, path: &VaultPath) {
         self.known().remove(path);

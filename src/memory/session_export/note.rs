@@ -44,6 +44,9 @@ impl<E: std::error::Error> From<E> for NotExported {
     }
 }
 
+/// A part of a session: its number, from 0, and its turns.
+type SessionPart<'p> = (usize, &'p Range<usize>);
+
 /// Writes the notes of a session.
 pub(super) struct SessionWriter<'w> {
     pub(super) workspace: &'w Workspace,
@@ -71,10 +74,9 @@ impl SessionWriter<'_> {
         let count = parts.len();
         for (at, part) in parts.into_iter().enumerate() {
             let note = known.iter().find(|note| note.part as usize == at);
-            let write = SessionPart { writer: self, at, part };
             match note {
-                Some(note) => write.again(note.clone())?,
-                None => write.anew()?,
+                Some(note) => self.again((at, &part), note.clone())?,
+                None => self.anew((at, &part))?,
             }
         }
         Ok(count)
@@ -86,10 +88,6 @@ impl SessionWriter<'_> {
         let mut left = Vec::new();
         for at in turns {
             let text = &self.transcript.turns[at].text;
-            // A thought, whose place it keeps.
-            if text.is_empty() {
-                continue;
-            }
             let text = if redacts { redact(text) } else { text.into() };
             match self.asked.without(&text, &Scope::Everything) {
                 None => left.push((at, text.into_owned())),
@@ -102,67 +100,53 @@ impl SessionWriter<'_> {
         }
         said(self.transcript, part, left.iter().map(|(at, text)| (*at, text.as_str())))
     }
-}
 
-/// A part of a session that is about to be written.
-struct SessionPart<'w> {
-    writer: &'w SessionWriter<'w>,
-    at: usize,
-    part: Range<usize>,
-}
-
-impl SessionPart<'_> {
-    /// All of it.
-    fn text(&self) -> String {
-        let SessionWriter { transcript, asked, workspace, about, .. } = self.writer;
+    /// All of a part.
+    fn text(&self, (at, part): SessionPart<'_>) -> String {
+        let Self { transcript, asked, workspace, about, .. } = self;
         let title = transcript.title.as_deref().filter(|title| asked.without(title, &Scope::Everything).is_none());
         let title = title.map(|title| if workspace.redacts() { redact(title) } else { title.into() });
-        let head = head(transcript, about, title.as_deref(), (self.at, &self.part));
-        head + &self.writer.said(&self.part, self.part.clone())
+        let head = head(transcript, about, title.as_deref(), (at, part));
+        head + &self.said(part, part.clone())
     }
 
     /// Whether a note says of itself that it is this part of this session.
-    fn is_this(&self, text: &str) -> bool {
+    fn is_this(&self, text: &str, at: usize) -> bool {
         let note = Note::parse(text, "");
         let says = |key: &str, value: &str| note.metadata.get(key).and_then(Value::as_str) == Some(value);
         let part = note.metadata.get("part").and_then(Value::as_u64).unwrap_or(1);
-        says("source", SOURCE) && says("session", &self.writer.transcript.name()) && part == self.at as u64 + 1
+        says("source", SOURCE) && says("session", &self.transcript.name()) && part == at as u64 + 1
     }
 
     /// A part that has no note yet. One that says that it is this one was made before the state was lost.
-    fn anew(&self) -> Result<(), NotExported> {
-        let (text, turns) = (self.text(), self.part.len() as u64);
-        let date = begun(self.writer.transcript, &self.part).date();
-        let number = if self.at > 0 { format!("-part-{}", self.at + 1) } else { String::new() };
-        let name = format!("{}/{date}-{}{number}", self.writer.collection, slug(&self.writer.transcript.id));
+    fn anew(&self, (at, part): SessionPart<'_>) -> Result<(), NotExported> {
+        let (text, turns) = (self.text((at, part)), part.len() as u64);
+        let date = begun(self.transcript, part).date();
+        let number = if at > 0 { format!("-part-{}", at + 1) } else { String::new() };
+        let name = format!("{}/{date}-{}{number}", self.collection, slug(&self.transcript.id));
         let mut edited = None;
         for count in 1..=NAMES {
             let path = if count == 1 { format!("{name}.md") } else { format!("{name}-{count}.md") };
             let Ok(path) = VaultPath::new(path) else { break };
-            let row = SessionNote { part: self.at as u32, path: path.to_string(), ..SessionNote::default() };
-            match self.writer.files.read(&path) {
+            let row = SessionNote { part: at as u32, path: path.to_string(), ..SessionNote::default() };
+            match self.files.read(&path) {
                 Ok(None) if edited.is_some() => break,
                 Ok(None) => match self.put(row, None, &text, turns) {
                     // Somebody took the name at this very moment.
-                    Err(NotExported::Passing(_)) if self.writer.files.read(&path)?.is_some() => {}
+                    Err(NotExported::Passing(_)) if self.files.read(&path)?.is_some() => {}
                     put => return put,
                 },
                 Ok(Some((bytes, hash))) => {
-                    let taken = self.writer.table.is_of_another(
-                        path.as_str(),
-                        self.writer.key,
-                        self.writer.generation,
-                        row.part,
-                    )?;
-                    let there = String::from_utf8(bytes).ok().filter(|there| !taken && self.is_this(there));
+                    let taken = self.table.is_of_another(path.as_str(), self.key, self.generation, row.part)?;
+                    let there = String::from_utf8(bytes).ok().filter(|there| !taken && self.is_this(there, at));
                     let Some(there) = there else { continue };
                     let after = hash.to_hex().to_string();
                     if text.starts_with(&there) {
-                        return self.again(SessionNote { after, ..row });
+                        return self.again((at, part), SessionNote { after, ..row });
                     }
                     // What of it the person has written nobody knows: it stays, and what comes is added. One that has none of its turns is
                     // of a session that the file had before.
-                    let turns = self.turns_in(&there);
+                    let turns = self.turns_in(&there, part);
                     if edited.is_none() && turns > 0 {
                         edited = Some(SessionNote { after, turns, is_edited: true, ..row });
                     }
@@ -172,39 +156,39 @@ impl SessionPart<'_> {
             }
         }
         match edited {
-            Some(row) => self.again(row),
+            Some(row) => self.again((at, part), row),
             None => Err(NotExported::Lasting(format!("no free name: `{name}.md` and similar names are taken"))),
         }
     }
 
     /// How many turns there are up to the last that a note has as it is, behind those before it.
-    fn turns_in(&self, there: &str) -> u64 {
+    fn turns_in(&self, there: &str, part: &Range<usize>) -> u64 {
         let (mut turns, mut from) = (0, 0);
-        for at in self.part.clone() {
-            let block = self.writer.said(&self.part, at..at + 1);
+        for at in part.clone() {
+            let block = self.said(part, at..at + 1);
             if let Some(end) = end_of_block(&there[from..], block.trim()) {
-                (turns, from) = (at + 1 - self.part.start, from + end);
+                (turns, from) = (at + 1 - part.start, from + end);
             }
         }
         turns as u64
     }
 
     /// A part that was written before.
-    fn again(&self, mut row: SessionNote) -> Result<(), NotExported> {
-        let turns = self.part.len() as u64;
+    fn again(&self, (at, part): SessionPart<'_>, mut row: SessionNote) -> Result<(), NotExported> {
+        let turns = part.len() as u64;
         // Forgotten for good.
         let Ok(path) = VaultPath::new(row.path.clone()) else { return Ok(()) };
-        let Some((bytes, hash)) = self.writer.files.read(&path)? else {
+        let Some((bytes, hash)) = self.files.read(&path)? else {
             // Not written yet, or taken away: then it stays away.
             let is_owed = row.after.is_empty() || row.next == TRASHED;
-            return if is_owed { self.put(row, None, &self.text(), turns) } else { Ok(()) };
+            return if is_owed { self.put(row, None, &self.text((at, part)), turns) } else { Ok(()) };
         };
         let now = hash.to_hex().to_string();
         if now == row.next {
             (row.after, row.turns) = (now, row.next_turns);
         } else if row.after.is_empty() {
             // It was never written, and the name is somebody else's.
-            return self.anew();
+            return self.anew((at, part));
         } else if now != row.after {
             row.is_edited = true;
         }
@@ -212,17 +196,17 @@ impl SessionPart<'_> {
             return Err(NotExported::Lasting(format!("`{path}` was edited and is not text: it was not changed")));
         };
         if !row.is_edited {
-            let text = self.text();
+            let text = self.text((at, part));
             return match text == there {
                 true => self.done(SessionNote { turns, ..row }),
                 false => self.put(row, Some((&there, hash)), &text, turns),
             };
         }
-        let from = self.part.start + row.turns as usize;
-        if from >= self.part.end {
+        let from = part.start + row.turns as usize;
+        if from >= part.end {
             return self.done(SessionNote { after: hash.to_hex().to_string(), ..row });
         }
-        let more = self.writer.said(&self.part, from..self.part.end);
+        let more = self.said(part, from..part.end);
         let end = if there.ends_with('\n') { "" } else { "\n" };
         let text = format!("{there}{end}{more}");
         self.put(row, Some((&there, hash)), &text, turns)
@@ -233,14 +217,14 @@ impl SessionPart<'_> {
         let Ok(path) = VaultPath::new(row.path.clone()) else { return Ok(()) };
         let next = blake3::hash(text.as_bytes()).to_hex().to_string();
         let row = SessionNote { next: next.clone(), next_turns: turns, ..row };
-        self.writer.table.keep_note(self.writer.key, self.writer.generation, &row)?;
+        self.table.keep_note(self.key, self.generation, &row)?;
         crash::point("session-planned");
         let act = if there.is_some() { Action::Edit } else { Action::Create }.done_by(BY);
         match there {
             Some((before, hash)) if !text.starts_with(before) => {
-                _ = self.writer.files.replace(&path, hash, text, act)?;
+                _ = self.files.replace(&path, hash, text, act)?;
             }
-            there => _ = self.writer.files.extend(&path, there.map(|(_, hash)| hash), text, act)?,
+            there => _ = self.files.extend(&path, there.map(|(_, hash)| hash), text, act)?,
         }
         crash::point("session-written");
         self.done(SessionNote { after: next, turns, ..row })
@@ -248,7 +232,7 @@ impl SessionPart<'_> {
 
     fn done(&self, row: SessionNote) -> Result<(), NotExported> {
         let row = SessionNote { next: String::new(), next_turns: 0, ..row };
-        Ok(self.writer.table.keep_note(self.writer.key, self.writer.generation, &row)?)
+        Ok(self.table.keep_note(self.key, self.generation, &row)?)
     }
 }
 
@@ -303,7 +287,7 @@ fn head(
     transcript: &SessionTranscript,
     about: &SessionAbout,
     title: Option<&str>,
-    (part, turns): (usize, &Range<usize>),
+    (part, turns): SessionPart<'_>,
 ) -> String {
     let session = format!("Session {}", transcript.id);
     let number = if part > 0 { format!(" ({})", part + 1) } else { String::new() };

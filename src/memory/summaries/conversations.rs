@@ -11,7 +11,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::digest::{DigestSpan, has_file, text_of, write_file};
+use super::digest::{DigestSpan, has_file, page_of, write_file};
 use crate::access::request::{Owner, ReadScope, RequestError, Viewer, Workspace, limit, note_path, rfc3339};
 use crate::base::clock::Clock;
 use crate::base::fs::FsError;
@@ -27,9 +27,7 @@ use crate::serve::wire::{
     SummaryView,
 };
 use crate::text::derive::CONVERSATIONS;
-use crate::text::derive::generated::GeneratedNote;
-use crate::text::derive::summary::{SUMMARIES, summary_items};
-use crate::text::note::Note;
+use crate::text::derive::summary::SUMMARIES;
 
 /// Summaries when nobody says how many.
 const SUMMARIES_GIVEN: usize = 50;
@@ -71,15 +69,11 @@ pub(crate) fn list(viewer: &Viewer, params: &SummariesParams) -> Result<Summarie
 
 /// The summary that a file is, if it is one of a conversation.
 fn summary(scope: &ReadScope, file: &FileEntry, of: Option<&str>) -> Result<Option<SummaryView>, RequestError> {
-    let Some(source) = text_of(scope, file)? else { return Ok(None) };
-    let Some(generated) = GeneratedNote::read(&source) else { return Ok(None) };
+    let Some((generated, items)) = page_of(scope, file)? else { return Ok(None) };
     let text = |key: &str| generated.text_of(key).map(str::to_owned);
     let Some(conversation) = text(OF).filter(|found| of.is_none_or(|of| of == found)) else { return Ok(None) };
-    // Comments in it are a person's, and no part of what it says.
-    let note = Note::of(&file.path, &source);
-    let body = note.visible(&source, note.body.clone());
     let mut sections: Vec<DigestSection> = Vec::new();
-    for item in summary_items(&body, &generated.sources()) {
+    for item in items {
         match sections.last_mut().filter(|section| section.heading == item.section) {
             Some(section) => section.lines.push(item.said),
             None => sections.push(DigestSection { heading: item.section, lines: vec![item.said] }),
@@ -163,11 +157,6 @@ struct SeenSummaries {
     /// The day on which days that are over were looked at.
     day: Option<Date>,
     state: SummariesState,
-}
-
-/// What the task works with.
-struct SummariesTask {
-    vault: Arc<Workspace>,
     clock: Clock,
 }
 
@@ -176,22 +165,22 @@ struct SummariesTask {
 /// # Errors
 /// When no thread can be started.
 pub(crate) fn keep_summaries(workspace: &Arc<Workspace>, clock: Clock) -> Result<Task<SummariesState>, FsError> {
-    let task = SummariesTask { vault: Arc::clone(workspace), clock };
-    let (mut seen, signal) = (SeenSummaries::default(), TaskSignal::default());
+    let mut seen = SeenSummaries { clock, ..SeenSummaries::default() };
+    let (vault, signal) = (Arc::clone(workspace), TaskSignal::default());
     workspace.shared.wakes(&signal);
     Task::start("summaries", signal, move |signal, shown| {
-        let next = task.look(&mut seen, &|| signal.is_stopped());
+        let next = seen.look(&vault, &|| signal.is_stopped());
         *shown.lock().unwrap_or_else(PoisonError::into_inner) = seen.state.clone();
         Some(next.clamp(LOOK_AT_MOST_EVERY, LOOK_EVERY))
     })
 }
 
-impl SummariesTask {
+impl SeenSummaries {
     /// Does what is due; gives when something is next.
-    fn look(&self, seen: &mut SeenSummaries, is_over: &dyn Fn() -> bool) -> Duration {
+    fn look(&mut self, vault: &Workspace, is_over: &dyn Fn() -> bool) -> Duration {
         // A folder that is being read, or is gone for a while, says nothing of what is in it.
-        let reader = self.vault.shared.snapshot().filter(|_| self.vault.shared.progress().caught_up);
-        let (Some(reader), Ok(maker)) = (reader, self.vault.summary_files()) else { return LOOK_EVERY };
+        let reader = vault.shared.snapshot().filter(|_| vault.shared.progress().caught_up);
+        let (Some(reader), Ok(maker)) = (reader, vault.summary_files()) else { return LOOK_EVERY };
         let reader = reader.as_ref();
         let (mut failed, mut waiting, mut next) = (Vec::new(), 0, LOOK_EVERY);
         let conversations: Vec<&FileEntry> =
@@ -200,17 +189,17 @@ impl SummariesTask {
             if is_over() {
                 return next;
             }
-            if seen.done.get(&file.path) == Some(&file.hash) {
+            if self.done.get(&file.path) == Some(&file.hash) {
                 continue;
             }
             let known = known_summary(reader.files(), &file.path);
             let read = known.and_then(|known| metadata_of(reader, known).get(READ)?.as_str().map(str::to_owned));
             if read.is_some_and(|read| read == blake3::Hash::from_bytes(file.hash).to_hex().as_str()) {
-                seen.done.insert(file.path.clone(), file.hash);
-                seen.edited.remove(&file.path);
+                self.done.insert(file.path.clone(), file.hash);
+                self.edited.remove(&file.path);
                 continue;
             }
-            let wait = self.left_to_wait(file);
+            let wait = self.left_to_wait(vault, file);
             if !wait.is_zero() {
                 waiting += 1;
                 next = next.min(wait);
@@ -218,43 +207,43 @@ impl SummariesTask {
             }
             match maker.bring_up(&file.path, known.map(|known| &known.path)) {
                 Ok(made) => {
-                    seen.done.insert(file.path.clone(), file.hash);
+                    self.done.insert(file.path.clone(), file.hash);
                     match made {
-                        FileMade::Kept(path) => drop(seen.edited.insert(file.path.clone(), path)),
-                        _ => drop(seen.edited.remove(&file.path)),
+                        FileMade::Kept(path) => drop(self.edited.insert(file.path.clone(), path)),
+                        _ => drop(self.edited.remove(&file.path)),
                     }
                 }
-                Err(error) => failed.push(said_once(&seen.state, file.path.as_str(), &error)),
+                Err(error) => failed.push(said_once(&self.state, file.path.as_str(), &error)),
             }
         }
-        take_orphans_away(maker, reader, seen, &mut failed);
-        if let Err(error) = self.end_days(maker, reader, seen) {
-            failed.push(said_once(&seen.state, SUMMARIES, &error));
+        take_orphans_away(maker, reader, &self.state, &mut failed);
+        if let Err(error) = self.end_days(maker, reader) {
+            failed.push(said_once(&self.state, SUMMARIES, &error));
         }
         let there: HashSet<&VaultPath> = conversations.iter().map(|file| &file.path).collect();
-        seen.done.retain(|path, _| there.contains(path));
-        seen.edited.retain(|path, _| there.contains(path));
-        let old = seen.edited.iter().map(|(of, path)| EditedFile {
+        self.done.retain(|path, _| there.contains(path));
+        self.edited.retain(|path, _| there.contains(path));
+        let old = self.edited.iter().map(|(of, path)| EditedFile {
             path: path.to_string(),
             reason: format!("you edited it, so it stays, although {of} has continued"),
         });
         failed.extend(old);
         failed.sort_unstable_by(|one, other| one.path.cmp(&other.path));
-        seen.state = SummariesState { summaries: known_summaries(reader.files()).len(), waiting, kept: failed };
+        self.state = SummariesState { summaries: known_summaries(reader.files()).len(), waiting, kept: failed };
         next
     }
 
     /// How long a conversation has to be quiet yet. Whichever way a clock has jumped, it is no longer than that is set to.
-    fn left_to_wait(&self, file: &FileEntry) -> Duration {
+    fn left_to_wait(&self, vault: &Workspace, file: &FileEntry) -> Duration {
         let now = i64::try_from(self.clock.now().as_nanosecond()).unwrap_or(i64::MAX);
         let quiet = Duration::from_nanos(now.abs_diff(file.stamp.mtime_ns));
-        Duration::from_secs(self.vault.config.memory.summary_debounce_seconds).saturating_sub(quiet)
+        Duration::from_secs(vault.config.memory.summary_debounce_seconds).saturating_sub(quiet)
     }
 
     /// Writes the files of the day and the week that are over, once a day, where there are none.
-    fn end_days(&self, maker: SummaryFiles<'_>, reader: &dyn Reader, seen: &mut SeenSummaries) -> Result<(), String> {
+    fn end_days(&mut self, maker: SummaryFiles<'_>, reader: &dyn Reader) -> Result<(), String> {
         let today = self.clock.now().to_zoned(TimeZone::system()).date();
-        if seen.day == Some(today) {
+        if self.day == Some(today) {
             return Ok(());
         }
         let spans = [
@@ -266,7 +255,7 @@ impl SummariesTask {
             let written = write_file(&maker, reader, &span, &|| Ok(()));
             written.map_err(|error| format!("{}: {}", span.name, error.message))?;
         }
-        seen.day = Some(today);
+        self.day = Some(today);
         Ok(())
     }
 }
@@ -275,7 +264,7 @@ impl SummariesTask {
 fn take_orphans_away(
     SummaryFiles { root, files, .. }: SummaryFiles<'_>,
     reader: &dyn Reader,
-    seen: &SeenSummaries,
+    before: &SummariesState,
     failed: &mut Vec<EditedFile>,
 ) {
     let is_gone = |of: &str| {
@@ -296,7 +285,7 @@ fn take_orphans_away(
                 path: summary.path.to_string(),
                 reason: format!("{of} no longer exists; you edited this, so it stays"),
             }),
-            Err(error) => failed.push(said_once(&seen.state, summary.path.as_str(), &error)),
+            Err(error) => failed.push(said_once(before, summary.path.as_str(), &error)),
         }
     }
 }

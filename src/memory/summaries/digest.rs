@@ -20,7 +20,8 @@ use crate::text::derive::CONVERSATIONS;
 use crate::text::derive::calendar::monday_of;
 use crate::text::derive::generated::{GeneratedNote, TRUST, doubt_of, greater_doubt, is_generated, listed_bytes};
 use crate::text::derive::summary::{
-    CitedLine, DigestMaker, IN_SHORT, SUMMARIES, SummarySections, summary_items, turns_of, without_short_text,
+    CitedLine, DigestMaker, IN_SHORT, SUMMARIES, SummaryItem, SummarySections, summary_items, turns_of,
+    without_short_text,
 };
 use crate::text::note::{Note, written};
 use crate::vault::disk::{is_starter, read};
@@ -142,11 +143,20 @@ pub(crate) fn digest(viewer: &Viewer, params: &DigestParams) -> Result<DigestVie
 
 /// The short text of a digest's page, where a model has made one.
 fn short_text(scope: &ReadScope, file: &FileEntry) -> Result<Vec<CitedLine>, RequestError> {
-    let Some(source) = text_of(scope, file)? else { return Ok(Vec::new()) };
-    let Some(page) = GeneratedNote::read(&source) else { return Ok(Vec::new()) };
+    let items = page_of(scope, file)?.map(|(_, items)| items).unwrap_or_default();
+    Ok(items.into_iter().filter(|item| item.section == IN_SHORT).map(|item| item.said).collect())
+}
+
+/// A page that was generated, and its lines; `None` where a file is none. Comments in it are a person's, and no part of what it says.
+pub(super) fn page_of(
+    scope: &ReadScope,
+    file: &FileEntry,
+) -> Result<Option<(GeneratedNote, Vec<SummaryItem>)>, RequestError> {
+    let Some(source) = text_of(scope, file)? else { return Ok(None) };
+    let Some(page) = GeneratedNote::read(&source) else { return Ok(None) };
     let note = Note::of(&file.path, &source);
     let items = summary_items(&note.visible(&source, note.body.clone()), &page.sources());
-    Ok(items.into_iter().filter(|item| item.section == IN_SHORT).map(|item| item.said).collect())
+    Ok(Some((page, items)))
 }
 
 fn fitting(lines: &[CitedLine], room: &mut Budget, cut: &mut bool) -> Vec<CitedLine> {
@@ -163,7 +173,7 @@ fn fitting(lines: &[CitedLine], room: &mut Budget, cut: &mut bool) -> Vec<CitedL
 }
 
 /// What a note says on disk; to an agent only what it said when it was indexed.
-pub(super) fn text_of(scope: &ReadScope, file: &FileEntry) -> Result<Option<String>, RequestError> {
+fn text_of(scope: &ReadScope, file: &FileEntry) -> Result<Option<String>, RequestError> {
     scope.go_on()?;
     let source = scope.workspace().source(&file.path).ok();
     Ok(source.filter(|source| !scope.is_agents() || *source.hash.as_bytes() == file.hash).map(|source| source.text))

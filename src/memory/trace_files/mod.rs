@@ -5,8 +5,8 @@
 
 mod file;
 mod store;
-mod text;
 
 pub(crate) use file::{TraceFile, is_time};
-pub(crate) use store::{FoundTraces, MatchedTraces, TraceFiles, TraceFilesError, TraceQuestion, TraceShare};
-pub(crate) use text::change_texts;
+pub(crate) use store::{
+    FoundTraces, MatchedTraces, TraceFiles, TraceFilesError, TraceQuestion, TraceShare, change_texts,
+};

@@ -76,30 +76,46 @@ pub(crate) struct JsonBody<T>(pub(super) T);
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let is_json = kind.is_some_and(|kind| {
-            let kind = kind.split(';').next().unwrap_or_default().trim();
-            kind.eq_ignore_ascii_case("application/json") || kind.ends_with("+json")
-        });
-        if !is_json {
-            let message = "the body must be JSON, with `Content-Type: application/json`";
-            return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid", message));
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        read_json(request, true).await.map(Self)
+    }
+}
+
+/// Reads a body as JSON, of whatever type or `as_object`. Errors are in words of ours: which field it is, or what the body has to be.
+pub(super) async fn read_json<T: DeserializeOwned>(request: Request, as_object: bool) -> Result<T, ApiError> {
+    let invalid = |status, message: &str| Err(ApiError::new(status, "invalid", message));
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let is_json = kind.is_some_and(|kind| {
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        kind.eq_ignore_ascii_case("application/json") || kind.ends_with("+json")
+    });
+    if !is_json {
+        let message = "the body must be JSON, with `Content-Type: application/json`";
+        return invalid(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
+    }
+    let at_most = match request.uri().path() {
+        path if is_open(path) => MAX_OPEN_BODY_BYTES,
+        path if is_trace(path) => MAX_TRACE_BYTES,
+        _ => MAX_BODY_BYTES,
+    };
+    let bytes = match Bytes::from_request(request, &()).await {
+        Ok(bytes) => bytes,
+        Err(rejection) if is_late(&rejection) => {
+            return invalid(StatusCode::REQUEST_TIMEOUT, "timed out while receiving the body");
         }
-        let is_open = is_open(request.uri().path());
-        let is_trace = is_trace(request.uri().path());
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE if is_open => ApiError::too_large(MAX_OPEN_BODY_BYTES),
-            StatusCode::PAYLOAD_TOO_LARGE if is_trace => ApiError::too_large(MAX_TRACE_BYTES),
-            _ => JsonRejection::BytesRejection(rejection).into(),
-        })?;
-        let read = Json::from_bytes(&bytes);
-        let is_object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|first| *first == b'{');
-        if !is_object && !matches!(read, Err(JsonRejection::JsonSyntaxError(_))) {
-            return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid", "the body must be a JSON object"));
+        Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            return Err(ApiError::too_large(at_most));
         }
-        let Json(value) = read?;
-        Ok(Self(value))
+        Err(rejection) => return invalid(rejection.status(), &rejection.body_text()),
+    };
+    let fits = !as_object || bytes.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|first| *first == b'{');
+    match Json::from_bytes(&bytes) {
+        Ok(Json(value)) if fits => Ok(value),
+        Err(rejection) if fits || matches!(rejection, JsonRejection::JsonSyntaxError(_)) => {
+            let said = rejection.body_text();
+            invalid(rejection.status(), said.rsplit_once("target type: ").map_or(&*said, |(_, what)| what))
+        }
+        _ => invalid(StatusCode::UNPROCESSABLE_ENTITY, "the body must be a JSON object"),
     }
 }
 
@@ -161,27 +177,6 @@ impl From<RequestError> for ApiError {
     fn from(error: RequestError) -> Self {
         let status = StatusCode::from_u16(error.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         Self { status, detail: ErrorDetail { code: error.kind.code(), message: error.message, hint: error.hint } }
-    }
-}
-
-impl From<JsonRejection> for ApiError {
-    /// In words of ours: which field it is, or what the body has to be.
-    fn from(rejection: JsonRejection) -> Self {
-        if is_late(&rejection) {
-            return Self::new(StatusCode::REQUEST_TIMEOUT, "invalid", "timed out while receiving the body");
-        }
-        let said = rejection.body_text();
-        let message = match &rejection {
-            JsonRejection::BytesRejection(_) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-                format!("the body has more than {MAX_BODY_BYTES} bytes")
-            }
-            JsonRejection::MissingJsonContentType(_) => {
-                "the body must be JSON, with `Content-Type: application/json`".into()
-            }
-            _ if said.contains("expected struct") => "the body must be a JSON object".into(),
-            _ => said.rsplit_once("target type: ").map_or(said.as_str(), |(_, what)| what).to_owned(),
-        };
-        Self::new(rejection.status(), "invalid", message)
     }
 }
 

@@ -136,7 +136,10 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
     }
     let path = request.uri().path();
     if path == "/health" || is_open(path) {
-        return match is_small(request.headers()) {
+        // As far as the length of the body is said.
+        let length =
+            request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+        return match length.is_none_or(|length| length <= MAX_OPEN_BODY_BYTES) {
             true => next.run(request).await,
             false => ApiError::too_large(MAX_OPEN_BODY_BYTES).into_response(),
         };
@@ -162,20 +165,9 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
     next.run(request).await
 }
 
-/// Whether a body, as far as its length is said, is one for an address that needs no token.
-fn is_small(headers: &HeaderMap) -> bool {
-    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    length.is_none_or(|length| length <= MAX_OPEN_BODY_BYTES)
-}
-
 /// Whether a path is served without a token.
 pub(super) fn is_open(path: &str) -> bool {
     path == "/" || path.starts_with("/page/")
-}
-
-/// Whether requests to a path are passed on, and have limits of size and time of their own.
-pub(super) fn is_passed_on(path: &str) -> bool {
-    path.starts_with("/v1/")
 }
 
 /// Whether what agents tell of their work is sent there; it has limits of its own.
@@ -301,8 +293,8 @@ pub(super) async fn within_limits(State(app): State<Arc<App>>, mut request: Requ
     request.extensions_mut().insert(turn.clone());
     request.extensions_mut().insert(Arc::new(places.at_work));
     let answered = places.answered;
-    if is_passed_on(request.uri().path()) {
-        // Its turn is that of memory; how long the upstream may take is said elsewhere.
+    if request.uri().path().starts_with("/v1/") {
+        // It is passed on. Its turn is that of memory; how long the upstream may take is said elsewhere.
         let response = next.run(request).await;
         drop(answered);
         return response;

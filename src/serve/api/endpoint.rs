@@ -4,7 +4,6 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Query, Request, State};
-use axum::response::IntoResponse;
 use axum::routing::{MethodFilter, on};
 use axum::{Json, RequestExt, Router};
 use hyper::Method;
@@ -27,14 +26,18 @@ use crate::serve::wire::percent_encode;
 
 /// Where a request is sent, what it takes, and what it answers.
 pub(crate) struct Endpoint<In, Out> {
-    method: EndpointMethod,
+    pub(super) method: EndpointMethod,
     /// Its address. At most one part of it, in braces, is a name that the request says.
-    path: &'static str,
-    is_slow: bool,
-    is_repeatable: bool,
-    is_large: bool,
-    sees_saves: bool,
-    types: PhantomData<fn(In) -> Out>,
+    pub(super) path: &'static str,
+    /// Whether the answer may take as long as the disk does.
+    pub(super) slow: bool,
+    /// Whether it may be asked twice: nothing is changed, or nothing more the second time.
+    pub(super) repeatable: bool,
+    /// Whether it takes bodies of up to [`MAX_TRACE_BYTES`].
+    pub(super) large: bool,
+    /// Whether it waits for what was saved just before, if it is asked over the Unix socket.
+    pub(super) fresh: bool,
+    pub(super) types: PhantomData<fn(In) -> Out>,
 }
 
 /// The methods that there are.
@@ -108,34 +111,14 @@ pub(super) type Run<In, Out, R> = fn(Asked<'_, R, <In as Input>::Params>) -> Res
 
 impl<In, Out> Endpoint<In, Out> {
     pub(super) const fn new(method: EndpointMethod, path: &'static str) -> Self {
-        let is_repeatable = matches!(method, EndpointMethod::GET);
-        Self { method, path, is_slow: false, is_repeatable, is_large: false, sees_saves: false, types: PhantomData }
-    }
-
-    /// The same, whose answer may take as long as the disk does.
-    pub(super) const fn slow(self) -> Self {
-        Self { is_slow: true, ..self }
-    }
-
-    /// The same, that may be asked twice: nothing is changed, or nothing more the second time.
-    pub(super) const fn repeatable(self) -> Self {
-        Self { is_repeatable: true, ..self }
-    }
-
-    /// The same, that takes bodies of up to [`MAX_TRACE_BYTES`].
-    pub(super) const fn large(self) -> Self {
-        Self { is_large: true, ..self }
-    }
-
-    /// The same, that waits for what was saved just before, if it is asked over the Unix socket.
-    pub(super) const fn fresh(self) -> Self {
-        Self { sees_saves: true, ..self }
+        let repeatable = matches!(method, EndpointMethod::GET);
+        Self { method, path, slow: false, repeatable, large: false, fresh: false, types: PhantomData }
     }
 
     /// The same, whose answer is read as the person gets it: as one type, where agents get another.
     pub(crate) const fn answering<T>(&self) -> Endpoint<In, T> {
-        let Self { method, path, is_slow, is_repeatable, is_large, sees_saves, .. } = *self;
-        Endpoint { method, path, is_slow, is_repeatable, is_large, sees_saves, types: PhantomData }
+        let Self { method, path, slow, repeatable, large, fresh, .. } = *self;
+        Endpoint { method, path, slow, repeatable, large, fresh, types: PhantomData }
     }
 
     /// The request that asks it. `name` stands for the part of the address in braces.
@@ -158,8 +141,8 @@ impl<In, Out> Endpoint<In, Out> {
             method: self.method.parts().0,
             uri,
             body,
-            is_slow: self.is_slow,
-            is_repeatable: self.is_repeatable,
+            is_slow: self.slow,
+            is_repeatable: self.repeatable,
         })
     }
 }
@@ -168,15 +151,12 @@ impl<In, Out> Endpoint<In, Out> {
 pub(crate) trait Input: Send + 'static {
     type Params: Send + 'static;
 
-    #[doc(hidden)]
     fn take(request: Request) -> impl Future<Output = Result<Self::Params, ApiError>> + Send;
 
     /// Adds it to the description.
-    #[doc(hidden)]
     fn describe(operation: OperationBuilder, schemas: &mut Schemas) -> OperationBuilder;
 
     /// As the command line sends it: adds it to the address, or gives the body.
-    #[doc(hidden)]
     fn send(params: &Self::Params, uri: &mut String) -> anyhow::Result<Bytes>;
 }
 
@@ -242,14 +222,10 @@ fn schema_of<T: ToSchema>(schemas: &mut Schemas) -> RefOr<Schema> {
     RefOr::Ref(Ref::from_schema_name(T::name()))
 }
 
-/// Adds an endpoint to the description.
-type Describe = Box<dyn FnOnce(&mut OpenApi)>;
-
-/// Endpoints on their way into the router and the description.
-#[derive(Default)]
+/// The routes of endpoints, and their description where one is made.
 pub(super) struct Endpoints {
-    router: Router<AppState>,
-    described: Vec<Describe>,
+    pub(super) router: Router<AppState>,
+    pub(super) document: Option<OpenApi>,
 }
 
 /// What an endpoint is called in the description, and what is said of it there.
@@ -271,57 +247,34 @@ impl Endpoints {
         Out: Serialize + ToSchema + Send + 'static,
         R: Role + 'static,
     {
-        let (has_name, sees_saves) = (endpoint.path.contains('{'), endpoint.sees_saves);
-        let handler = move |State(app): State<AppState>, asking: Asking, request: Request| async move {
-            match handle::<In, Out, R>(app, asking, request, has_name, sees_saves, run).await {
-                Ok(answer) => Json(answer).into_response(),
-                Err(error) => error.into_response(),
-            }
+        let (has_name, sees_saves) = (endpoint.path.contains('{'), endpoint.fresh);
+        let handler = move |State(app): State<AppState>, asking: Asking, mut request: Request| async move {
+            R::admits(&asking.principal)?;
+            let name = match has_name {
+                true => {
+                    let named = request.extract_parts::<Path<String>>().await;
+                    named.map_err(|rejection| RequestError::invalid(rejection.body_text()))?.0
+                }
+                false => String::new(),
+            };
+            let params = In::take(request).await?;
+            let asking = if sees_saves { asking.seeing_saves() } else { asking };
+            let (vault, is_local) = (Arc::clone(&app), asking.is_local);
+            let with = move |role: &R| run(Asked { app: &vault, role, name: &name, params, is_local });
+            answer(app, asking, with).await.map(Json)
         };
         let (_, filter, method) = endpoint.method.parts();
-        let route = match endpoint.is_large {
+        let route = match endpoint.large {
             true => on(filter, handler).layer(DefaultBodyLimit::max(MAX_TRACE_BYTES)),
             false => on(filter, handler),
         };
         self.router = self.router.route(endpoint.path, route);
         let path = endpoint.path;
-        self.described.push(Box::new(move |document| describe::<In, Out>(document, path, method, &text)));
+        if let Some(document) = &mut self.document {
+            describe::<In, Out>(document, path, method, &text);
+        }
         self
     }
-
-    /// Their routes.
-    pub(super) fn routes(self) -> Router<AppState> {
-        self.router
-    }
-
-    /// Adds what they are to a description.
-    pub(super) fn describe(self, document: &mut OpenApi) {
-        for describe in self.described {
-            describe(document);
-        }
-    }
-}
-
-async fn handle<In: Input, Out: Send + 'static, R: Role + 'static>(
-    app: AppState,
-    asking: Asking,
-    mut request: Request,
-    has_name: bool,
-    sees_saves: bool,
-    run: Run<In, Out, R>,
-) -> Result<Out, ApiError> {
-    R::admits(&asking.principal)?;
-    let name = match has_name {
-        true => {
-            let named = request.extract_parts::<Path<String>>().await;
-            named.map_err(|rejection| RequestError::invalid(rejection.body_text()))?.0
-        }
-        false => String::new(),
-    };
-    let params = In::take(request).await?;
-    let asking = if sees_saves { asking.seeing_saves() } else { asking };
-    let (vault, is_local) = (Arc::clone(&app), asking.is_local);
-    answer(app, asking, move |role: &R| run(Asked { app: &vault, role, name: &name, params, is_local })).await
 }
 
 fn describe<In: Input, Out: ToSchema>(
@@ -390,7 +343,8 @@ macro_rules! endpoints {
             use super::*;
 
             $($(#[doc = $line])+
-            pub(crate) const $NAME: Endpoint<$In, $Out> = Endpoint::new(EndpointMethod::$method, $path)$($(.$how())+)?;)+
+            pub(crate) const $NAME: Endpoint<$In, $Out> =
+                Endpoint { $($($how: true,)+)? ..Endpoint::new(EndpointMethod::$method, $path) };)+
 
             pub(super) fn add_to(all: Endpoints) -> Endpoints {
                 all$(.add::<$In, $Out, $R>(&$NAME, EndpointText { group: stringify!($group), name: stringify!($NAME), lines: &[$($line),+] },
@@ -399,8 +353,8 @@ macro_rules! endpoints {
         })+
 
         /// All of them.
-        pub(super) fn all() -> Endpoints {
-            let all = Endpoints::default();
+        pub(super) fn all(document: Option<utoipa::openapi::OpenApi>) -> Endpoints {
+            let all = Endpoints { router: Default::default(), document };
             $(let all = $group::add_to(all);)+
             all
         }

@@ -156,11 +156,11 @@ endpoints! {
     /// The chat model of the memory.
     processing {
         /// Returns the activity and cost of the chat model of the memory: calls, their outcomes and durations, tokens, failed sessions.
-        PROCESSING = GET "/api/processing", () => ProcessingView, Owner: |a| a.app.extraction().processing(a.role);
+        PROCESSING = GET "/api/processing", () => ProcessingView, Owner: |a| a.app.extraction.processing(a.role);
 
         /// Retries failed sessions with a reloaded model: one, or all.
         RETRY_PROCESSING = POST "/api/processing/retry", JsonBody<RetryParams> => Retried, Owner:
-            |a| a.app.extraction().retry(a.role, &a.params);
+            |a| a.app.extraction.retry(a.role, &a.params);
 
         /// Starts to process the waiting conversations now, even if they have been quiet only briefly.
         SYNC_MEMORY = POST "/api/processing/sync", () => ProcessingView, Owner: |a| a.app.sync_memory(a.role);
@@ -184,7 +184,7 @@ endpoints! {
     /// The graph of notes.
     graph {
         /// Returns the surroundings of a note, the relations with a name, or the notes of a type.
-        NOTES_AROUND = GET "/api/graph", Query<GraphParams> => GraphView, Viewer [fresh]: crate::memory::graph::graph;
+        NOTES_AROUND = GET "/api/graph", Query<GraphParams> => GraphView, Viewer [fresh]: crate::access::request::graph;
     }
 
     /// Writing and undoing.
@@ -263,7 +263,7 @@ endpoints! {
             |a| crate::access::agents::change(a.role, a.name, &a.params);
 
         /// Returns the state of the librarian of an agent: whether it reads the traces of the agent, and its progress.
-        LIBRARIAN = GET "/api/agents/{slug}/librarian", () => LibrarianView, Owner: |a| a.app.extraction().librarian_view(a.role, a.name);
+        LIBRARIAN = GET "/api/agents/{slug}/librarian", () => LibrarianView, Owner: |a| a.app.extraction.librarian_view(a.role, a.name);
 
         /// Switches the librarian of an agent on or off, sets its tasks, or processes waiting traces now. Absent fields stay unchanged.
         CHANGE_LIBRARIAN = PATCH "/api/agents/{slug}/librarian", JsonBody<LibrarianParams> => LibrarianView, Owner:
@@ -397,8 +397,10 @@ fn status(a: Asked<'_, Viewer, ()>) -> Result<AnyStatus, RequestError> {
 }
 
 fn agent_search(a: Asked<'_, Viewer, AgentSearchParams>) -> Result<AgentFound, RequestError> {
-    let params = AgentSearchParams { fresh: wants_fresh(a.params.fresh, a.is_local), ..a.params };
-    let viewer = a.role.as_agent(params.agent_name.as_deref())?;
+    let AgentSearchParams { q, agent_name, limit, collection, timeout_ms, fresh } = a.params;
+    let (collection, fresh) = (collection.filter(|name| !name.is_empty()), wants_fresh(fresh, a.is_local));
+    let query = SearchQuery { q, limit, collection, timeout_ms, fresh, ..SearchQuery::default() };
+    let viewer = a.role.as_agent(agent_name.as_deref())?;
     let agent = viewer.agent().unwrap_or_default().to_owned();
-    Ok(AgentFound { response: crate::vault::notes::search(&viewer, &params.into())?, agent })
+    Ok(AgentFound { response: crate::vault::notes::search(&viewer, &query)?, agent })
 }

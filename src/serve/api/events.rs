@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
-use axum::extract::rejection::JsonRejection;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -16,7 +15,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use utoipa::ToSchema;
 
-use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer};
+use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer, read_json};
 use super::auth::Asking;
 use crate::access::request::{EventSender, Owner, Viewer};
 use crate::memory::capture::Event as CapturedEvent;
@@ -112,9 +111,9 @@ pub(super) enum Events {
 pub(super) async fn capture(
     State(app): State<AppState>,
     asking: Asking,
-    body: Result<Json<Value>, JsonRejection>,
+    request: Request,
 ) -> Result<(StatusCode, Json<EventsAccepted>), ApiError> {
-    let Json(body) = body?;
+    let body: Value = read_json(request, false).await?;
     let vault = Arc::clone(&app);
     let accepted = answer(app, asking, move |sender: &EventSender| vault.accept(sender, body)).await?;
     Ok((StatusCode::ACCEPTED, Json(accepted)))

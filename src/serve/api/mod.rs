@@ -17,6 +17,6 @@ pub use auth::Guard;
 pub(crate) use auth::{AS_AGENT, Asking};
 pub(crate) use endpoint::{Endpoint, EndpointCall, Input};
 pub use openapi::document as openapi;
+pub(crate) use router::without_token;
 pub use router::{Live, alone, guarded, local};
-pub(crate) use router::{OpenService, without_token};
 pub(crate) use serve::{ConnectionLimits, is_late, serve};

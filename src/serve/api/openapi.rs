@@ -28,8 +28,7 @@ struct Api;
 /// # Panics
 /// Never: a description is JSON.
 pub fn document() -> Value {
-    let mut document = Api::openapi();
-    endpoints::all().describe(&mut document);
+    let document = endpoints::all(Some(Api::openapi())).document;
     let mut document = serde_json::to_value(document).expect("a description is JSON");
     // Every route but `/health` and those of the page takes a token.
     let scheme = |scheme: &str| json!({ "type": "http", "scheme": scheme });
@@ -252,15 +251,11 @@ fn point_in_time() -> Value {
     json!({ "anyOf": formats.into_iter().chain([ago]).collect::<Vec<_>>() })
 }
 
-fn day(schema: &mut Value) {
-    schema["format"] = json!("date");
-}
-
 fn limit_parameter(path: &str, name: &str, schema: &mut Value) {
     match (path, name) {
         (_, "hash") => limit(schema, &Like(HASH)),
         (_, "since" | "until" | "as_of" | "known_at" | "changed_since") => *schema = point_in_time(),
-        ("/api/user-memory/browse", "day") => day(schema),
+        ("/api/user-memory/browse", "day") => schema["format"] = json!("date"),
         ("/api/user-memory/search" | "/api/facts", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/search", "set") => limit(schema, &Like(SETTINGS)),
         (

@@ -139,7 +139,7 @@ async fn with_memory(
             Some(opening) => {
                 let session =
                     session.as_ref().map_or_else(|| format!("began {opening}"), |name| format!("named {name}"));
-                vault.frozen().of(viewer, &session, &params)?
+                vault.frozen.of(viewer, &session, &params)?
             }
             None => None,
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -65,12 +65,12 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
     let events = Router::new().route("/events", get(events::events)).with_state((Arc::clone(&app), live.stop.clone()));
     let events = events.route_layer(middleware::from_fn(only::<Owner>));
     let readers = Router::new()
-        .route("/openapi.json", get(openapi))
+        .route("/openapi.json", get(|| async { Json(document()) }))
         .route("/api/context", post(events::context))
         .merge(passing::routes(&app))
         .merge(qmd::routes())
         .route_layer(middleware::from_fn(only::<Viewer>));
-    let declared = endpoints::all().routes();
+    let declared = endpoints::all(None).router;
     Router::new()
         .route("/health", get(health))
         // Programs with a capture token have it, too.
@@ -90,9 +90,12 @@ pub(super) async fn health() -> Json<Value> {
 
 /// What every answer has in common, those of merged routes included.
 fn finish(routes: Router) -> Router {
+    let none = || ApiError::new(StatusCode::NOT_FOUND, "not_found", "no such address").hint("see /openapi.json");
+    let wrong = "this address does not accept this method";
+    let wrong = move || ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", wrong);
     routes
-        .fallback(not_found)
-        .method_not_allowed_fallback(method_not_allowed)
+        .fallback(move || async move { none() })
+        .method_not_allowed_fallback(move || async move { wrong() })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::map_response(headers))
 }
@@ -110,83 +113,46 @@ async fn headers(mut response: Response) -> Response {
     response
 }
 
-async fn openapi() -> impl IntoResponse {
-    Json(document())
-}
-
-async fn not_found() -> ApiError {
-    ApiError::new(StatusCode::NOT_FOUND, "not_found", "no such address").hint("see /openapi.json")
-}
-
-async fn method_not_allowed() -> ApiError {
-    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this address does not accept this method")
-}
-
-/// Maximum length of a message, in bytes.
-const MAX_MESSAGE_BYTES: usize = 1 << 20;
-
 /// Requests that are answered at a time; more wait.
 const AT_A_TIME: usize = 8;
 
-/// Makes of one thing another. It may block.
-type OpenAnswer<T> = Box<dyn Fn(&Value) -> T + Send + Sync>;
+/// The status and the body of the answer to what is sent to an address. It may block.
+type OpenAnswer = Box<dyn Fn(&str, &Value) -> (u16, Option<Value>) + Send + Sync>;
 
-/// What answers.
-pub(crate) struct OpenService {
-    /// The answer to a message of MCP; `None` where none is due.
-    pub(crate) message: OpenAnswer<Option<Value>>,
-    /// What a search finds, or why it finds nothing.
-    pub(crate) search: OpenAnswer<Result<Value, String>>,
-}
-
-struct Serving {
-    service: OpenService,
+struct OpenService {
+    answer: OpenAnswer,
     free: Semaphore,
     since: Instant,
 }
 
-/// Serves programs of this machine that have no token, because the person has said so: messages of MCP at `/mcp`, and a search at `/query` (and
-/// `/search`), which `service` answers; and `/health`. Only this host and its own pages are let in.
-pub(crate) fn without_token(service: OpenService) -> Router {
-    let serving = Serving { service, free: Semaphore::new(AT_A_TIME), since: Instant::now() };
+/// Serves programs of this machine that have no token, because the person has said so, at these addresses; and `/health`. Only this host and
+/// its own pages are let in.
+pub(crate) fn without_token(paths: &[&str], answer: OpenAnswer) -> Router {
+    let service = OpenService { answer, free: Semaphore::new(AT_A_TIME), since: Instant::now() };
     let guard = Arc::new(Guard::new(Vec::new(), Vec::new()));
-    Router::new()
-        .route("/mcp", post(message))
-        .route("/query", post(search))
-        .route("/search", post(search))
-        .route("/health", get(open_health))
-        .layer(DefaultBodyLimit::max(MAX_MESSAGE_BYTES))
+    let routes = Router::new().route("/health", get(open_health));
+    paths
+        .iter()
+        .fold(routes, |routes, path| routes.route(path, post(open)))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::from_fn_with_state(guard, only_from_here))
-        .with_state(Arc::new(serving))
-}
-
-async fn message(State(serving): State<Arc<Serving>>, JsonBody(message): JsonBody<Value>) -> Response {
-    match answered(serving, move |service| (service.message)(&message)).await {
-        Ok(Some(answer)) => Json(answer).into_response(),
-        Ok(None) => StatusCode::ACCEPTED.into_response(),
-        Err(error) => error.into_response(),
-    }
-}
-
-async fn search(State(serving): State<Arc<Serving>>, JsonBody(asked): JsonBody<Value>) -> Response {
-    match answered(serving, move |service| (service.search)(&asked)).await {
-        Ok(Ok(found)) => Json(found).into_response(),
-        Ok(Err(why)) => (StatusCode::BAD_REQUEST, Json(json!({ "error": why }))).into_response(),
-        Err(error) => error.into_response(),
-    }
-}
-
-async fn open_health(State(serving): State<Arc<Serving>>) -> Response {
-    let uptime = serving.since.elapsed().as_secs();
-    Json(json!({ "status": "ok", "uptime": uptime, "version": env!("CARGO_PKG_VERSION") })).into_response()
+        .with_state(Arc::new(service))
 }
 
 /// Answers on a thread that may block.
-async fn answered<T: Send + 'static>(
-    serving: Arc<Serving>,
-    answer: impl FnOnce(&OpenService) -> T + Send + 'static,
-) -> Result<T, ApiError> {
-    let free = Arc::clone(&serving);
-    let Ok(_turn) = free.free.acquire().await else { return Err(ApiError::failed()) };
-    tokio::task::spawn_blocking(move || answer(&serving.service)).await.map_err(|_| ApiError::failed())
+async fn open(State(service): State<Arc<OpenService>>, uri: Uri, JsonBody(asked): JsonBody<Value>) -> Response {
+    let free = Arc::clone(&service);
+    let Ok(_turn) = free.free.acquire().await else { return ApiError::failed().into_response() };
+    match tokio::task::spawn_blocking(move || (service.answer)(uri.path(), &asked)).await {
+        Ok((status, body)) => {
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            body.map_or(status.into_response(), |body| (status, Json(body)).into_response())
+        }
+        Err(_) => ApiError::failed().into_response(),
+    }
+}
+
+async fn open_health(State(service): State<Arc<OpenService>>) -> Response {
+    let uptime = service.since.elapsed().as_secs();
+    Json(json!({ "status": "ok", "uptime": uptime, "version": env!("CARGO_PKG_VERSION") })).into_response()
 }

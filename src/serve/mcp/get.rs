@@ -7,9 +7,7 @@ use utoipa::ToSchema;
 
 use super::tool::{DATA, Render, ToolEntry, count};
 use crate::access::request::{RequestError, Viewer};
-use crate::serve::wire::{
-    ListingParams, NoteParams, passage_citation, percent_decode, percent_encode_path, split_lines, split_page,
-};
+use crate::serve::wire::{NoteParams, passage_citation, percent_decode, percent_encode_path, split_lines, split_page};
 use crate::text::note::Lines;
 use crate::vault::attachments::page_lines;
 use crate::vault::notes;
@@ -122,18 +120,13 @@ impl Render for Texts {
 
 /// The paths that match a glob, the first fifty of them.
 pub(super) fn matching(viewer: &Viewer, glob: String) -> Result<Vec<String>, RequestError> {
-    let listing = ListingParams { glob: Some(glob), after: None, limit: MOST_NAMES };
-    Ok(notes::listing(viewer, &listing)?.notes.into_iter().map(|note| note.path).collect())
+    let (notes, _) = notes::listing(viewer, Some(&glob), None, MOST_NAMES)?;
+    Ok(notes.into_iter().map(|note| note.path).collect())
 }
 
 /// Reads what a caller names, as far as there is room.
-pub(super) fn several(
-    viewer: &Viewer,
-    names: Vec<String>,
-    lines: Option<usize>,
-    max_bytes: usize,
-) -> Result<Texts, RequestError> {
-    let mut left = room(viewer, max_bytes);
+fn several(viewer: &Viewer, names: Vec<String>, lines: Option<usize>, bytes: usize) -> Result<Texts, RequestError> {
+    let mut left = room(viewer, bytes);
     let mut texts = Texts { results: Vec::new(), failed: Vec::new(), left_out: Vec::new() };
     for what in names {
         if left == 0 {

@@ -17,7 +17,7 @@ use crate::serve::wire::{
     MemoryFiles, MemoryForgotten, MemorySearchParams, MemoryText,
 };
 use crate::text::derive::facts::{full_name, split_name};
-use crate::{memory::agent as memory, memory::context, memory::entries, memory::facts, memory::graph, vault::notes};
+use crate::{memory::agent as memory, memory::context, memory::entries, memory::facts, vault::notes};
 
 impl Render for MemoryText {
     fn text(&self) -> String {
@@ -406,7 +406,7 @@ pub(super) fn graph_tool() -> ToolEntry {
     let run = |_: &App, viewer: &Viewer, args: GraphArgs| {
         let GraphArgs { name, relation, kind, depth, as_of, limit } = args;
         let limit = Some(limit.unwrap_or(EDGES));
-        graph::graph(viewer, &GraphParams { name, relation, kind, depth, as_of, expired: None, limit })
+        crate::access::request::graph(viewer, &GraphParams { name, relation, kind, depth, as_of, expired: None, limit })
     };
     ToolEntry::reader("graph", "Who is related", description, run)
 }

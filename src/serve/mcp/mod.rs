@@ -10,5 +10,6 @@ mod search;
 mod server;
 mod tool;
 
-pub(crate) use server::{MAX_MESSAGE_BYTES, SESSION, router};
+pub(crate) use rmcp::model::ErrorCode;
+pub(crate) use server::{MAX_MESSAGE_BYTES, SESSION, read_message, refusal, router};
 pub(crate) use tool::{changes_nothing, count, full_schema_of};

@@ -12,7 +12,7 @@ use super::server::Answer;
 use crate::access::request::{ErrorKind, RequestError, Viewer};
 use crate::access::rules::Principal;
 use crate::base::path::folded;
-use crate::serve::wire::{ListingParams, NoteName, NoteParams};
+use crate::serve::wire::{NoteName, NoteParams};
 use crate::vault::notes;
 
 /// Any note.
@@ -51,11 +51,11 @@ pub(super) fn list(viewer: &Viewer, cursor: Option<&str>) -> Answer<ListResource
         let path = cursor.strip_prefix(AFTER).and_then(|uri| path_of(uri).ok());
         path.ok_or_else(|| ErrorData::invalid_params("the cursor is not from this list", None))
     });
-    let params = ListingParams { glob: None, after: after.transpose()?, limit: PAGE };
-    let listing = notes::listing(viewer, &params).map_err(|error| failed(viewer.principal(), error))?;
-    let last = listing.notes.last().filter(|_| listing.total > listing.notes.len());
+    let page = notes::listing(viewer, None, after.transpose()?.as_deref(), PAGE);
+    let (page, total) = page.map_err(|error| failed(viewer.principal(), error))?;
+    let last = page.last().filter(|_| total > page.len());
     let next_cursor = last.map(|note| format!("{AFTER}{}", uri_of(&note.path)));
-    let mut result = ListResourcesResult::with_all_items(listing.notes.into_iter().map(resource).collect());
+    let mut result = ListResourcesResult::with_all_items(page.into_iter().map(resource).collect());
     result.next_cursor = next_cursor;
     Ok(result)
 }
@@ -118,7 +118,7 @@ pub(super) fn complete(viewer: &Viewer, request: &CompleteRequestParams) -> Answ
             (uri, _) => return Err(unknown(&format!("`{argument}` of {uri}"))),
         },
         // What a person wants to recall or remember is not ours to guess.
-        Reference::Prompt(prompt) if is_prompt(&prompt.name) => Vec::new(),
+        Reference::Prompt(prompt) if PROMPTS.iter().any(|entry| entry.name == prompt.name) => Vec::new(),
         Reference::Prompt(prompt) => return Err(unknown(&format!("the prompt {}", prompt.name))),
         _ => return Err(unknown("this reference")),
     };
@@ -220,11 +220,6 @@ pub(super) fn prompts_of(principal: &Principal) -> Vec<Prompt> {
     };
     let of_use = |entry: &&PromptEntry| !entry.remembers || matches!(principal, Principal::Agent(_));
     PROMPTS.iter().filter(of_use).map(prompt).collect()
-}
-
-/// Whether there is a prompt with such a name.
-pub(super) fn is_prompt(name: &str) -> bool {
-    PROMPTS.iter().any(|entry| entry.name == name)
 }
 
 /// A prompt, with its argument filled in.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::request::Parts;
@@ -64,7 +64,7 @@ async fn answer(State(mcp): State<McpService>, request: HttpRequest) -> Result<R
         };
         unread(status, ErrorCode::INVALID_REQUEST, &why)
     })?;
-    let message = check(&bytes).map_err(|(code, why)| unread(StatusCode::BAD_REQUEST, code, &why))?;
+    let message = read_message(&bytes).map_err(|(code, why)| unread(StatusCode::BAD_REQUEST, code, &why))?;
     let id = message.get("id").cloned().unwrap_or_default();
     let refused = |status, why: &str| refused(status, &id, ErrorCode::INVALID_REQUEST, why);
     let answers = Answers::to(&parts.uri, &parts.headers, &message);
@@ -85,7 +85,10 @@ async fn answer(State(mcp): State<McpService>, request: HttpRequest) -> Result<R
 }
 
 /// Reads a message, if it can be one of JSON-RPC.
-fn check(bytes: &Bytes) -> Result<Value, (ErrorCode, String)> {
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn read_message(bytes: &[u8]) -> Result<Value, (ErrorCode, String)> {
     let message: Value = serde_json::from_slice(bytes)
         .map_err(|error| (ErrorCode::PARSE_ERROR, format!("the message is not JSON: {error}")))?;
     match message {
@@ -95,9 +98,13 @@ fn check(bytes: &Bytes) -> Result<Value, (ErrorCode, String)> {
     }
 }
 
+/// The answer that there is none.
+pub(crate) fn refusal(id: &Value, code: ErrorCode, message: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": ErrorData::new(code, message.to_owned(), None) })
+}
+
 fn refused(status: StatusCode, id: &Value, code: ErrorCode, message: &str) -> Response {
-    let error = ErrorData::new(code, message.to_owned(), None);
-    (status, axum::Json(json!({ "jsonrpc": "2.0", "id": id, "error": error }))).into_response()
+    (status, axum::Json(refusal(id, code, message))).into_response()
 }
 
 /// The form of an answer.

@@ -152,20 +152,16 @@ impl ToolEntry {
     }
 
     /// Calls the tool. What a use case refuses is an answer too, so that the model sees why.
-    pub(super) fn call(&self, app: &App, request: Request, arguments: JsonObject, answers: Answers) -> CallToolResult {
-        let principal = request.principal().clone();
-        self.run(app, request, arguments, answers).unwrap_or_else(|error| failed(&error.told_to(&principal)))
-    }
-
-    fn run(
+    pub(super) fn call(
         &self,
         app: &App,
         request: Request,
         mut arguments: JsonObject,
         answers: Answers,
-    ) -> Result<CallToolResult, RequestError> {
+    ) -> CallToolResult {
+        let principal = request.principal().clone();
         let action = match &self.actions[..] {
-            [only] => only,
+            [only] => Ok(only),
             several => {
                 let named = arguments.shift_remove(ACTION);
                 let known = several.iter().find(|action| named.as_ref().is_some_and(|named| named == action.name));
@@ -173,10 +169,11 @@ impl ToolEntry {
                     let names: Vec<&str> = several.iter().map(|action| action.name).collect();
                     let said = named.map_or("missing".to_owned(), |named| format!("{named}"));
                     RequestError::invalid(format!("`action` is {said}; it takes {}", names.join(", ")))
-                })?
+                })
             }
         };
-        (action.run)(app, request, arguments, answers)
+        let called = action.and_then(|action| (action.run)(app, request, arguments, answers));
+        called.unwrap_or_else(|error| failed(&error.told_to(&principal)))
     }
 }
 

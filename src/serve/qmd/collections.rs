@@ -55,7 +55,7 @@ impl QmdCollection {
     /// # Errors
     /// When name, path or pattern cannot be those of one.
     pub(crate) fn new(name: &str, path: &Path, pattern: &str) -> Result<Self, QmdError> {
-        let refuse = |why: String| Err(QmdError::Collection(why));
+        let refuse = |why: String| Err(QmdError::Refused(why));
         let wrong = |character: char| character.is_control() || "/\\:".contains(character);
         if name.is_empty() || name.len() > MAX_NAME_BYTES || name.starts_with('.') || name.contains(wrong) {
             return refuse(format!(
@@ -85,10 +85,10 @@ impl QmdCollection {
     pub(crate) fn ignoring(self, ignore: Vec<String>) -> Result<Self, QmdError> {
         if let Err(error) = Globs::new(&ignore) {
             let name = &self.name;
-            return Err(QmdError::Collection(format!("what the collection {name} ignores cannot be read: {error}")));
+            return Err(QmdError::Refused(format!("what the collection {name} ignores cannot be read: {error}")));
         }
         if let Some(wrong) = ignore.iter().find(|glob| glob.chars().any(char::is_control)) {
-            return Err(QmdError::Collection(format!("{wrong:?}, to be ignored, has a control character")));
+            return Err(QmdError::Refused(format!("{wrong:?}, to be ignored, has a control character")));
         }
         Ok(Self { ignore, ..self })
     }
@@ -173,7 +173,7 @@ impl QmdCollections {
         let same = |other: &&QmdCollection| other.path.as_os_str() == place && other.pattern == new.pattern;
         if let Some(other) = self.collections.iter().find(same) {
             let (name, pattern) = (&other.name, &other.pattern);
-            return Err(QmdError::Collection(format!(
+            return Err(QmdError::Refused(format!(
                 "A collection already exists for this path and pattern:\n  Name: {name} (qmd://{name}/)\n  Pattern: {pattern}"
             )));
         }
@@ -191,7 +191,7 @@ impl QmdCollections {
             false => folded(other) == folded(name),
         };
         match self.collections.iter().find(|other| same(&other.name)) {
-            Some(other) => Err(QmdError::Collection(format!(
+            Some(other) => Err(QmdError::Refused(format!(
                 "Collection '{}' already exists. Choose another name with --name, or remove it first.",
                 other.name
             ))),
@@ -210,53 +210,7 @@ impl QmdCollections {
         let all: Vec<&str> = all.collect();
         (!all.is_empty()).then(|| all.join("\n\n"))
     }
-}
 
-/// The agent as which an index is asked: it sees all but private notes, and writes nothing.
-pub(crate) const AGENT: &str = "qmd";
-
-/// The version of QMD whose commands and tools these are, and what answers.
-pub(crate) const QMD_VERSION: &str = concat!("2.8.3 (vault ", env!("CARGO_PKG_VERSION"), ")");
-
-const COLLECTIONS: &str = "qmd.json";
-
-/// What stands above is the person's, what stands below is written anew.
-const BELOW: &str = "# What is below this line is written anew with each change of a collection.\n";
-
-const HEAD: &str =
-    "# An index that is asked as `qmd`. What stands above the last comment is yours, and counts when it is opened next.
-
-[search]
-per_file = 1
-
-[memory]
-enabled = false
-summary_retention_days = 0
-
-";
-
-const PAGE: &str = "---
-title: qmd
-can_read_user_memory: true
-collections: [\"*\"]
-write_mode: \"off\"
-limits:
-  max_results: 1000
-  max_snippet_chars: 10000
-  max_injected_chars: 1000000
-  timeout_ms: 60000
-  requests_per_minute: 100000
----
-
-Programs that call `qmd` read as this agent: private notes stay hidden from them.
-";
-
-/// The page of the agent, given the folder of an index.
-pub(super) fn page_of(folder: &Path) -> PathBuf {
-    folder.join("agents").join(AGENT).join("agent.md")
-}
-
-impl QmdCollections {
     /// Those of an index; `None` where there is none yet.
     ///
     /// # Errors
@@ -267,7 +221,7 @@ impl QmdCollections {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             read => read.on("read", &path)?,
         };
-        let wrong = |error| QmdError::Collection(format!("{} cannot be read: {error}", path.display()));
+        let wrong = |error| QmdError::Refused(format!("{} cannot be read: {error}", path.display()));
         serde_json::from_slice(&bytes).map(Some).map_err(wrong)
     }
 
@@ -279,7 +233,7 @@ impl QmdCollections {
         let folder = &place.folder;
         let settings = self.vault_settings(folder)?;
         if settings.len() as u64 > MAX_FILE_BYTES {
-            return Err(QmdError::Collection(format!(
+            return Err(QmdError::Refused(format!(
                 "{} collections are more than one index takes (their settings have {} bytes, of at most {MAX_FILE_BYTES}); \
                  `--index NAME` makes another",
                 self.collections.len(),
@@ -309,19 +263,11 @@ impl QmdCollections {
             // An empty list would be a key of the section above.
             none if none.is_empty() => String::new(),
             all => toml::to_string(&BTreeMap::from([("collections", all)]))
-                .map_err(|error| QmdError::Collection(error.to_string()))?,
+                .map_err(|error| QmdError::Refused(error.to_string()))?,
         };
         Ok(format!("{head}{BELOW}\n{below}"))
     }
-}
 
-/// Maximum length of what is read of a configuration, in bytes. None that a person writes is longer.
-const MAX_BYTES: u64 = 1 << 20;
-
-/// What a collection without a pattern has.
-const EVERY_NOTE: &str = "**/*.md";
-
-impl QmdCollections {
     /// Those that the configuration of a QMD names, and what of it could not be taken over.
     pub(crate) fn take_over(place: &IndexPaths) -> (Self, Vec<String>) {
         let mut text = String::new();
@@ -372,6 +318,56 @@ impl QmdCollections {
         (all, left)
     }
 }
+
+/// The agent as which an index is asked: it sees all but private notes, and writes nothing.
+pub(crate) const AGENT: &str = "qmd";
+
+/// The version of QMD whose commands and tools these are, and what answers.
+pub(crate) const QMD_VERSION: &str = concat!("2.8.3 (vault ", env!("CARGO_PKG_VERSION"), ")");
+
+const COLLECTIONS: &str = "qmd.json";
+
+/// What stands above is the person's, what stands below is written anew.
+const BELOW: &str = "# What is below this line is written anew with each change of a collection.\n";
+
+const HEAD: &str =
+    "# An index that is asked as `qmd`. What stands above the last comment is yours, and counts when it is opened next.
+
+[search]
+per_file = 1
+
+[memory]
+enabled = false
+summary_retention_days = 0
+
+";
+
+const PAGE: &str = "---
+title: qmd
+can_read_user_memory: true
+collections: [\"*\"]
+write_mode: \"off\"
+limits:
+  max_results: 1000
+  max_snippet_chars: 10000
+  max_injected_chars: 1000000
+  timeout_ms: 60000
+  requests_per_minute: 100000
+---
+
+Programs that call `qmd` read as this agent: private notes stay hidden from them.
+";
+
+/// The page of the agent, given the folder of an index.
+pub(super) fn page_of(folder: &Path) -> PathBuf {
+    folder.join("agents").join(AGENT).join("agent.md")
+}
+
+/// Maximum length of what is read of a configuration, in bytes. None that a person writes is longer.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What a collection without a pattern has.
+const EVERY_NOTE: &str = "**/*.md";
 
 /// One text, or a list of them.
 fn texts(value: Option<&Value>) -> Vec<String> {

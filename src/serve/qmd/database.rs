@@ -41,7 +41,8 @@ CREATE TABLE rules(owner TEXT PRIMARY KEY, digest TEXT NOT NULL);
 /// The database of the documents at a path. What it is opened upon is the file that stands there, also where that was replaced or
 /// removed since: rows that are written into a file which is not there any more would stay as they were in the one that is.
 pub(super) struct DocumentsDatabase {
-    file: PathBuf,
+    /// Its path.
+    pub(super) file: PathBuf,
     open: RefCell<OpenDatabase>,
 }
 
@@ -60,11 +61,6 @@ impl DocumentsDatabase {
     /// When it cannot be written.
     pub(super) fn open(file: &Path) -> Result<Self, QmdError> {
         Ok(Self { file: file.to_owned(), open: RefCell::new(open(file)?) })
-    }
-
-    /// Its path.
-    pub(super) fn path(&self) -> &Path {
-        &self.file
     }
 
     /// Whether another file stands at its path than the one that is open, or none.

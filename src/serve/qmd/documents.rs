@@ -25,7 +25,7 @@ use crate::base::config::{CollectionConfig, Config};
 use crate::base::path::VaultPath;
 use crate::text::derive::note_sources;
 use crate::text::note::Note;
-use crate::vault::disk::{NoteRules, Outside, OutsideFolder, ReadError, Stamp, globs, is_note, read, scan};
+use crate::vault::disk::{NoteRules, Outside, ReadError, Stamp, globs, is_note, read, scan};
 
 /// What has changed since the documents were looked at last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl QmdDocuments {
     fn ask_whole<T>(&self, ask: impl Fn(&mut Connection) -> rusqlite::Result<T>) -> Result<T, QmdError> {
         let once = || {
             let mut connection = self.database.connection()?;
-            ask(&mut connection).map_err(QmdError::of(self.database.path()))
+            ask(&mut connection).map_err(QmdError::of(&self.database.file))
         };
         match once() {
             Err(error) if error.is_damage() && !self.is_healing.replace(true) => {
@@ -465,7 +465,7 @@ impl SeenFiles {
     /// # Errors
     /// When the configuration cannot be read, or the collections make no sense together.
     fn of(root: &Path, collections: &[CollectionConfig]) -> Result<Self, QmdError> {
-        let wrong = |error: &dyn std::fmt::Display| QmdError::Collection(error.to_string());
+        let wrong = |error: &dyn std::fmt::Display| QmdError::Refused(error.to_string());
         let config = Config::load(root).map_err(|error| wrong(&error))?;
         let places = Outside::new(root, collections).map_err(|error| wrong(&error))?;
         let Config { index, access, .. } = &config;
@@ -477,7 +477,7 @@ impl SeenFiles {
         let all = format!("{counts} {page} {:?} {:?} {}", access.private, index.exclude, index.max_file_bytes);
         Ok(Self {
             root: root.to_owned(),
-            rules: rules.with_outside(places.clone()),
+            rules: rules.with(&places, false),
             places,
             grant: policy.grant.map(|grant| grant.with_folders(&config.collections)).filter(|_| counts),
             private,
@@ -521,7 +521,7 @@ impl SeenFiles {
                         return None;
                     }
                     above.insert(path.to_string());
-                    let elsewhere = self.places.of(path).map(OutsideFolder::name);
+                    let elsewhere = self.places.of(path).map(|outside| &outside.name);
                     let sources = note_sources(&note, &within, elsewhere, &source.text);
                     for named in &sources {
                         if above.contains(named) {

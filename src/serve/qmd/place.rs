@@ -96,7 +96,8 @@ impl IndexPaths {
         let name = named.unwrap_or(DEFAULT_NAME);
         let plain = |character: char| character.is_alphanumeric() || "-_.".contains(character);
         if name.is_empty() || name.len() > MAX_NAME_BYTES || name.starts_with('.') || !name.chars().all(plain) {
-            return Err(QmdError::Name(name.to_owned()));
+            let takes = "it takes letters, digits, `-`, `_` and `.`, and begins with no dot";
+            return Err(QmdError::Refused(format!("{name:?} is no name of an index: {takes}")));
         }
         if let (None, false, Some(project)) = (named, variables.name_one(), &variables.project) {
             return Self::of_project(project);
@@ -142,7 +143,7 @@ impl IndexPaths {
         let project = folder.join(PROJECT_DIR);
         create_dir(&project)?;
         if !is_own_folder(&project) {
-            return Err(QmdError::Collection(format!("{} is no folder of yours, or a link", project.display())));
+            return Err(QmdError::Refused(format!("{} is no folder of yours, or a link", project.display())));
         }
         if configuration_in(&project).is_none() {
             write_new(&project.join("index.yml"), b"collections: {}\n")?;
@@ -216,15 +217,12 @@ pub(crate) enum QmdError {
     /// A file operation failed.
     #[error(transparent)]
     Fs(#[from] FsError),
-    /// The name of an index is none.
-    #[error("{0:?} is no name of an index: it takes letters, digits, `-`, `_` and `.`, and begins with no dot")]
-    Name(String),
     /// There is no home folder to keep anything in.
     #[error("you have no home folder to keep an index in; set XDG_CACHE_HOME, XDG_CONFIG_HOME and XDG_STATE_HOME")]
     Homeless,
-    /// A collection cannot be one.
+    /// What is asked for cannot be, for this reason.
     #[error("{0}")]
-    Collection(String),
+    Refused(String),
     /// SQLite refused.
     #[error("cannot use {}: {source}", path.display())]
     Sqlite {
@@ -239,7 +237,7 @@ pub(crate) enum QmdError {
 impl QmdError {
     /// There is no collection of a name.
     pub(crate) fn no_collection(name: &str) -> Self {
-        Self::Collection(format!("Collection not found: {name}\nRun 'qmd collection list' to see those there are."))
+        Self::Refused(format!("Collection not found: {name}\nRun 'qmd collection list' to see those there are."))
     }
 
     /// Whether the file is no database that can be read, or not one with our tables.
@@ -320,7 +318,10 @@ mod tests {
         assert_eq!(project_of(&below, above), Some(folder.path().join(".qmd")), "no link");
         assert!(IndexPaths::make_in(&below).is_err());
         for bad in ["", "..", ".x", "a/b", "../x", "a\0b", "a\nb", &"x".repeat(101)] {
-            assert!(matches!(IndexPaths::of(Some(bad), &IndexVariables::default()), Err(QmdError::Name(_))), "{bad:?}");
+            assert!(
+                matches!(IndexPaths::of(Some(bad), &IndexVariables::default()), Err(QmdError::Refused(_))),
+                "{bad:?}"
+            );
         }
     }
 }

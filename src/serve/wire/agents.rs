@@ -8,9 +8,9 @@ use serde_json::{Map, Number, Value};
 use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
-use super::search::{SearchQuery, SearchResponse, object};
-use crate::access::policy::LogEntry;
+use super::search::{SearchResponse, object};
 use crate::access::rules::{MemoryMode, Session};
+use crate::base::state::LogEntry;
 
 /// Reads a mode on a command line.
 fn write_mode(text: &str) -> Result<MemoryMode, &'static str> {
@@ -18,7 +18,6 @@ fn write_mode(text: &str) -> Result<MemoryMode, &'static str> {
 }
 
 /// A new agent.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct AgentParams {
@@ -135,7 +134,6 @@ pub struct AgentWithToken {
 }
 
 /// The session to which a new token is bound; default as before.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct RotateParams {
@@ -193,7 +191,6 @@ pub struct Explained {
 #[into_params(parameter_in = Query)]
 pub struct LogParams {
     /// Maximum entries, 1 to 10,000; default 50.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 10_000)]
     #[arg(short = 'n', long, default_value = "50")]
     pub limit: Option<usize>,
@@ -224,7 +221,6 @@ pub(crate) struct AgentStatus {
 }
 
 /// A search as an agent.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct AgentSearchParams {
@@ -243,14 +239,6 @@ pub struct AgentSearchParams {
     /// Whether to wait, at most a second, for the newest changes. Default `true` over the Unix
     /// socket.
     pub fresh: Option<bool>,
-}
-
-impl From<AgentSearchParams> for SearchQuery {
-    fn from(asked: AgentSearchParams) -> Self {
-        let collection = asked.collection.filter(|name| !name.is_empty());
-        let AgentSearchParams { q, limit, timeout_ms, fresh, .. } = asked;
-        Self { q, limit, collection, timeout_ms, fresh, ..Self::default() }
-    }
 }
 
 /// The answer to an agent.
@@ -291,7 +279,6 @@ pub struct LibrarianView {
 }
 
 /// A change to the librarian; absent fields stay unchanged. Other keys, as taOS sends them, are ignored.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LibrarianParams {
     /// Whether it reads the traces of the agent.
@@ -370,7 +357,6 @@ pub(crate) struct TraceStored {
 }
 
 /// Which events.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -459,7 +445,6 @@ pub(crate) struct CaptureSettingsParams {
 }
 
 /// Turns of a conversation.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TurnsParams {
     /// The agent that spoke.
@@ -485,7 +470,6 @@ pub struct IngestTurn {
     #[serde(default)]
     pub assistant: String,
     /// When: a date or RFC 3339; default the time of the conversation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
 }
 
@@ -546,7 +530,6 @@ pub struct ImportParams {
     /// The name of the source. An unfinished import of the same kind and source is continued.
     pub source: String,
     /// The import to continue.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub import: Option<i64>,
     /// Only report what would be imported.
     pub dry_run: bool,

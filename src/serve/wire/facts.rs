@@ -21,7 +21,6 @@ fn state(text: &str) -> Result<EntryState, &'static str> {
 }
 
 /// Which facts to return, and for which time.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -193,7 +192,6 @@ pub struct FactProblem {
 }
 
 /// A fact to set.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct FactSetParams {
@@ -231,7 +229,6 @@ pub struct FactSetParams {
 }
 
 /// A fact by its name.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct FactNameParams {
@@ -247,7 +244,6 @@ pub struct FactNameParams {
 }
 
 /// A fact that was never true.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct FactRetractParams {
@@ -295,7 +291,6 @@ pub struct FactWrittenView {
 }
 
 /// Which entries to return.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -392,7 +387,6 @@ pub struct EntryView {
 }
 
 /// An entry to add; an agent proposes it.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct EntryAddParams {
@@ -454,7 +448,6 @@ pub struct EntryAdded {
 }
 
 /// A change to an entry.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct EntryEditParams {
@@ -484,7 +477,6 @@ pub struct EntryEditParams {
 }
 
 /// Which entry to remove.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct EntryRemoveParams {
@@ -499,7 +491,6 @@ pub struct EntryRemoveParams {
 }
 
 /// A new text for a file of entries.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntriesRewriteParams {
@@ -536,7 +527,6 @@ pub struct EntryChanged {
 }
 
 /// Which proposals to return.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -600,7 +590,6 @@ pub struct ReviewDecisions {
 }
 
 /// A decision on a proposal, or on all from a note.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewDecision {

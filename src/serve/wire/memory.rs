@@ -17,7 +17,7 @@ pub struct MemorySearchParams {
     /// Words, `"phrases"` and `-exclusions`, or a question.
     pub query: String,
     /// Maximum hits; 1 to 1,000, default `[search] limit`, and never more than the agent's limit.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
@@ -30,7 +30,6 @@ pub struct MemoryFiles {
 }
 
 /// What to read: `hash`, or `path` with or without lines.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryGetParams {
@@ -70,7 +69,6 @@ pub struct MemoryText {
 }
 
 /// What to remember.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemorySaveParams {
@@ -84,7 +82,6 @@ pub struct MemorySaveParams {
 }
 
 /// What to delete: `text`, or with `whole_file` everything.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryDeleteParams {
@@ -127,7 +124,6 @@ pub struct MemoryChange {
 }
 
 /// What to forget.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryForgetParams {
@@ -233,7 +229,6 @@ pub struct ProfileMade {
 }
 
 /// Fields for `USER.md`; absent fields stay unchanged, and an empty text removes a field.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct UserSetParams {
@@ -272,7 +267,6 @@ pub struct UserSet {
 }
 
 /// Which summaries to return.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -340,7 +334,6 @@ pub struct DigestSection {
 #[serde(deny_unknown_fields)]
 pub struct SummaryMakeParams {
     /// Only the summary of this conversation: its path. Default all whose turns have changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[arg(value_name = "CONVERSATION")]
     pub of: Option<String>,
 }
@@ -369,7 +362,6 @@ pub struct EditedFile {
 }
 
 /// Which day or week.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

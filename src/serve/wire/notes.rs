@@ -15,7 +15,6 @@ use crate::base::config::Mode;
 use crate::text::note::Node;
 
 /// A page of passages.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -95,28 +94,7 @@ pub struct Growth {
 /// Maximum number of collections that are named to whoever asks for one that is not there.
 const SHOWN_NAMES: usize = 50;
 
-/// Which notes to return, and how many.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ListingParams {
-    /// Only notes whose paths match this glob; `*` stays within a folder, `**` does not.
-    pub glob: Option<String>,
-    /// Only notes after this path.
-    pub after: Option<String>,
-    /// Maximum notes.
-    pub limit: usize,
-}
-
-/// A page of names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Listing {
-    /// This page.
-    pub notes: Vec<NoteName>,
-    /// Number on this page and later ones.
-    pub total: usize,
-}
-
 /// Which notes to list.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -196,7 +174,6 @@ pub struct TagCount {
 }
 
 /// A note by its path.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -271,7 +248,6 @@ pub struct NoteParams {
     /// Its path in the vault.
     pub path: String,
     /// For a note too long for `body` (1 MB): return the part around this line, from 1; default its beginning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1)]
     pub line: Option<usize>,
 }
@@ -339,7 +315,6 @@ pub struct LinksParams {
     /// Its path in the vault.
     pub path: String,
     /// Maximum links of each kind, 1 to 1,000; default 200.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
@@ -413,7 +388,6 @@ pub struct Backlink {
 #[into_params(parameter_in = Query)]
 pub struct UnresolvedParams {
     /// Maximum links, 1 to 1,000; default 200.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
@@ -443,7 +417,6 @@ pub struct UnresolvedLink {
 }
 
 /// Which part of the graph; by default the notes with a `type`.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

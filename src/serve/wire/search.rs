@@ -15,7 +15,6 @@ use utoipa::{IntoParams, ToSchema};
 use crate::base::config::{MemoryLayer, Mode};
 
 /// A search by HTTP, MCP or the command line.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -69,7 +68,6 @@ pub struct SearchQuery {
     /// Passages shown on either side of a hit, 0 to 20: in conversations these are turns, default 2; in other notes default
     /// 0. Hits that overlap become one.
     #[param(minimum = 0, maximum = 20)]
-    #[serialize_always]
     #[arg(long, value_name = "N")]
     pub context: Option<usize>,
     /// Time limit for the models, 1 to 60,000 ms; then the search continues without them, and says so. For an agent at most
@@ -320,7 +318,6 @@ pub(crate) fn whole<'de, N: TryFrom<u64>, D: Deserializer<'de>>(deserializer: D)
 }
 
 /// A request for context.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct ContextParams {

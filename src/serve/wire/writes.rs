@@ -20,7 +20,6 @@ pub struct DeleteParams {
 }
 
 /// What to forget: `hash`, or `path` with or without lines.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct ForgetParams {
@@ -92,7 +91,7 @@ pub struct Forgotten {
 
 /// Something made from the forgotten text: a note, a fact, a summary.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DerivedNote {
     /// Where it is, or was.
     pub path: String,
@@ -132,7 +131,6 @@ pub struct PurgedView {
 }
 
 /// A remark on a passage: on `hash`, or on the one at a line of `path`.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnnotateParams {
@@ -201,7 +199,6 @@ pub struct PassageView {
 #[into_params(parameter_in = Query)]
 pub struct CheckpointsParams {
     /// Only those of this note.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
 
@@ -263,7 +260,6 @@ pub struct Restored {
 }
 
 /// A text to save.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct SaveParams {
@@ -461,7 +457,6 @@ pub struct LiftedView {
 }
 
 /// Which changes to return.
-#[skip_serializing_none]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

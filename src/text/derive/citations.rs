@@ -1,5 +1,6 @@
 //! What the lines of a generated file cite: their sources in brackets, or in notes of their own, at the end.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::Map;
@@ -13,44 +14,25 @@ use crate::text::note::{Note, sources};
 const MAX_BRACKETS: usize = 16;
 /// Maximum bytes of a path; a longer one leads to no file.
 const MAX_PATH_BYTES: usize = 4096;
+/// Maximum number of `#` and `,` at which a path may end that are looked at: a path may have some itself.
+const MAX_ENDS: usize = 64;
 
 /// The paths that a file says it was made of.
 #[derive(Debug)]
-pub(crate) struct CitedPaths<'p> {
-    /// In order, each once.
-    paths: Vec<&'p str>,
-    /// For each the place of the longest other one that it begins with.
-    within: Vec<Option<usize>>,
-}
+pub(crate) struct CitedPaths<'p>(HashSet<&'p str>);
 
 impl<'p> CitedPaths<'p> {
     /// Of these paths.
     pub(crate) fn new(paths: &'p [String]) -> Self {
         let may_be = |path: &&str| (1..=MAX_PATH_BYTES).contains(&path.len());
-        let mut paths: Vec<&str> = paths.iter().map(String::as_str).filter(may_be).collect();
-        paths.sort_unstable();
-        paths.dedup();
-        let (mut within, mut open) = (Vec::with_capacity(paths.len()), Vec::<usize>::new());
-        for (at, path) in paths.iter().enumerate() {
-            while open.pop_if(|last| !path.starts_with(paths[*last])).is_some() {}
-            within.push(open.last().copied());
-            open.push(at);
-        }
-        Self { paths, within }
+        Self(paths.iter().map(String::as_str).filter(may_be).collect())
     }
 
-    /// The path that a text begins with, alone or with a place in it. A path may have a comma, or a `#`.
+    /// The longest path that a text begins with, alone or with a place in it. A path may have a comma, or a `#`.
     pub(crate) fn at_begin(&self, text: &str) -> Option<&'p str> {
-        // Whatever of them the text begins with, the last one that is not behind the text begins with, too.
-        let mut next = self.paths.partition_point(|path| *path <= text).checked_sub(1);
-        while let Some(at) = next {
-            let ends = |rest: &str| rest.is_empty() || rest.starts_with(['#', ',']);
-            if text.strip_prefix(self.paths[at]).is_some_and(ends) {
-                return Some(self.paths[at]);
-            }
-            next = self.within[at];
-        }
-        None
+        let ends = text.match_indices(['#', ',']).map(|(at, _)| at).take(MAX_ENDS).chain([text.len()]);
+        let may_be = ends.take_while(|end| *end <= MAX_PATH_BYTES);
+        may_be.filter_map(|end| self.0.get(&text[..end]).copied()).last()
     }
 
     /// Where in a line, that has no blank space at its end, `(a.md#L3, b.md)` begins, with the blank before it.

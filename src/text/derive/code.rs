@@ -36,6 +36,11 @@ pub(crate) fn code(text: &str) -> Vec<Range<usize>> {
     found
 }
 
+/// The code that a place is in.
+pub(crate) fn code_at(code: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
+    code.get(code.partition_point(|range| range.end <= at)).filter(|range| range.start <= at)
+}
+
 /// The mark of the fence that a line is, its length, and whether nothing follows it, as behind one that closes.
 fn fence_of(line: &str) -> Option<(char, usize, bool)> {
     let line = line.trim_start_matches([' ', '\t', '>']);
@@ -82,14 +87,10 @@ pub(crate) fn without_lines(text: &str, goes: impl Fn(&str) -> bool) -> Option<S
 
 /// A text with what is `left` of its lines outside of code; `None` where that is all of it.
 pub(crate) fn changed_lines<'t>(text: &'t str, left: impl Fn(&'t str) -> Option<&'t str>) -> Option<String> {
-    let (code, mut kept, mut at, mut next) = (code(text), String::with_capacity(text.len()), 0, 0);
+    let (code, mut kept, mut at) = (code(text), String::with_capacity(text.len()), 0);
     for line in text.split_inclusive('\n') {
-        while code.get(next).is_some_and(|range| range.end <= at) {
-            next += 1;
-        }
-        let is_code = code.get(next).is_some_and(|range| range.contains(&at));
         let said = line.trim_end_matches(['\n', '\r']);
-        if let Some(left) = if is_code { Some(said) } else { left(said) } {
+        if let Some(left) = if code_at(&code, at).is_some() { Some(said) } else { left(said) } {
             kept.push_str(left);
             kept.push_str(&line[said.len()..]);
         }

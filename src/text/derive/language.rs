@@ -9,7 +9,7 @@ use super::labels::Label;
 use super::stop_words;
 use super::words::{fold, is_parted_within, plain_words};
 use crate::base::config::StemmerLanguage;
-use crate::text::note::{BlockKind, Note};
+use crate::text::note::{Block, BlockKind, Note};
 
 /// A language that can be told by its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,7 +56,7 @@ impl TextLanguage {
             return None;
         }
         let words = plain_words(sample, false);
-        let counts = stop_words::counts(&words);
+        let counts = stop_words::counts(words.iter());
         let share = |count: usize| count as f64 / words.len().max(1) as f64;
         let most_but = |language: Option<StemmerLanguage>| {
             let others = counts.iter().enumerate().filter(|(at, _)| language.is_none_or(|own| own as usize != *at));
@@ -142,27 +142,20 @@ fn named_in<'a>(metadata: &'a Map<String, Value>, key: &str) -> Option<(TextLang
 
 /// What a note's author wrote as sentences, as far as a [sample](SAMPLE_BYTES) goes: code is of no language.
 fn prose(note: &Note, source: &str) -> String {
+    let is_prose = |block: &&Block| !matches!(block.kind, BlockKind::Code | BlockKind::Html | BlockKind::Rule);
+    let words_of = |block: &Block| source[block.span.clone()].split_whitespace().chain(["\n"]);
     let mut prose = String::new();
-    for block in
-        note.blocks.iter().filter(|block| !matches!(block.kind, BlockKind::Code | BlockKind::Html | BlockKind::Rule))
-    {
+    for word in note.blocks.iter().filter(is_prose).flat_map(words_of) {
         if prose.len() >= SAMPLE_BYTES {
             break;
         }
-        let text = &source[block.span.clone()];
+        // A paragraph, and a word, may be as long as a file.
+        let word = &word[..word.floor_char_boundary(SAMPLE_BYTES)];
         // Addresses and code within a line are of none, either.
-        for word in text.split_whitespace() {
-            if prose.len() >= SAMPLE_BYTES {
-                break;
-            }
-            // A paragraph, and a word, may be as long as a file.
-            let word = &word[..word.floor_char_boundary(SAMPLE_BYTES)];
-            if !word.contains("://") && !word.contains('`') {
-                prose.push_str(word);
-                prose.push(' ');
-            }
+        if !word.contains("://") && !word.contains('`') {
+            prose.push_str(word);
+            prose.push(' ');
         }
-        prose.push('\n');
     }
     prose
 }

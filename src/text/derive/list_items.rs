@@ -53,107 +53,76 @@ pub(super) struct ListItem<'n> {
     pub(super) line: usize,
     /// 1-based line of its end.
     pub(super) last_line: usize,
-    /// What is read of it where a comment stands in it, so that it is for a person alone to change.
-    visible: Option<String>,
-    text: ItemText,
+    /// What it says on one line, without its marker and comments.
+    pub(super) text: String,
+    /// Whether a comment stands in it, so that it is for a person alone to change.
+    pub(super) is_mixed: bool,
+    /// Where what it says begins in the source.
+    from: usize,
+    /// Offsets in the text from which on another one is to be added, and which.
+    parts: Vec<(usize, usize)>,
 }
 
 impl ListItem<'_> {
-    /// What it says, without its marker and comments.
-    pub(super) fn text(&self) -> &str {
-        self.visible.as_ref().unwrap_or(&self.text.text)
-    }
-
-    /// Whether a comment stands in it.
-    pub(super) fn is_mixed(&self) -> bool {
-        self.visible.is_some()
-    }
-
     /// Where an offset of the text is in the source.
     pub(super) fn offset(&self, at: usize) -> usize {
-        self.text.offset(at)
+        let part = self.parts.iter().rev().find(|(begin, _)| *begin <= at);
+        part.map_or(self.from, |(begin, source)| source + (at - begin))
     }
 }
 
 /// The items of a file that says one thing an item, in their order.
 pub(super) fn list_items<'n>(note: &'n Note, source: &'n str) -> impl Iterator<Item = ListItem<'n>> {
-    let mut list = OuterList::default();
+    // The indentation of the list that the last block was of.
+    let mut list = None;
     note.blocks.iter().filter_map(move |block| {
-        let (text, span) = (list.item(block, source)?, &block.span);
+        let span = &block.span;
+        let indentation = blanks(&source[span.clone()]);
+        if block.kind != BlockKind::ListItem {
+            // What is indented belongs to an item.
+            list = list.filter(|_| indentation > 0);
+            return None;
+        }
+        let item = &source[span.start + indentation..span.end];
+        let list = *list.get_or_insert(indentation);
+        let is_outermost = indentation <= list || indentation == list + 1 && !source[span.clone()].starts_with('\t');
+        let rest = item.strip_prefix(['-', '*', '+']).filter(|rest| is_outermost && blanks(rest) > 0)?;
+        let from = span.end - rest.len() + blanks(rest);
+        let (mut text, parts) = on_one_line(&source[from..span.end], from);
         let is_mixed = note.comments.iter().any(|comment| comment.start < span.end && span.start < comment.end);
-        let visible = is_mixed.then(|| ItemText::of(&note.visible(source, text.from..span.end), 0).text);
+        if is_mixed {
+            (text, _) = on_one_line(&note.visible(source, from..span.end), 0);
+        }
         let line = note.lines.line_of(span.start);
         let last_line = note.lines.line_of(span.end.saturating_sub(1));
-        Some(ListItem { block, line, last_line, visible, text })
+        Some(ListItem { block, line, last_line, text, is_mixed, from, parts })
     })
+}
+
+/// How many blanks a text begins with.
+fn blanks(text: &str) -> usize {
+    text.len() - text.trim_start_matches([' ', '\t']).len()
 }
 
 /// What is reported of a file in which a merge left its marks.
 pub(super) const CONFLICT: &str =
     "it has conflict markers; both sides are read, and nothing is written until you resolve them";
 
-/// Knows which list items are those of an outermost list.
-#[derive(Default)]
-struct OuterList {
-    /// The indentation of the list that the last block was of.
-    indentation: Option<usize>,
-}
-
-impl OuterList {
-    /// The text of a block that is a bulleted item and lies in no other.
-    fn item(&mut self, block: &Block, source: &str) -> Option<ItemText> {
-        let text = &source[block.span.clone()];
-        let indentation = text.len() - text.trim_start_matches([' ', '\t']).len();
-        if block.kind != BlockKind::ListItem {
-            // What is indented belongs to an item.
-            self.indentation = self.indentation.filter(|_| indentation > 0);
-            return None;
-        }
-        let list = *self.indentation.get_or_insert(indentation);
-        let is_outermost = indentation <= list || indentation == list + 1 && !text.starts_with('\t');
-        let marker = text[indentation..].chars().next().filter(|c| matches!(c, '-' | '*' | '+'))?;
-        let rest = &text[indentation + marker.len_utf8()..];
-        if !is_outermost || !rest.starts_with([' ', '\t']) {
-            return None;
-        }
-        let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
-        let from = block.span.start + indentation + marker.len_utf8() + blank;
-        Some(ItemText::of(&source[from..block.span.end], from))
-    }
-}
-
-/// A text of several lines as one, and where each part of it stands.
-struct ItemText {
-    text: String,
-    /// Where it begins in the source.
-    from: usize,
-    /// Offsets in the text from which on another one is to be added, and which.
-    parts: Vec<(usize, usize)>,
-}
-
-impl ItemText {
-    /// Of an item that begins at `from`, its marker left out.
-    fn of(source: &str, from: usize) -> Self {
-        let (mut text, mut parts, mut at) = (String::with_capacity(source.len()), Vec::new(), 0);
-        for line in source.split_inclusive(['\n', '\r']) {
-            let shown = line.trim();
-            if !shown.is_empty() {
-                if !text.is_empty() {
-                    text.push(' ');
-                }
-                let begin = at + line.len() - line.trim_start().len();
-                parts.push((text.len(), from + begin));
-                text += shown;
+/// The lines of a text that begins at `from` as one, and where each part of it stands.
+fn on_one_line(source: &str, from: usize) -> (String, Vec<(usize, usize)>) {
+    let (mut text, mut parts, mut at) = (String::with_capacity(source.len()), Vec::new(), from);
+    for line in source.split_inclusive(['\n', '\r']) {
+        let shown = line.trim();
+        if !shown.is_empty() {
+            if !text.is_empty() {
+                text.push(' ');
             }
-            at += line.len();
+            parts.push((text.len(), at + line.len() - line.trim_start().len()));
+            text += shown;
         }
-        Self { text, from, parts }
+        at += line.len();
     }
-
-    fn offset(&self, at: usize) -> usize {
-        let part = self.parts.iter().rev().find(|(begin, _)| *begin <= at);
-        part.map_or(self.from, |(begin, source)| source + (at - begin))
-    }
+    (text, parts)
 }
 
 /// The same text with blanks in place of the lines that git leaves around two sides, and whether there were any.
@@ -198,7 +167,7 @@ pub(super) fn line_ending(source: &str) -> &'static str {
 pub(super) fn added_after(source: &str, item: &Range<usize>, lines: &[String]) -> (Range<usize>, String) {
     let (at, end) = (item_end(source, item), line_ending(source));
     let before = if source[..at].ends_with('\n') { "" } else { end };
-    let indentation: String = source[item.clone()].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
+    let indentation = &source[item.start..item.start + blanks(&source[item.clone()])];
     let lines: String = lines.iter().map(|line| format!("{indentation}{line}{end}")).collect();
     (at..at, format!("{before}{lines}"))
 }
@@ -216,15 +185,14 @@ fn line_end(source: &str, at: usize) -> usize {
 
 /// Where an item ends with all that is indented below it.
 pub(super) fn item_end(source: &str, item: &Range<usize>) -> usize {
-    let blank = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
-    let marker = blank(&source[item.clone()]);
+    let marker = blanks(&source[item.clone()]);
     let (mut end, mut at) = (line_end(source, item.end), line_end(source, item.end));
     for line in source[at..].split_inclusive('\n') {
         at += line.len();
         if line.trim().is_empty() {
             continue;
         }
-        if blank(line) <= marker + 1 {
+        if blanks(line) <= marker + 1 {
             break;
         }
         end = at;

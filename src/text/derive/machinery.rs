@@ -2,6 +2,9 @@
 //! that was put before it, prompts of the machinery. Nothing is derived of that, or it would be learned anew each time it is recalled.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use crate::base::fence::RECALLED;
 use crate::text::derive::words::fold;
@@ -127,11 +130,12 @@ impl Within {
                         *self = Self::Metadata(false);
                         return said;
                     }
-                    let Some(tag) = first_tag(&lower, at) else { break };
-                    said.push_str(&line[at..tag.start]);
-                    at = tag.end;
-                    if !tag.is_closed {
-                        *self = Self::Tag(tag.name.to_owned());
+                    let Some(tag) = TAG.captures_at(&lower, at) else { break };
+                    let start = tag.get_match().start();
+                    said.push_str(&line[at..start]);
+                    at = lower[start..].find('>').map_or(lower.len(), |end| start + end + 1);
+                    if !lower[start..at].ends_with("/>") {
+                        *self = Self::Tag(tag[1].to_owned());
                     }
                 }
                 Self::Tag(name) => {
@@ -179,32 +183,11 @@ fn fence_of(line: &str) -> Option<&str> {
     ((16..=64).contains(&inner.len()) && inner.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(line)
 }
 
-/// A tag in a line.
-struct OpeningTag<'l> {
-    name: &'l str,
-    start: usize,
-    end: usize,
-    /// Whether it ends itself.
-    is_closed: bool,
-}
-
-/// The first of the tags from a place on, in lower case.
-fn first_tag(lower: &str, from: usize) -> Option<OpeningTag<'_>> {
-    let mut from = from;
-    while let Some(start) = lower.get(from..)?.find('<').map(|at| from + at) {
-        let rest = &lower[start + 1..];
-        let is_of_name = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | ':');
-        let name = &rest[..rest.find(|character| !is_of_name(character)).unwrap_or(rest.len())];
-        let after = &rest[name.len()..];
-        let is_tag = after.is_empty() || after.starts_with(['>', '/']) || after.starts_with(char::is_whitespace);
-        if is_tag && THOUGHTS.iter().chain(&TAGS).any(|tag| name.starts_with(tag)) {
-            let end = rest.find('>').map_or(lower.len(), |end| start + end + 2);
-            return Some(OpeningTag { name, start, end, is_closed: lower[start..end].ends_with("/>") });
-        }
-        from = start + 1;
-    }
-    None
-}
+/// The beginning of one of the tags, in lower case, and its name.
+static TAG: LazyLock<Regex> = LazyLock::new(|| {
+    let names = [&THOUGHTS[..], &TAGS].concat().join("|");
+    Regex::new(&format!(r"<((?:{names})[a-z0-9_:-]*)(?:[>/\s]|\z)")).expect("a test uses it")
+});
 
 /// Where the end of a tag ends.
 fn end_of(lower: &str, from: usize, tag: &str) -> Option<usize> {

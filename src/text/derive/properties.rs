@@ -1,7 +1,9 @@
 //! What a note's frontmatter says of it: as properties, as lines that are read, and as words by which it is found.
 
 use std::fmt;
+use std::sync::LazyLock;
 
+use regex::{Captures, Regex};
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -9,7 +11,7 @@ use serde_json::{Map, Value};
 use super::generated::is_generated;
 use super::words::{fold, plain_words};
 use crate::base::path::folded;
-use crate::text::note::{Note, aliases};
+use crate::text::note::{Note, aliases, key_of};
 
 /// Keys that say how a note is kept and not what it is: the program's own, and what the note is called, which stands elsewhere.
 const KEPT: [&str; 14] = [
@@ -61,18 +63,13 @@ pub(crate) fn property_names(metadata: &Map<String, Value>) -> impl Iterator<Ite
 pub(crate) fn property_line(source: &str, key: &str) -> Option<usize> {
     let mut lines = source.trim_start_matches('\u{feff}').lines();
     let mark = lines.next().map(str::trim_end)?;
-    let sign = match mark {
-        "---" => ':',
-        "+++" => '=',
-        _ => return None,
-    };
+    if !matches!(mark, "---" | "+++") {
+        return None;
+    }
     let wanted = folded(key.trim());
-    let is_it = |line: &str| {
-        let name = line.split_once(sign).filter(|_| !line.starts_with([' ', '\t'])).map(|(name, _)| name.trim());
-        name.is_some_and(|name| folded(name.trim_matches(['"', '\''])) == wanted)
-    };
+    let is_it = |line: &str| key_of(line).is_some_and(|name| folded(name) == wanted);
     // A table of TOML has properties of its own.
-    let goes_on = |line: &&str| line.trim_end() != mark && !(sign == '=' && line.starts_with('['));
+    let goes_on = |line: &&str| line.trim_end() != mark && !(mark == "+++" && line.starts_with('['));
     lines.take_while(goes_on).position(is_it).map(|at| at + 2)
 }
 
@@ -85,25 +82,14 @@ pub(crate) fn values_of(metadata: &Map<String, Value>, key: &str) -> Vec<String>
 
 fn collect(key: &str, value: &Value, found: &mut Vec<Property>, room: &mut (usize, usize)) {
     let mut values = Vec::new();
-    let mut put = |text: String| {
+    let put = |text: String| {
         if !text.trim().is_empty() && room.0 > 0 && text.len() <= room.1 {
             *room = (room.0 - 1, room.1 - text.len());
             values.push(text);
         }
     };
     match value {
-        Value::Null => {}
-        Value::Bool(_) | Value::Number(_) => put(value.to_string()),
-        Value::String(text) => put(without_links(text)),
-        Value::Array(items) => {
-            for item in items {
-                match item {
-                    Value::String(text) => put(without_links(text)),
-                    Value::Bool(_) | Value::Number(_) => put(item.to_string()),
-                    Value::Null | Value::Array(_) | Value::Object(_) => {}
-                }
-            }
-        }
+        Value::Array(items) => items.iter().filter_map(text_of).for_each(put),
         Value::Object(fields) => {
             for (inner, value) in fields {
                 // No deeper than this: what is nested further is data of some program.
@@ -112,25 +98,30 @@ fn collect(key: &str, value: &Value, found: &mut Vec<Property>, room: &mut (usiz
                 }
             }
         }
+        value => text_of(value).into_iter().for_each(put),
     }
     if !values.is_empty() {
         found.push(Property { key: key.to_owned(), values });
     }
 }
 
+/// A scalar as it is read.
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(without_links(text)),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
 /// A value as it is read: links are what they show.
 pub(crate) fn without_links(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("[[") {
-        let Some((link, behind)) = after.split_once("]]") else { break };
-        out.push_str(before);
-        let shows = link.split_once('|').map_or_else(|| link.rsplit('/').next().unwrap_or(link), |(_, shows)| shows);
-        out.push_str(shows);
-        rest = behind;
-    }
-    out.push_str(rest);
-    out.trim().to_owned()
+    static LINK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)\[\[(.*?)\]\]").expect("a test uses it"));
+    let shows = |link: &Captures<'_>| match link[1].split_once('|') {
+        Some((_, shows)) => shows.to_owned(),
+        None => link[1].rsplit('/').next().unwrap_or_default().to_owned(),
+    };
+    LINK.replace_all(text, shows).trim().to_owned()
 }
 
 /// The properties as lines, `key: value, value`, with tags and other names: what a note says that has no more than these.

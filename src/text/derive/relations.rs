@@ -34,22 +34,16 @@ pub(crate) fn relations(note: &Note, source: &str) -> Vec<Relation> {
 /// The links of a note with what it says of them.
 pub(super) fn described(note: &Note, source: &str, links: Vec<NoteLink>) -> Vec<Relation> {
     let mut said = named_links(note, source);
-    let describe = |mut link: NoteLink| match link.property.take() {
-        Some(property) => {
-            let Behind { window, confidence, .. } = behind(&property.behind);
-            let name = (!is_kept(&property.key)).then(|| property.key.clone());
-            link.property = Some(property);
-            Relation { name, link, window, confidence }
-        }
-        None => {
+    let describe = |link: NoteLink| {
+        let (name, behind) = match &link.property {
+            Some(property) => ((!is_kept(&property.key)).then(|| property.key.clone()), behind(&property.behind)),
             // The same link twice in a line is described twice.
-            let here = said.get_mut(&(link.line, link.target.clone())).and_then(VecDeque::pop_front);
-            let (name, window, confidence) = match here {
-                Some((name, Behind { window, confidence, .. })) => (Some(name), window, confidence),
-                None => (None, Validity::default(), None),
-            };
-            Relation { name, link, window, confidence }
-        }
+            None => match said.get_mut(&(link.line, link.target.clone())).and_then(VecDeque::pop_front) {
+                Some((name, behind)) => (Some(name), behind),
+                None => Default::default(),
+            },
+        };
+        Relation { name, link, window: behind.window, confidence: behind.confidence }
     };
     links.into_iter().map(describe).collect()
 }

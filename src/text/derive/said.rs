@@ -2,6 +2,9 @@
 //! list, quote or turn of a conversation is known again. Pure.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::chunk::turn_mark;
 use super::sentences::sentence_bounds;
@@ -219,10 +222,10 @@ impl LineMarks {
             if let Some(length) = turn_mark(rest) {
                 marks.end += length;
                 marks.begins = true;
-            } else if let Some((length, heading)) = mark(rest) {
-                marks.end += length;
+            } else if let Some(mark) = MARK.captures(rest) {
+                marks.end += mark[0].len();
                 marks.begins |= !rest.starts_with('>');
-                marks.heading |= heading;
+                marks.heading |= mark.get(1).is_some();
             } else if rest.starts_with('|') {
                 marks.begins = true;
                 return marks;
@@ -233,42 +236,14 @@ impl LineMarks {
     }
 }
 
-/// The length of the mark that a line begins with, if it does, and whether that is a heading's: quotes, list items, boxes of tasks, the
-/// time in a file of a day.
-fn mark(rest: &str) -> Option<(usize, bool)> {
-    if rest.starts_with('>') {
-        return Some((1, false));
-    }
-    let blank = |after: &str| after.is_empty() || after.starts_with([' ', '\t', '\n', '\r']);
-    let hashes = rest.len() - rest.trim_start_matches('#').len();
-    if (1..=6).contains(&hashes) && blank(&rest[hashes..]) {
-        return Some((hashes, true));
-    }
-    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    if (1..=9).contains(&digits)
-        && let Some(after) = rest[digits..].strip_prefix(['.', ')'])
-        && blank(after)
-    {
-        return Some((digits + 1, false));
-    }
-    if let Some(after) = rest.strip_prefix(['-', '*', '+'])
-        && blank(after)
-    {
-        return Some((1, false));
-    }
-    for task in ["[ ] ", "[x] ", "[X] "] {
-        if rest.starts_with(task) {
-            return Some((task.len(), false));
-        }
-    }
-    let time = rest.as_bytes().get(..5).is_some_and(|time| {
-        time.iter().enumerate().all(|(at, byte)| if at == 2 { *byte == b':' } else { byte.is_ascii_digit() })
-    });
-    (time && rest[5..].starts_with(" · ")).then_some((5 + " · ".len(), false))
-}
+/// The mark that a line begins with: of quotes, headings, list items, boxes of tasks, the time in a file of a day.
+static MARK: LazyLock<Regex> = LazyLock::new(|| {
+    let blank = r"(?:[ \t\r\n]|\z)";
+    let pattern =
+        format!(r"\A(?:>|(#{{1,6}}){blank}|(?:[0-9]{{1,9}}[.)]|[-*+]){blank}|\[[ xX]\] |[0-9]{{2}}:[0-9]{{2}} · )");
+    Regex::new(&pattern).expect("a test uses it")
+});
 
-/// Maximum length of a tag of HTML.
-const MAX_TAG_BYTES: usize = 2_000;
 /// Tags that set apart what stands in them.
 const BLOCK_TAGS: [&str; 36] = [
     "article", "aside", "blockquote", "br", "caption", "center", "dd", "details", "div", "dl", "dt", "figcaption",
@@ -281,27 +256,15 @@ const INLINE_TAGS: [&str; 29] = [
     "q", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var",
 ];
 
-/// The length of the tag of HTML that a text begins with, if it does, and whether it sets apart. Another name between `<` and `>` is a word.
+/// The length of the tag of HTML that a text begins with, if it does, and whether it sets apart. Another name between `<` and `>` is a word,
+/// and "a <b and c> d" has none.
 fn tag(rest: &str) -> Option<(usize, bool)> {
-    let inner = rest.strip_prefix('<')?;
-    let inner = inner.strip_prefix('/').unwrap_or(inner);
-    let length = inner.bytes().take(MAX_TAG_BYTES).take_while(u8::is_ascii_alphanumeric).count();
-    let (name, behind) = inner.split_at(length);
-    let name = name.to_ascii_lowercase();
+    static TAG: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\A</?([A-Za-z0-9]+)(?:\s*|[ \t][^<>]*=[^<>]*)/*>").expect("a test uses it"));
+    let found = TAG.captures(rest)?;
+    let name = found[1].to_ascii_lowercase();
     let sets_apart = BLOCK_TAGS.contains(&name.as_str());
-    if !sets_apart && !INLINE_TAGS.contains(&name.as_str()) {
-        return None;
-    }
-    let end = behind.bytes().take(MAX_TAG_BYTES).position(|byte| matches!(byte, b'<' | b'>'))?;
-    let (attributes, behind) = behind.split_at(end);
-    let attributes = attributes.trim_end_matches('/');
-    // "a <b and c> d" has none.
-    let is_one = attributes.trim().is_empty() || (attributes.starts_with([' ', '\t']) && attributes.contains('='));
-    if !(is_one && behind.starts_with('>')) {
-        return None;
-    }
-    let end = rest.len() - behind.len();
-    Some((end + 1, sets_apart))
+    (sets_apart || INLINE_TAGS.contains(&name.as_str())).then(|| (found[0].len(), sets_apart))
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //!
 //! They are searched for as all words are; this is about what is shown of them.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{LazyLock, OnceLock};
 
 use super::words::{Stemming, fold, plain_words};
 use crate::base::config::StemmerLanguage::{self, *};
@@ -132,17 +132,15 @@ const LISTS: &[(StemmerLanguage, &str)] = &[
 /// The folded words of a query that are no stop words. They are those of the stemmer's language, or of another where at least two of the
 /// words are, and more of them: people search in languages that they have not set.
 pub(crate) fn without<'w>(words: &[&'w String], stemmer: StemmerLanguage) -> Vec<&'w String> {
-    let own = if stemmer == None { English } else { stemmer };
-    let count = |list: &HashSet<String>| words.iter().filter(|word| list.contains(**word)).count();
-    let mut best: Option<(usize, &HashSet<String>)> =
-        FOLDED.iter().find(|(language, _)| *language == own).map(|(_, list)| (count(list), list));
-    for (_, list) in FOLDED.iter() {
-        let found = count(list);
-        if found >= 2 && best.is_none_or(|(most, _)| found > most) {
-            best = Some((found, list));
+    let mut best = if stemmer == None { English } else { stemmer };
+    let counts = counts(words.iter().copied());
+    for (language, _) in LISTS {
+        if counts[*language as usize] >= 2.max(counts[best as usize] + 1) {
+            best = *language;
         }
     }
-    words.iter().copied().filter(|word| best.is_none_or(|(_, list)| !list.contains(*word))).collect()
+    let says = |word: &str| BY_WORD.get(word).is_none_or(|languages| *languages >> best as u32 & 1 == 0);
+    words.iter().copied().filter(|word| says(word)).collect()
 }
 
 /// Whether a folded word is a stop word of any language.
@@ -151,9 +149,9 @@ pub(crate) fn is_one(word: &str) -> bool {
 }
 
 /// How many of the folded words are stop words of each language, by its number.
-pub(super) fn counts(words: &[String]) -> [usize; LANGUAGES] {
+pub(super) fn counts<'w>(words: impl Iterator<Item = &'w String>) -> [usize; LANGUAGES] {
     let mut counts = [0; LANGUAGES];
-    for languages in words.iter().filter_map(|word| BY_WORD.get(word)) {
+    for languages in words.filter_map(|word| BY_WORD.get(word)) {
         counts.iter_mut().enumerate().for_each(|(at, count)| *count += (*languages >> at & 1) as usize);
     }
     counts
@@ -165,15 +163,11 @@ const LANGUAGES: usize = Turkish as usize + 1;
 /// The languages of each word, a bit for each.
 static BY_WORD: LazyLock<HashMap<String, u32>> = LazyLock::new(|| {
     let mut by_word: HashMap<String, u32> = HashMap::new();
-    for (language, list) in FOLDED.iter() {
-        list.iter().for_each(|word| *by_word.entry(word.clone()).or_default() |= 1 << *language as u32);
+    for (language, list) in LISTS {
+        let folded = list.split_whitespace().map(|word| fold(word).replace('\'', ""));
+        folded.for_each(|word| *by_word.entry(word).or_default() |= 1 << *language as u32);
     }
     by_word
-});
-
-static FOLDED: LazyLock<Vec<(StemmerLanguage, HashSet<String>)>> = LazyLock::new(|| {
-    let folded = |list: &str| list.split_whitespace().map(|word| fold(word).replace('\'', "")).collect();
-    LISTS.iter().map(|(language, list)| (*language, folded(list))).collect()
 });
 
 /// By language: classes of words, each after the share of chunks that have them.
@@ -189,9 +183,8 @@ pub(crate) struct CommonWords {
 impl CommonWords {
     /// Those of a language. Made once, and the same for everyone, so that nothing in a vault moves a score of another.
     pub(crate) fn of(language: StemmerLanguage) -> &'static Self {
-        static KNOWN: LazyLock<Mutex<HashMap<StemmerLanguage, &'static CommonWords>>> = LazyLock::new(Mutex::default);
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry(language).or_insert_with(|| Box::leak(Box::new(Self::read(language))))
+        static KNOWN: [OnceLock<CommonWords>; LANGUAGES] = [const { OnceLock::new() }; LANGUAGES];
+        KNOWN[language as usize].get_or_init(|| Self::read(language))
     }
 
     fn read(language: StemmerLanguage) -> Self {

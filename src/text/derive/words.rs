@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 use frostem::Stemmer;
 use icu_segmenter::options::WordBreakInvariantOptions;
 use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
+use regex::{Captures, Regex};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -184,24 +185,15 @@ const CIRCLES: [char; 2] = ['\u{e4d}', '\u{ecd}'];
 /// Makes one letter of sara am, which NFKD takes apart and NFC leaves so, and puts it behind the tone's mark: typed as its two parts, as is
 /// common in Lao, it stands around that, and looks the same. Without this no dictionary knows the word.
 fn with_am(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((at, circle)) = rest.char_indices().find(|(_, character)| CIRCLES.contains(character)) {
-        out.push_str(&rest[..at]);
-        rest = &rest[at + circle.len_utf8()..];
-        let tone = rest.chars().next().filter(|next| matches!(next, '\u{e48}'..='\u{e4b}' | '\u{ec8}'..='\u{ecb}'));
-        let after = &rest[tone.map_or(0, char::len_utf8)..];
-        match after.strip_prefix(['\u{e32}', '\u{eb2}']) {
-            Some(after) => {
-                out.extend(tone);
-                out.push(if circle == '\u{e4d}' { '\u{e33}' } else { '\u{eb3}' });
-                rest = after;
-            }
-            None => out.push(circle),
-        }
-    }
-    out.push_str(rest);
-    out
+    static PARTS: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = r"([\u{e4d}\u{ecd}])([\u{e48}-\u{e4b}\u{ec8}-\u{ecb}]?)[\u{e32}\u{eb2}]";
+        Regex::new(pattern).expect("a test uses it")
+    });
+    let am = |parts: &Captures<'_>| {
+        let am = if &parts[1] == "\u{e4d}" { '\u{e33}' } else { '\u{eb3}' };
+        format!("{}{am}", &parts[2])
+    };
+    PARTS.replace_all(text, am).into_owned()
 }
 
 /// Latin, Greek and Cyrillic accents go, and the points of Hebrew and Arabic, which are written for learners and in holy books alone; the
@@ -426,34 +418,26 @@ fn number_of(word: &str, list: &'static str) -> Option<&'static str> {
 
 /// The numbers of a text, in their order; after them those in words.
 pub(crate) fn numerals(text: &str) -> Vec<Numeral> {
+    static RUN: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"[二两三四五六七八九十]|\p{N}+(?:[,.'\u{2019}:/-]\p{N}+)*").expect("a test uses it")
+    });
     let folded = fold(text);
-    let characters: Vec<char> = folded.chars().collect();
-    let is_digit = |at: usize| characters.get(at).is_some_and(|character| character.is_numeric());
     let mut found = Vec::new();
-    let mut at = 0;
-    while at < characters.len() {
-        if let Some(number) = number_of(characters[at].encode_utf8(&mut [0; 4]), NUMBER_SIGNS) {
+    for run in RUN.find_iter(&folded) {
+        if let Some(number) = number_of(run.as_str(), NUMBER_SIGNS) {
             found.push(Numeral::plain(number));
-        }
-        if !is_digit(at) {
-            at += 1;
             continue;
         }
-        let start = at;
-        let joins = |c: &char| GROUPING.contains(c) || matches!(c, ':' | '/' | '-');
-        while is_digit(at) || characters.get(at).is_some_and(joins) && is_digit(at + 1) {
-            at += 1;
-        }
-        let run = &characters[start..at];
-        let parts: Vec<String> = run.split(joins).map(|part| part.iter().collect()).collect();
-        let signs = run.iter().filter(|c| joins(c)).map(|sign| if *sign == '\u{2019}' { '\'' } else { *sign });
-        let signs: Vec<char> = signs.collect();
+        let is_sign = |c: char| !c.is_numeric();
+        let parts: Vec<String> = run.as_str().split(is_sign).map(str::to_owned).collect();
+        let signs = run.as_str().chars().filter(|c| is_sign(*c));
+        let signs: Vec<char> = signs.map(|sign| if sign == '\u{2019}' { '\'' } else { sign }).collect();
         let first = found.len();
         found.extend(joined(&parts, &signs));
-        (found[first].is_negative, found[first].currency) = before(&characters[..start]);
+        (found[first].is_negative, found[first].currency) = before(&folded[..run.start()]);
         if let Some(last) = found.last_mut() {
-            let behind = &characters[at..];
-            last.currency = last.currency.or_else(|| behind.iter().find(|c| **c != ' ').copied().filter(is_currency));
+            let behind = &folded[run.end()..];
+            last.currency = last.currency.or_else(|| behind.trim_start_matches(' ').chars().next().filter(is_currency));
             last.half = half_of_day(behind);
         }
     }
@@ -467,24 +451,20 @@ fn is_currency(character: &char) -> bool {
 }
 
 /// Whether a minus stands at the end of what comes before a number, and which currency.
-fn before(characters: &[char]) -> (bool, Option<char>) {
-    let blank = usize::from(characters.ends_with(&[' ']));
-    let spaced = &characters[..characters.len() - blank];
-    let currency = spaced.last().copied().filter(is_currency);
-    let rest = if currency.is_some() { &spaced[..spaced.len() - 1] } else { characters };
-    let is_negative = match rest {
-        [.., before, '-' | '\u{2212}'] => before.is_whitespace() || matches!(before, '(' | ':'),
-        ['-' | '\u{2212}'] => true,
-        _ => false,
-    };
-    (is_negative, currency)
+fn before(text: &str) -> (bool, Option<char>) {
+    let spaced = text.strip_suffix(' ').unwrap_or(text);
+    let currency = spaced.chars().next_back().filter(is_currency);
+    let rest = currency.map_or(text, |currency| &spaced[..spaced.len() - currency.len_utf8()]);
+    let stands_alone =
+        |before: &str| before.is_empty() || before.ends_with(|c: char| c.is_whitespace() || "(:".contains(c));
+    (rest.strip_suffix(['-', '\u{2212}']).is_some_and(stands_alone), currency)
 }
 
-fn half_of_day(behind: &[char]) -> Option<&'static str> {
-    let letters: String = behind.iter().filter(|c| !matches!(c, ' ' | '.')).take(2).collect();
-    let half = ["am", "pm"].into_iter().find(|half| *half == letters)?;
-    let end = behind.iter().position(|character| *character == 'm')? + 1;
-    (end <= 5 && !behind.get(end).is_some_and(|next| next.is_alphanumeric())).then_some(half)
+fn half_of_day(behind: &str) -> Option<&'static str> {
+    static HALF: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\A([ .]*([ap])[ .]*m)(?:\W|_|\z)").expect("a test uses it"));
+    let found = HALF.captures(behind).filter(|found| found[1].len() <= 5)?;
+    Some(if &found[2] == "a" { "am" } else { "pm" })
 }
 
 /// What parts with signs between them are together.

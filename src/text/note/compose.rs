@@ -42,12 +42,13 @@ pub(crate) fn title_of(text: &str, otherwise: &str) -> String {
         line.trim_matches(['#', '>', '-', '*', '`', '|', ' ']).to_owned()
     };
     let line = text.lines().map(bare).find(|line| line.chars().any(char::is_alphanumeric));
-    let line = line.unwrap_or_else(|| otherwise.to_owned());
-    if line.chars().count() <= MAX {
-        return line;
-    }
-    let cut: String = line.chars().take(MAX).collect();
-    let cut = cut.rsplit_once(' ').map_or(cut.as_str(), |(words, _)| words);
+    cut_at_word(line.as_deref().unwrap_or(otherwise), MAX)
+}
+
+/// A text of one line, cut at a word where it has more than so many characters.
+pub(crate) fn cut_at_word(line: &str, max: usize) -> String {
+    let Some((end, _)) = line.char_indices().nth(max) else { return line.to_owned() };
+    let cut = line[..end].rsplit_once(' ').map_or(&line[..end], |(words, _)| words);
     format!("{}…", cut.trim_end())
 }
 
@@ -57,7 +58,8 @@ pub(crate) fn turn_block(speaker: &str, text: &str, at: &Zoned, file_date: Date)
     let time = if at.date() == file_date { at.strftime("%H:%M") } else { at.strftime("%Y-%m-%d %H:%M") };
     let speaker = plain(speaker);
     let text = guarded(text);
-    if is_plain_line(&text) {
+    // Some text can follow the speaker on the same line.
+    if !text.contains('\n') && !text.starts_with([' ', '\t']) {
         return untagged(&format!("**{time} · {speaker}:** {text}"), 0);
     }
     let quoted: String = text
@@ -95,11 +97,6 @@ pub(crate) fn guarded(text: &str) -> String {
         }
     }
     guarded
-}
-
-/// Whether a text can follow the speaker on the same line.
-fn is_plain_line(text: &str) -> bool {
-    !text.contains('\n') && !text.starts_with([' ', '\t'])
 }
 
 #[cfg(test)]

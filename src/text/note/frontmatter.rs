@@ -83,15 +83,16 @@ pub(super) fn read(source: &str, lines: &Lines) -> Frontmatter {
     found
 }
 
+/// The key that a line of frontmatter has at the top level.
+pub(crate) fn key_of(line: &str) -> Option<&str> {
+    let (key, _) = line.split_once([':', '=']).filter(|_| !line.starts_with([' ', '\t', '#']))?;
+    Some(key.trim_end().trim_matches(['"', '\'']))
+}
+
 /// Returns the 1-based line of the nth top-level use of a key, for messages.
 pub(super) fn key_line(source: &str, lines: &Lines, text: &Range<usize>, key: &str, nth: usize) -> Option<usize> {
-    let names_key = |&n: &usize| {
-        let line = source[lines.span(n)].trim_start_matches(['"', '\'']);
-        line.strip_prefix(key)
-            .map(|rest| rest.trim_start_matches(['"', '\'']).trim_start())
-            .is_some_and(|rest| rest.starts_with([':', '=']))
-    };
-    (lines.line_of(text.start)..lines.line_of(text.end)).filter(names_key).nth(nth.saturating_sub(1))
+    let has_key = |n: &usize| key_of(&source[lines.span(*n)]) == Some(key);
+    (lines.line_of(text.start)..lines.line_of(text.end)).filter(has_key).nth(nth.saturating_sub(1))
 }
 
 /// The lines with `\n` for whatever ended them, as the readers need them.

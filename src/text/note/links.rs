@@ -1,6 +1,5 @@
 //! Links: where they are, what they point at and what they show.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use percent_encoding::percent_decode_str;
@@ -15,7 +14,8 @@ const MAX_DEPTH: usize = 4;
 /// The links of a note, gathered while its text goes by.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    found: Vec<Link>,
+    /// By their start.
+    pub(super) found: Vec<Link>,
     open: Vec<Open>,
     /// The text of the outermost open link.
     text: String,
@@ -41,7 +41,12 @@ impl Links {
         self.no_prose += usize::from(no_prose);
         if let Some(Destination { target, heading, block }) = destination {
             let text = (has_text && self.open.len() <= MAX_DEPTH).then(String::new);
-            let kind = kind(link_type, image);
+            let kind = match (link_type, image) {
+                (LinkType::WikiLink { .. }, false) => LinkKind::Wiki,
+                (LinkType::WikiLink { .. }, true) => LinkKind::Embed,
+                (_, false) => LinkKind::Markdown,
+                (_, true) => LinkKind::Image,
+            };
             self.found.push(Link { kind, target, heading, block, text, span, line });
         }
     }
@@ -75,11 +80,6 @@ impl Links {
     pub(super) fn no_prose(&self) -> bool {
         self.no_prose > 0
     }
-
-    /// Returns the links, by their start.
-    pub(super) fn into_vec(self) -> Vec<Link> {
-        self.found
-    }
 }
 
 /// The parts of a link's destination.
@@ -88,16 +88,6 @@ pub(super) struct Destination {
     pub(super) target: String,
     pub(super) heading: Option<String>,
     block: Option<String>,
-}
-
-/// Returns how a link is written.
-fn kind(link_type: LinkType, image: bool) -> LinkKind {
-    match (link_type, image) {
-        (LinkType::WikiLink { .. }, false) => LinkKind::Wiki,
-        (LinkType::WikiLink { .. }, true) => LinkKind::Embed,
-        (_, false) => LinkKind::Markdown,
-        (_, true) => LinkKind::Image,
-    }
 }
 
 /// Takes a destination apart. `None` where Obsidian sees no link: `[[` and `]]` on different lines.
@@ -110,7 +100,8 @@ pub(super) fn destination(link_type: LinkType, written: &str) -> Option<Destinat
         }
         LinkType::Email => Some(Destination { target: format!("mailto:{written}"), ..Destination::default() }),
         _ if has_scheme(written) => Some(Destination { target: written.to_owned(), ..Destination::default() }),
-        _ => Some(split(&percent_decoded(written))),
+        // What is not valid UTF-8 once decoded stays as it is.
+        _ => Some(split(&percent_decode_str(written).decode_utf8().unwrap_or(written.into()))),
     }
 }
 
@@ -154,11 +145,6 @@ pub(crate) fn has_scheme(written: &str) -> bool {
     };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
     scheme.len() > 1 && scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(plain)
-}
-
-/// `%20` → blank. What is not valid UTF-8 once decoded stays as it is.
-fn percent_decoded(written: &str) -> String {
-    percent_decode_str(written).decode_utf8().map_or_else(|_| written.to_owned(), Cow::into_owned)
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! What the Markdown parser must not see: Obsidian's comments, and nesting that only hostile text has.
 
-use super::Problem;
 use super::parse::OPTIONS;
 use pulldown_cmark::{Event, Parser, Tag};
+use regex::{Captures, Regex};
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 /// A text of the same length and lines, in which comments are blank or `%`.
 pub(super) struct Masked<'t> {
@@ -15,13 +16,6 @@ pub(super) struct Masked<'t> {
     pub(super) unclosed: Option<usize>,
 }
 
-impl Masked<'_> {
-    pub(super) fn problem(&self, line_of: impl Fn(usize) -> usize) -> Option<Problem> {
-        let line = line_of(self.unclosed?);
-        Some(Problem::new(line, "`%%` opens a comment that is never closed; it is read as text"))
-    }
-}
-
 /// Masks a text.
 pub(super) fn mask(text: &str) -> Masked<'_> {
     comments(text, limit_nesting(line_feeds(text)))
@@ -29,17 +23,8 @@ pub(super) fn mask(text: &str) -> Masked<'_> {
 
 /// A lone CR becomes LF: CommonMark lets it end a line, but pulldown-cmark closes no code fence before one.
 fn line_feeds(text: &str) -> Cow<'_, str> {
-    let lone = |bytes: &[u8], at: usize| bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n');
-    if !(0..text.len()).any(|at| lone(text.as_bytes(), at)) {
-        return Cow::Borrowed(text);
-    }
-    let mut bytes = text.as_bytes().to_vec();
-    for at in 0..bytes.len() {
-        if lone(&bytes, at) {
-            bytes[at] = b'\n';
-        }
-    }
-    String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
+    static ENDS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\r\n?").expect("a test uses it"));
+    ENDS.replace_all(text, |end: &Captures<'_>| if end[0].len() == 2 { "\r\n" } else { "\n" })
 }
 
 /// Maximum number of times that the whole text is parsed to find its comments. One is enough unless a comment holds an opening fence,

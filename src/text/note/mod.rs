@@ -8,7 +8,6 @@
 //! Every offset is a byte offset into the source as it was given, byte order mark included. What cannot be read becomes a
 //! [`Problem`], and a note whose frontmatter leaves a doubt is [`Visibility::Private`].
 
-mod blocks;
 mod body;
 mod compose;
 mod conflicts;
@@ -29,11 +28,14 @@ mod yaml;
 mod tests;
 
 pub(crate) use body::untagged;
-pub(crate) use compose::{INHERITED, PRIVATE, compose, guarded, kept_private, title_of, turn_block, written};
+pub(crate) use compose::{
+    INHERITED, PRIVATE, compose, cut_at_word, guarded, kept_private, title_of, turn_block, written,
+};
 pub(crate) use conflicts::{CONFLICT_MARKS, has_conflict, sides};
 pub(crate) use fields::aliases;
+pub(crate) use frontmatter::key_of;
 pub(crate) use links::{has_scheme, wikilinks_in};
-pub(crate) use model::{Block, Heading, Lines, Link, LinkKind, Problem, outside};
+pub(crate) use model::{Block, Heading, Lines, Link, LinkKind, Problem, merged, outside};
 pub use model::{BlockKind, Note, PrivateReason, Visibility};
 pub(crate) use plain::{plain_heading, without_entities};
 pub(crate) use privacy::{sources, texts_in};

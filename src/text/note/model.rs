@@ -218,6 +218,19 @@ pub(super) fn parent_of(headings: &[Heading], level: u8) -> Option<usize> {
     parent
 }
 
+/// The same ranges, sorted and disjoint.
+pub(crate) fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| range.start);
+    ranges.dedup_by(|next, last| {
+        let joined = next.start <= last.end;
+        if joined {
+            last.end = last.end.max(next.end);
+        }
+        joined
+    });
+    ranges
+}
+
 /// Cuts sorted, disjoint ranges out of a span.
 pub(crate) fn outside<'s>(cut: &[Range<usize>], source: &'s str, span: Range<usize>) -> Cow<'s, str> {
     let first = cut.partition_point(|range| range.end <= span.start);

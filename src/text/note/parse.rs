@@ -5,8 +5,8 @@ use pulldown_cmark::Options;
 use super::conflicts::{CONFLICT_MARKS, first_mark};
 use super::tags::TagSet;
 use super::{
-    Block, BlockKind, Heading, Lines, Note, PrivateReason, Problem, Visibility, blocks, body, fields, frontmatter,
-    privacy, tags,
+    Block, BlockKind, Heading, Lines, Note, PrivateReason, Problem, Visibility, body, fields, frontmatter, privacy,
+    tags,
 };
 use crate::access::rules::session_marks;
 
@@ -23,14 +23,14 @@ impl Note {
         let mut doubts = TagSet::default();
         let commented = privacy::doubts_in_frontmatter(source, &lines, &frontmatter, &mut doubts);
         let has_more_tags = tags.has_more || doubts.has_more || body.doubtful.has_more;
-        body.doubtful.into_vec().iter().for_each(|tag| doubts.add(tag));
+        body.doubtful.tags.iter().for_each(|tag| doubts.add(tag));
         // A tag with blanks in it, as a list may have one, may be several.
-        tags.iter().flat_map(|tag| tags::pieces(tag)).for_each(|piece| doubts.add(piece));
-        let mut doubtful = doubts.into_vec();
+        tags.tags.iter().flat_map(|tag| tags::pieces(tag)).for_each(|piece| doubts.add(piece));
+        let mut doubtful = doubts.tags;
         doubtful.retain(|tag| !tags.has(tag));
         // From where a session comes hides it as a tag does.
         doubtful.extend(session_marks(&frontmatter.metadata));
-        let tags = tags.into_vec();
+        let tags = tags.tags;
 
         let mut problems = std::mem::take(&mut frontmatter.problems);
         problems.extend(fields.problems);
@@ -57,7 +57,7 @@ impl Note {
         let read = &source[..body.end];
         let lines_read = (read.len() < source.len()).then(|| Lines::new(read));
         let lines_read = lines_read.as_ref().unwrap_or(&lines);
-        let blocks = blocks::cover(read, lines_read, span.start..read.len(), body.blocks, &body.comments);
+        let blocks = body::cover(read, lines_read, span.start..read.len(), body.blocks, &body.comments);
         // Above the first heading of a note whose frontmatter cannot be read stands that.
         let title = match frontmatter.broken {
             true => body

@@ -5,8 +5,10 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use pulldown_cmark::{Event, Parser};
+use regex::{Captures, Regex};
 
 use super::model::{Block, BlockKind, Heading, parent_of};
 use super::tree::{Element, Node, Tree};
@@ -107,28 +109,12 @@ impl Note {
     }
 }
 
-/// Maximum length of a reference, in bytes; the longest name has 33.
-const MAX_BYTES: usize = 40;
-
 /// A text with the characters that its references stand for.
 pub(crate) fn without_entities(text: &str) -> Cow<'_, str> {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, from)) = rest.find('&').map(|at| rest.split_at(at)) {
-        let end = from.bytes().take(MAX_BYTES).position(|byte| byte == b';').map_or(0, |at| at + 1);
-        let reference = &from[..end];
-        let is_one = reference.len() > 2
-            && reference[1..end - 1].trim_start_matches('#').bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let text_of = |event| if let Event::Text(text) = event { Some(text.into_string()) } else { None };
-        let read = is_one.then(|| Parser::new(reference).filter_map(text_of).collect::<String>());
-        out.push_str(before);
-        match read {
-            Some(read) => out.push_str(&read),
-            None => out.push_str(&from[..end.max(1)]),
-        }
-        rest = &from[end.max(1)..];
-    }
-    if out.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(out + rest) }
+    // The longest name has 31 letters.
+    static REFERENCE: LazyLock<Regex> = LazyLock::new(|| Regex::new("&#?[A-Za-z0-9]{1,38};").expect("a test uses it"));
+    let text_of = |event: Event<'_>| if let Event::Text(text) = event { Some(text.into_string()) } else { None };
+    REFERENCE.replace_all(text, |found: &Captures<'_>| Parser::new(&found[0]).filter_map(text_of).collect::<String>())
 }
 
 #[cfg(test)]

@@ -157,11 +157,8 @@ fn collect(value: &Value, sources: &mut Vec<String>) {
         Value::Null => {}
         Value::String(text) => sources.push(path_of(text)),
         Value::Array(items) => items.iter().for_each(|item| collect(item, sources)),
-        Value::Object(map) => match map.get("path").and_then(Value::as_str) {
-            Some(path) => sources.push(path_of(path)),
-            None => sources.push(String::new()),
-        },
-        Value::Bool(_) | Value::Number(_) => sources.push(String::new()),
+        // One that names no note is one all the same.
+        other => sources.push(other.get("path").and_then(Value::as_str).map(path_of).unwrap_or_default()),
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Note;
 use super::compose::compose;
+use super::frontmatter::key_of;
 
 /// The note with another body, and with `set` in its frontmatter. Its lines stay as they are, but for those of what is set;
 /// tags join those that are there.
@@ -46,17 +47,13 @@ pub(crate) fn revise(
     }
     let lines: Vec<String> = head.split_inclusive('\n').map(str::to_owned).collect();
     let Some(lines) = with_values(lines, &set, end) else { return with(head) };
-    let expected = |note: &Note| {
-        let mut expected = note.metadata.clone();
-        expected.extend(set.clone());
-        expected
-    };
+    let mut expected = note.metadata.clone();
+    expected.extend(set.clone());
     // Anchors, merges and whatever else stands there: it says what it did, or it stays.
     let says = |lines: &[String], expected: &Map<String, Value>| {
         let after = Note::parse(&with(&lines.concat()), stem);
-        after.problems.len() <= note.problems.len() && same(&after.metadata, expected)
+        after.problems.len() <= note.problems.len() && after.metadata == *expected
     };
-    let mut expected = expected(&note);
     if !says(&lines, &expected) {
         return with(head);
     }
@@ -88,12 +85,8 @@ pub(crate) fn with_property(source: &str, key: &str, value: &Value) -> Option<St
     let mut expected = note.metadata.clone();
     expected.insert(key.to_owned(), value.clone());
     let after = Note::parse(&text, "");
-    let says = after.problems.len() <= note.problems.len() && same(&after.metadata, &expected);
+    let says = after.problems.len() <= note.problems.len() && after.metadata == expected;
     (says && text.get(after.body.clone()) == Some(body)).then_some(text)
-}
-
-fn same(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
-    one.len() == other.len() && one.iter().all(|(key, value)| other.get(key) == Some(value))
 }
 
 fn with_values(mut lines: Vec<String>, set: &Map<String, Value>, end: &str) -> Option<Vec<String>> {
@@ -212,10 +205,7 @@ fn with_tags(lines: &[String], note: &Note, new: &[&String], end: &str) -> Optio
 /// The line of a key at the top level, between the delimiters.
 fn find(lines: &[String], key: &str) -> Option<usize> {
     let bare = key.trim_matches(['"', '\'']);
-    (1..lines.len().saturating_sub(1)).find(|&at| {
-        let name = lines[at].split_once(':').map(|(name, _)| name.trim_end());
-        name.is_some_and(|name| !name.starts_with([' ', '\t', '#']) && name.trim_matches(['"', '\'']) == bare)
-    })
+    (1..lines.len().saturating_sub(1)).find(|at| key_of(&lines[*at]) == Some(bare))
 }
 
 /// Whether what stands on a line goes on below it.
@@ -255,7 +245,7 @@ pub(crate) fn without_summary(text: &str) -> Option<String> {
     for line in head.split_inclusive('\n') {
         let end = at + line.len();
         span = match span {
-            None if is_key(line) => Some((at, end)),
+            None if key_of(line) == Some(KEY) => Some((at, end)),
             // What is indented, or an item of a list, belongs to it; blank lines do where such a line follows.
             Some((from, to)) if line.starts_with([' ', '\t']) || line.starts_with("- ") => {
                 if to == at || text[to..at].trim().is_empty() { Some((from, end)) } else { Some((from, to)) }
@@ -273,10 +263,6 @@ pub(crate) fn without_summary(text: &str) -> Option<String> {
     };
     let same = rest(&after) == rest(&note) && without[after.body.clone()] == text[note.body.clone()];
     (same && !after.metadata.contains_key(KEY) && after.is_private() == note.is_private()).then_some(without)
-}
-
-fn is_key(line: &str) -> bool {
-    line.strip_prefix(KEY).is_some_and(|rest| rest.trim_start().starts_with([':', '=']))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ const MAX_TAGS: usize = 10_000;
 /// Tags in the order first seen, each once whatever its case.
 #[derive(Debug, Default)]
 pub(super) struct TagSet {
-    tags: Vec<String>,
+    pub(super) tags: Vec<String>,
     seen: HashSet<String>,
     /// Whether there are more than are kept.
     pub(super) has_more: bool,
@@ -30,14 +30,6 @@ impl TagSet {
 
     pub(super) fn has(&self, tag: &str) -> bool {
         self.seen.contains(tag) || self.seen.contains(&tag.to_lowercase())
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &String> {
-        self.tags.iter()
-    }
-
-    pub(super) fn into_vec(self) -> Vec<String> {
-        self.tags
     }
 }
 
@@ -216,7 +208,7 @@ mod tests {
         set.add("T5");
         assert!(!set.has_more);
         set.add("more");
-        assert!(set.has_more && set.into_vec().len() == MAX_TAGS);
+        assert!(set.has_more && set.tags.len() == MAX_TAGS);
     }
 
     #[test]
@@ -225,6 +217,6 @@ mod tests {
         for tag in ["Work", "work", "a", "WORK", "a", ""] {
             set.add(tag);
         }
-        assert_eq!(set.into_vec(), ["Work", "a"]);
+        assert_eq!(set.tags, ["Work", "a"]);
     }
 }

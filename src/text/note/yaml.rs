@@ -228,10 +228,6 @@ impl<'de> Visitor<'de> for Json<'_> {
         self.visit_unit()
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        self.deserialize(deserializer)
-    }
-
     fn visit_bool<E: serde::de::Error>(self, truth: bool) -> Result<Value, E> {
         self.0.spend(0)?;
         Ok(Value::Bool(truth))

@@ -15,7 +15,7 @@ use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::text::{DocumentPart, DocumentText, MAX_TEXT, OutputFull, Tell};
+use super::text::{DocumentPart, DocumentText, MAX_TEXT, Tell};
 use super::{docx, html, pdf};
 use crate::base::path::AttachmentKind;
 
@@ -34,42 +34,37 @@ pub(crate) enum ReaderJob {
 /// When this process cannot be confined, or what it tells is not taken.
 pub(crate) fn run(job: &ReaderJob, mut input: impl Read, output: impl Write) -> io::Result<()> {
     let unconfined = enter()?;
+    let mut bytes = Vec::new();
+    if matches!(job, ReaderJob::Read(_)) {
+        input.read_to_end(&mut bytes)?;
+    }
     let mut output = BufWriter::new(output);
-    let mut failed = Ok(());
+    // Part by part, so that what was read is known if the rest is too much.
+    let mut put = |part: &DocumentPart| -> io::Result<()> {
+        serde_json::to_writer(&mut output, part)?;
+        output.write_all(b"\n")?;
+        output.flush()
+    };
     let mut left = MAX_TEXT;
     let mut tell = |part: DocumentPart| {
         if let DocumentPart::Text(text) | DocumentPart::Heading(_, text) = &part {
             left = left.saturating_sub(text.len());
         }
-        // Part by part, so that what was read is known if the rest is too much.
-        failed = put(&mut output, &part).and_then(|()| output.flush());
-        if failed.is_ok() && left == 0 {
+        put(&part)?;
+        if left == 0 {
             let rest = format!("its text is longer than {} MB; the rest is left out", MAX_TEXT / 1_000_000);
-            failed = put(&mut output, &DocumentPart::Problem(rest));
-            return Err(OutputFull);
+            put(&DocumentPart::Problem(rest))?;
+            return Err(io::Error::other("no more is taken"));
         }
-        if failed.is_ok() { Ok(()) } else { Err(OutputFull) }
+        Ok(())
     };
     let told = unconfined.map_or(Ok(()), |unconfined| tell(DocumentPart::Unconfined(unconfined)));
-    let read = match (told, job) {
-        (Err(enough), _) => Err(enough),
-        (Ok(()), ReaderJob::Check(folder)) => check(folder, &mut tell),
-        (Ok(()), ReaderJob::Read(kind)) => {
-            let mut bytes = Vec::new();
-            input.read_to_end(&mut bytes)?;
-            read(*kind, &bytes, &mut tell)
-        }
-    };
     // Whoever wants no more has said so, or is gone.
-    drop(read);
-    failed?;
-    put(&mut output, &DocumentPart::End)?;
-    output.flush()
-}
-
-fn put(output: &mut impl Write, part: &DocumentPart) -> io::Result<()> {
-    serde_json::to_writer(&mut *output, part)?;
-    output.write_all(b"\n")
+    let _ = told.and_then(|()| match job {
+        ReaderJob::Check(folder) => check(folder, &mut tell),
+        ReaderJob::Read(kind) => read(*kind, &bytes, &mut tell),
+    });
+    put(&DocumentPart::End)
 }
 
 /// The text of a document that is in memory, or why there is none. Read in this process, without its limits: for those who try the readers.
@@ -93,7 +88,7 @@ pub fn read_in_memory(kind: AttachmentKind, bytes: &[u8]) -> Result<String, Stri
 }
 
 /// Reads a document that is in memory.
-fn read(kind: AttachmentKind, bytes: &[u8], tell: Tell<'_>) -> Result<(), OutputFull> {
+fn read(kind: AttachmentKind, bytes: &[u8], tell: Tell<'_>) -> io::Result<()> {
     if bytes.is_empty() {
         return tell(DocumentPart::Refused("it is empty".into()));
     }
@@ -110,7 +105,7 @@ fn read(kind: AttachmentKind, bytes: &[u8], tell: Tell<'_>) -> Result<(), Output
 }
 
 /// Tries in earnest what may not be done; each that is done is a problem.
-fn check(folder: &Path, tell: Tell<'_>) -> Result<(), OutputFull> {
+fn check(folder: &Path, tell: Tell<'_>) -> io::Result<()> {
     let there = folder.join("there");
     let taken = |bytes| Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| io::ErrorKind::OutOfMemory.into());
     let attempts: [(&str, io::Result<()>); 13] = [

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
@@ -10,7 +10,7 @@ use quick_xml::reader::Reader;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::text::{DocumentPart, OutputFull, Tell};
+use super::text::{DocumentPart, MAX_PARAGRAPH, Tell};
 
 /// Maximum bytes that a part of the archive unpacks to. The largest books are a tenth of that.
 const MAX_XML: u64 = 256 << 20;
@@ -22,7 +22,7 @@ const COMPOUND: &[u8] = &[0xd0, 0xcf, 0x11, 0xe0];
 type DocxArchive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
 /// Reads a document.
-pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> Result<(), OutputFull> {
+pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> io::Result<()> {
     if bytes.starts_with(COMPOUND) {
         let reason = "it is encrypted with a password, or of a version of Word before 2007";
         return tell(DocumentPart::Refused(reason.into()));
@@ -112,10 +112,7 @@ fn level_of(name: &str) -> Option<u8> {
 }
 
 /// Gives each event of an XML text to `take`, until it ends or is wrong: then why.
-fn each(
-    xml: impl BufRead,
-    take: &mut dyn FnMut(&Event<'_>) -> Result<(), OutputFull>,
-) -> Result<Option<String>, OutputFull> {
+fn each(xml: impl BufRead, take: &mut dyn FnMut(&Event<'_>) -> io::Result<()>) -> io::Result<Option<String>> {
     let mut reader = Reader::from_reader(xml);
     let mut buffer = Vec::new();
     loop {
@@ -135,7 +132,7 @@ fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
 }
 
 /// Tells the paragraphs of a part.
-fn paragraphs(xml: impl BufRead, styles: &HashMap<String, u8>, tell: Tell<'_>) -> Result<(), OutputFull> {
+fn paragraphs(xml: impl BufRead, styles: &HashMap<String, u8>, tell: Tell<'_>) -> io::Result<()> {
     let mut body = DocxBody::default();
     let wrong = each(xml, &mut |event| {
         match event {
@@ -184,8 +181,6 @@ struct DocxBody {
     in_properties: bool,
 }
 
-/// Maximum length of a paragraph, in bytes; a longer one is told in pieces.
-const MAX_PARAGRAPH: usize = 64 * 1024;
 /// Maximum bytes of a row.
 const MAX_ROW: usize = 64 * 1024;
 

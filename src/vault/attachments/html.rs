@@ -1,11 +1,12 @@
 //! Web pages, in whatever encoding they are: the text that a reader of the page sees, with its headings.
 
 use std::borrow::Cow;
+use std::io;
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
-use super::text::{DocumentPart, OutputFull, Tell};
+use super::text::{DocumentPart, MAX_PARAGRAPH, Tell};
 
 /// Elements that hold no text of the page.
 const LEFT_OUT: [&str; 14] = [
@@ -20,11 +21,8 @@ const INLINE: [&str; 29] = [
     "a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd", "label",
     "mark", "q", "ruby", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "u", "var",
 ];
-/// Maximum bytes of a paragraph; a longer one is told in pieces.
-const MAX_PARAGRAPH: usize = 64 * 1024;
-
 /// Reads a page.
-pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> Result<(), OutputFull> {
+pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> io::Result<()> {
     let has_mark = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
     if !has_mark && bytes.iter().take(1024).any(|byte| *byte == 0) {
         return tell(DocumentPart::Refused("it is not a web page: it has zero bytes".into()));
@@ -92,7 +90,7 @@ impl<'a> WebPage<'a> {
         Self { tell, left_out: None, heading: None, in_title: false, title: None, preformatted: 0, line: String::new() }
     }
 
-    fn open(&mut self, name: &str, is_hidden: bool, self_closing: bool) -> Result<(), OutputFull> {
+    fn open(&mut self, name: &str, is_hidden: bool, self_closing: bool) -> io::Result<()> {
         if let Some((left_out, depth)) = &mut self.left_out {
             *depth += usize::from(left_out == name && !self_closing);
             return Ok(());
@@ -124,7 +122,7 @@ impl<'a> WebPage<'a> {
         Ok(())
     }
 
-    fn close(&mut self, name: &str) -> Result<(), OutputFull> {
+    fn close(&mut self, name: &str) -> io::Result<()> {
         if let Some((left_out, depth)) = &mut self.left_out {
             *depth -= usize::from(left_out == name);
             if *depth == 0 {
@@ -144,7 +142,7 @@ impl<'a> WebPage<'a> {
         Ok(())
     }
 
-    fn text(&mut self, text: &str) -> Result<(), OutputFull> {
+    fn text(&mut self, text: &str) -> io::Result<()> {
         if self.left_out.is_some() {
             return Ok(());
         }
@@ -170,7 +168,7 @@ impl<'a> WebPage<'a> {
     }
 
     /// Tells what was collected.
-    fn flush(&mut self) -> Result<(), OutputFull> {
+    fn flush(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
         let heading = self.heading.take();
         if line.trim().is_empty() || line == "- " {

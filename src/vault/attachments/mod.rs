@@ -18,6 +18,6 @@ mod text;
 pub use confined::read_in_memory;
 pub(crate) use confined::{ReaderJob, run};
 pub use reader::AttachmentReader;
-pub(crate) use reader::{COMMAND, ReadAttachment};
+pub(crate) use reader::COMMAND;
 pub(crate) use text::page_lines;
 pub use text::page_of;

@@ -3,6 +3,7 @@
 //! hayro finds the objects, also where the table of them is broken, decrypts what has no password, and draws each page on a [`Drawing`], letter
 //! after letter. Where letters stand says what is a word, a line and a paragraph.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hayro_interpret::font::{Glyph, GlyphRun};
@@ -18,7 +19,7 @@ use hayro_interpret::{
 };
 use unicode_normalization::UnicodeNormalization;
 
-use super::text::{DocumentPart, MAX_TEXT, OutputFull, Tell};
+use super::text::{DocumentPart, MAX_TEXT, Tell};
 
 /// A file may have something before it, as mail puts there.
 const LOOKED_AT: usize = 1024;
@@ -30,7 +31,7 @@ const LINE: f64 = 1.9;
 const UNITS: f64 = 1000.0;
 
 /// Reads a document, page by page.
-pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> Result<(), OutputFull> {
+pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> io::Result<()> {
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     if !head.windows(5).any(|window| window == b"%PDF-") {
         return tell(DocumentPart::Refused("it is not a PDF".into()));

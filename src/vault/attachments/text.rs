@@ -1,5 +1,7 @@
 //! From the parts of a document, as its reader tells them, to its text, which is what is indexed, cited and shown.
 
+use std::io;
+
 use serde::{Deserialize, Serialize};
 
 use crate::base::path::AttachmentKind;
@@ -59,17 +61,21 @@ impl DocumentText {
     }
 }
 
-/// A text without control characters, its blank space made single.
+/// A text without control characters and what is not shown.
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if is_blank(c) { ' ' } else { c }).filter(|c| is_shown(*c)).collect()
+}
+
+/// The same, its blank space made single.
 fn one_line(text: &str) -> String {
-    let text: String = text.chars().map(|c| if is_blank(c) { ' ' } else { c }).filter(|c| is_shown(*c)).collect();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A paragraph whose lines are no headings, without blank lines.
 fn paragraph(text: &str) -> String {
     let mut lines = Vec::new();
     for line in text.split(['\n', '\r', '\u{b}', '\u{c}', '\u{2028}', '\u{2029}']) {
-        let line: String = line.chars().map(|c| if is_blank(c) { ' ' } else { c }).filter(|c| is_shown(*c)).collect();
+        let line = clean(line);
         let line = line.trim_end();
         if line.trim().is_empty() {
             continue;
@@ -100,20 +106,11 @@ pub fn page_of(path: &str, heading_path: &[String]) -> Option<u32> {
 /// The first and the last line of a page of a PDF's text, from 1.
 pub(crate) fn page_lines(text: &str, page: u32) -> Option<(usize, usize)> {
     let wanted = format!("## {PAGE}{page}");
-    let mut first = None;
-    let mut last = 0;
-    for (at, line) in text.lines().enumerate() {
-        if first.is_some() && line.starts_with("## ") {
-            break;
-        }
-        if line == wanted {
-            first = Some(at + 1);
-        }
-        if first.is_some() && !line.is_empty() {
-            last = at + 1;
-        }
-    }
-    first.map(|first| (first, last))
+    let mut lines = (1..).zip(text.lines()).skip_while(|(_, line)| *line != wanted);
+    let (first, _) = lines.next()?;
+    let rest = lines.take_while(|(_, line)| !line.starts_with("## "));
+    let last = rest.filter(|(_, line)| !line.is_empty()).last().map_or(first, |(last, _)| last);
+    Some((first, last))
 }
 
 /// A part of a document, in the order in which it is read.
@@ -136,12 +133,11 @@ pub(super) enum DocumentPart {
     End,
 }
 
-/// Whoever listens wants no more.
-#[derive(Debug)]
-pub(super) struct OutputFull;
+/// Takes the parts of a document; an error where whoever listens wants no more.
+pub(super) type Tell<'a> = &'a mut dyn FnMut(DocumentPart) -> io::Result<()>;
 
-/// Takes the parts of a document.
-pub(super) type Tell<'a> = &'a mut dyn FnMut(DocumentPart) -> Result<(), OutputFull>;
+/// Maximum length of a paragraph, in bytes; a longer one is told in pieces.
+pub(super) const MAX_PARAGRAPH: usize = 64 * 1024;
 
 /// Maximum bytes of a document's text that are told.
 pub(super) const MAX_TEXT: usize = 16_000_000;

@@ -7,6 +7,7 @@ use std::io::{self, Error, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use walkdir::{DirEntry, WalkDir};
 
 use crate::base::fs::{Context, FsError};
 use crate::base::path::composed;
@@ -59,79 +60,65 @@ impl ArchiveContents {
     /// Lists what is exported of the vault at `root`.
     pub(super) fn of(root: &Path, state: bool, git: bool) -> Result<Self, FsError> {
         let mut contents = Self::default();
-        contents.list(root, Path::new(""), state, git)?;
+        let mut entries = WalkDir::new(root).min_depth(1).into_iter();
+        while let Some(entry) = entries.next() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                // It was there a moment ago: whoever works on the vault has moved or removed it.
+                Err(error) if error.depth() > 0 && error.io_error().is_some_and(is_gone) => continue,
+                Err(error) => {
+                    let path = error.path().unwrap_or(root).to_owned();
+                    return Err(Error::from(error)).on("list", &path);
+                }
+            };
+            let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
+            let is_left = (!state && path.starts_with(".vault")) || (!git && is_git(path));
+            if (is_left || !contents.add(&entry, path)?) && entry.file_type().is_dir() {
+                entries.skip_current_dir();
+            }
+        }
         // Of a repository that is at work, names before what they name: so no name leads nowhere.
         contents.items.sort_by_cached_key(|item| (item.path.starts_with(".git/objects"), item.path.clone()));
         Ok(contents)
     }
 
-    fn list(&mut self, root: &Path, folder: &Path, state: bool, git: bool) -> Result<(), FsError> {
-        let on_disk = root.join(folder);
-        let entries = match fs::read_dir(&on_disk) {
-            // It was there a moment ago: whoever works on the vault has moved or removed it.
-            Err(error) if is_gone(&error) && !folder.as_os_str().is_empty() => return Ok(()),
-            entries => entries.on("list", &on_disk)?,
+    /// Takes what is at a path, if it is exported; says whether it is, so that what is in a folder is looked at.
+    fn add(&mut self, entry: &DirEntry, path: &Path) -> Result<bool, FsError> {
+        let (shown, kind) = (path.display().to_string(), entry.file_type());
+        if path == Path::new(".vault") && kind.is_dir() {
+            return Ok(true);
+        }
+        let left_out = match fate(path, EntryKind::of(kind).unwrap_or(EntryKind::File)) {
+            _ if path == Path::new(".git") && !kind.is_dir() => Some(format!("{shown}: the repository is elsewhere")),
+            // A repository is exported as it is, its hooks too; what of it is imported is another question.
+            PathOutcome::Kept | PathOutcome::Dropped { git: true, .. } if EntryKind::of(kind).is_some() => None,
+            PathOutcome::Kept | PathOutcome::Dropped { git: true, .. } => {
+                Some(format!("{shown}: neither a file, a folder nor a link"))
+            }
+            PathOutcome::Passing => return Ok(false),
+            PathOutcome::Dropped { what, why, .. } => Some(format!("{}: {why}", what.display())),
+            PathOutcome::Refused(why) => Some(format!("{shown}: {why}")),
         };
-        for entry in entries {
-            let path = folder.join(entry.on("list", &on_disk)?.file_name());
-            let full = root.join(&path);
-            if (!state && path.starts_with(".vault")) || (!git && is_git(&path)) {
-                continue;
+        if let Some(said) = left_out {
+            if !path.starts_with(".vault") && !self.left_out.contains(&said) {
+                self.left_out.push(said);
             }
-            let meta = match full.symlink_metadata() {
-                Err(error) if is_gone(&error) => continue,
-                meta => meta.on("look at", &full)?,
-            };
-            self.add(root, path, meta, state, git)?;
+            return Ok(false);
         }
-        Ok(())
-    }
-
-    fn add(&mut self, root: &Path, path: PathBuf, meta: Metadata, state: bool, git: bool) -> Result<(), FsError> {
-        let shown = path.display().to_string();
-        let kind = meta.file_type();
-        let own = path == Path::new(".vault") && kind.is_dir();
-        if path == Path::new(".git") && !kind.is_dir() {
-            self.left_out.push(format!("{shown}: the repository is elsewhere"));
-            return Ok(());
+        let looked = || -> io::Result<(Metadata, Option<PathBuf>)> {
+            let target = kind.is_symlink().then(|| fs::read_link(entry.path())).transpose()?;
+            Ok((entry.metadata()?, target))
+        };
+        let (meta, target) = match looked() {
+            Err(error) if is_gone(&error) => return Ok(false),
+            looked => looked.on("look at", entry.path())?,
+        };
+        if target.as_ref().is_some_and(|target| !stays_inside(path, target)) {
+            self.left_out.push(format!("{shown}: a link that leads out of the vault"));
+            return Ok(false);
         }
-        if !own {
-            let left_out = match fate(&path, EntryKind::of(kind).unwrap_or(EntryKind::File)) {
-                // A repository is exported as it is, its hooks too; what of it is imported is another question.
-                PathOutcome::Kept | PathOutcome::Dropped { git: true, .. } => None,
-                PathOutcome::Passing => return Ok(()),
-                PathOutcome::Dropped { what, why, .. } => Some(format!("{}: {why}", what.display())),
-                PathOutcome::Refused(why) => Some(format!("{shown}: {why}")),
-            };
-            if let Some(said) = left_out {
-                if !path.starts_with(".vault") && !self.left_out.contains(&said) {
-                    self.left_out.push(said);
-                }
-                return Ok(());
-            }
-        }
-        if kind.is_dir() {
-            if !own {
-                self.items.push(Item { path: path.clone(), meta, target: None });
-            }
-            self.list(root, &path, state, git)?;
-        } else if kind.is_file() {
-            self.items.push(Item { path, meta, target: None });
-        } else if kind.is_symlink() {
-            let full = root.join(&path);
-            let target = match fs::read_link(&full) {
-                Err(error) if is_gone(&error) => return Ok(()),
-                target => target.on("read", &full)?,
-            };
-            if stays_inside(&path, &target) {
-                self.items.push(Item { path, meta, target: Some(target) });
-            } else {
-                self.left_out.push(format!("{shown}: a link that leads out of the vault"));
-            }
-        } else {
-            self.left_out.push(format!("{shown}: neither a file, a folder nor a link"));
-        }
-        Ok(())
+        self.items.push(Item { path: path.to_owned(), meta, target });
+        Ok(true)
     }
 }
 
@@ -177,9 +164,9 @@ pub(super) enum PathOutcome {
 /// named here.
 fn is_state(names: &[&str], kind: EntryKind) -> bool {
     match (names, kind) {
-        ([] | ["checkpoints"], EntryKind::Folder) => true,
+        ([] | ["undo", "--list"], EntryKind::Folder) => true,
         (["forgotten.key" | "export.db"], EntryKind::File) => true,
-        (["checkpoints", name], EntryKind::File) => {
+        (["undo", "--list", name], EntryKind::File) => {
             let id = name.strip_suffix(".json").or_else(|| name.strip_suffix(".content"));
             id.is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
         }
@@ -356,27 +343,6 @@ pub(crate) enum ArchiveError {
     /// A file operation failed.
     #[error(transparent)]
     Fs(#[from] FsError),
-    /// There is a file where the archive is to be.
-    #[error("{} already exists, and was not changed. Name another file, or remove it", .0.display())]
-    Exists(PathBuf),
-    /// A file became shorter, or is written to without end.
-    #[error("{0} changed during the export; export again")]
-    Changed(String),
-    /// The archive cannot be written.
-    #[error("the archive cannot be written: {0}")]
-    Write(#[source] io::Error),
-    /// The archive cannot be read.
-    #[error("the archive cannot be read: {0}")]
-    Read(#[source] io::Error),
-    /// It is something else.
-    #[error("this is not an archive of a vault: {0}")]
-    NotAnArchive(String),
-    /// The end is missing.
-    #[error("the archive is cut short: its end is missing. Nothing was imported")]
-    CutShort,
-    /// It is not what was written.
-    #[error("the archive is damaged: {0}. Nothing was imported")]
-    Damaged(String),
     /// What was forgotten for good cannot be read, so nothing may be written.
     #[error("the list of purged texts cannot be read: {0}. Nothing was imported")]
     State(#[from] StateError),
@@ -389,6 +355,18 @@ pub(crate) enum ArchiveError {
     /// Something else is wrong: what, and what to do about it.
     #[error("{0}")]
     Refused(String),
+}
+
+impl ArchiveError {
+    /// That an archive cannot be written.
+    pub(super) fn unwritten(error: impl std::fmt::Display) -> Self {
+        Self::Refused(format!("the archive cannot be written: {error}"))
+    }
+
+    /// That an archive is not what was written, as the end of a sentence.
+    pub(super) fn damaged(how: impl std::fmt::Display) -> Self {
+        Self::Refused(format!("the archive is damaged: {how}. Nothing was imported"))
+    }
 }
 
 #[cfg(test)]

@@ -67,8 +67,12 @@ pub(crate) fn export(
     file: &Path,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Exported, ArchiveError> {
+    let exists = || {
+        let file = file.display();
+        ArchiveError::Refused(format!("{file} already exists, and was not changed. Name another file, or remove it"))
+    };
     if file.symlink_metadata().is_ok() {
-        return Err(ArchiveError::Exists(file.to_owned()));
+        return Err(exists());
     }
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = parent.canonicalize().on("open", parent)?;
@@ -83,8 +87,8 @@ pub(crate) fn export(
     let exported = export_to(root, options, made, beside.as_file_mut(), progress)?;
     beside.as_file().sync_all().on("write", file)?;
     beside.persist_noclobber(file).map_err(|error| match error.error.kind() {
-        io::ErrorKind::AlreadyExists => ArchiveError::Exists(file.to_owned()),
-        _ => ArchiveError::Write(error.error),
+        io::ErrorKind::AlreadyExists => exists(),
+        _ => ArchiveError::unwritten(error.error),
     })?;
     File::open(&folder).and_then(|folder| folder.sync_all()).on("write", file)?;
     Ok(exported)
@@ -101,8 +105,8 @@ pub(crate) fn export_to(
     out: impl Write,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Exported, ArchiveError> {
-    let mut encoder = zstd::Encoder::new(BufWriter::new(out), 0).map_err(ArchiveError::Write)?;
-    encoder.include_checksum(true).map_err(ArchiveError::Write)?;
+    let mut encoder = zstd::Encoder::new(BufWriter::new(out), 0).map_err(ArchiveError::unwritten)?;
+    encoder.include_checksum(true).map_err(ArchiveError::unwritten)?;
     let mut archive = Archive { builder: Builder::new(encoder), summing: Summing::default() };
     let (mut seen, mut left_out, mut total) = (HashMap::new(), Vec::new(), 0);
     for (path, bytes) in made {
@@ -145,13 +149,13 @@ impl<W: Write> Archive<zstd::Encoder<'_, BufWriter<W>>> {
     fn finish(mut self, mode: u32) -> Result<Summing, ArchiveError> {
         let version = env!("CARGO_PKG_VERSION").into();
         let manifest = Manifest { format: FORMAT, version, mode: mode & 0o777, sum: self.summing.sum() };
-        let json = serde_json::to_vec(&manifest).map_err(|error| ArchiveError::Write(error.into()))?;
+        let json = serde_json::to_vec(&manifest).map_err(ArchiveError::unwritten)?;
         let mut header = Header::new_gnu();
         header.set_mode(0o644);
         header.set_size(json.len() as u64);
-        self.builder.append_data(&mut header, PATH, &json[..]).map_err(ArchiveError::Write)?;
-        let encoder = self.builder.into_inner().map_err(ArchiveError::Write)?;
-        encoder.finish().and_then(|mut out| out.flush()).map_err(ArchiveError::Write)?;
+        self.builder.append_data(&mut header, PATH, &json[..]).map_err(ArchiveError::unwritten)?;
+        let encoder = self.builder.into_inner().map_err(ArchiveError::unwritten)?;
+        encoder.finish().and_then(|mut out| out.flush()).map_err(ArchiveError::unwritten)?;
         Ok(self.summing)
     }
 }
@@ -168,7 +172,7 @@ impl<W: Write> Archive<W> {
             self.summing.content(target.as_os_str().as_encoded_bytes());
             header.set_entry_type(EntryType::Symlink);
             header.set_size(0);
-            self.builder.append_link(&mut header, path, target).map_err(ArchiveError::Write)?;
+            self.builder.append_link(&mut header, path, target).map_err(ArchiveError::unwritten)?;
             return Ok(true);
         }
         if meta.is_dir() {
@@ -176,7 +180,7 @@ impl<W: Write> Archive<W> {
             header.set_entry_type(EntryType::Directory);
             header.set_size(0);
             self.time(meta)?;
-            self.builder.append_data(&mut header, path, io::empty()).map_err(ArchiveError::Write)?;
+            self.builder.append_data(&mut header, path, io::empty()).map_err(ArchiveError::unwritten)?;
             return Ok(true);
         }
         self.add_file(&root.join(path), path, header)
@@ -186,7 +190,7 @@ impl<W: Write> Archive<W> {
         header.set_size(bytes.len() as u64);
         self.summing.entry(b'f', path, bytes.len() as u64);
         self.summing.content(bytes);
-        self.builder.append_data(&mut header, path, bytes).map_err(ArchiveError::Write)
+        self.builder.append_data(&mut header, path, bytes).map_err(ArchiveError::unwritten)
     }
 
     fn add_file(&mut self, full: &Path, path: &Path, mut header: Header) -> Result<bool, ArchiveError> {
@@ -202,16 +206,21 @@ impl<W: Write> Archive<W> {
         let mut summed = Summed { from: (&mut file).take(meta.len()), summing: &mut self.summing, failed: false };
         match self.builder.append_data(&mut header, path, &mut summed) {
             Err(error) if summed.failed => Err(error).on("read", full)?,
-            Ok(()) if summed.from.limit() > 0 => Err(ArchiveError::Changed(path.display().to_string())),
-            written => written.map(|()| true).map_err(ArchiveError::Write),
+            Ok(()) if summed.from.limit() > 0 => Err(changed(path)),
+            written => written.map(|()| true).map_err(ArchiveError::unwritten),
         }
     }
 
     /// tar's own times are whole seconds.
     fn time(&mut self, meta: &Metadata) -> Result<(), ArchiveError> {
         let time = format!("{}.{:09}", meta.mtime(), meta.mtime_nsec());
-        self.builder.append_pax_extensions([("mtime", time.as_bytes())]).map_err(ArchiveError::Write)
+        self.builder.append_pax_extensions([("mtime", time.as_bytes())]).map_err(ArchiveError::unwritten)
     }
+}
+
+/// That a file became shorter, or is written to without end.
+fn changed(path: &Path) -> ArchiveError {
+    ArchiveError::Refused(format!("{} changed during the export; export again", path.display()))
 }
 
 /// A file, and its content where it was read whole.
@@ -248,7 +257,7 @@ fn open(full: &Path) -> Result<Option<Opened>, ArchiveError> {
         }
         std::thread::sleep(PAUSE);
     }
-    Err(ArchiveError::Changed(full.display().to_string()))
+    Err(changed(full))
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use crate::memory::items::FactStore;
 use crate::memory::trace_files::{TraceFiles, TraceShare};
 use crate::text::derive::facts::{FactChange, without_changes};
 use crate::text::note::Note;
-use crate::vault::disk::{Files, Home, Outside};
+use crate::vault::disk::{Files, Home, Outside, is_markdown};
 use crate::vault::forgotten::{ANY_SCOPE, FactToWrite, ForgottenLookup, ForgottenTexts, WithoutForgotten, folder_of};
 
 /// What to import.
@@ -87,8 +87,10 @@ pub(crate) fn import(
     };
     create_dir(parent)?;
     let beside = tempfile::Builder::new().prefix(".tmp-").tempdir_in(parent).on("write to", parent)?;
-    let (state, git) = (options.state, options.git);
-    let mut unpacking = Unpacking::new(beside.path(), git);
+    let (seen, folders, links) = (HashSet::new(), Vec::new(), Vec::new());
+    let (summing, left_out) = (Summing::default(), BTreeSet::new());
+    let (into, git) = (beside.path(), options.git);
+    let mut unpacking = Unpacking { into, git, summing, seen, folders, links, manifest: None, left_out };
     let counted = Counted { from: archive, count: 0, progress };
     let mut decoder = zstd::Decoder::new(counted).map_err(broken)?;
     let mut entries = Archive::new(&mut decoder);
@@ -98,7 +100,7 @@ pub(crate) fn import(
     // What comes after the last entry carries the checksum of the whole.
     io::copy(&mut decoder, &mut io::sink()).map_err(broken)?;
     let manifest = unpacking.check()?;
-    let forgotten_of = leave_out(beside.path(), state.as_ref())?;
+    let forgotten_of = leave_out(beside.path(), options.state.as_ref())?;
     let left_out = unpacking.finish(&manifest)?;
     sync(beside.path()).on("write to", &dir)?;
     let beside = beside.keep();
@@ -125,13 +127,7 @@ struct Unpacking<'a> {
     left_out: BTreeSet<String>,
 }
 
-impl<'a> Unpacking<'a> {
-    fn new(into: &'a Path, git: bool) -> Self {
-        let (seen, folders, links) = (HashSet::new(), Vec::new(), Vec::new());
-        let (summing, left_out) = (Summing::default(), BTreeSet::new());
-        Self { into, git, summing, seen, folders, links, manifest: None, left_out }
-    }
-
+impl Unpacking<'_> {
     fn take(&mut self, mut entry: Entry<'_, impl Read>) -> Result<(), ArchiveError> {
         let path = entry.path().map_err(broken)?.into_owned();
         let refused = |why| {
@@ -259,11 +255,11 @@ impl<'a> Unpacking<'a> {
     fn check(&mut self) -> Result<Manifest, ArchiveError> {
         let manifest = match self.manifest.take() {
             Some(manifest) => manifest,
-            None if self.seen.is_empty() => return Err(ArchiveError::NotAnArchive("it is empty".into())),
-            None => return Err(ArchiveError::CutShort),
+            None if self.seen.is_empty() => return Err(no_archive("it is empty")),
+            None => return Err(cut_short()),
         };
         if self.summing.sum() != manifest.sum {
-            return Err(ArchiveError::Damaged("its contents are not those that were exported".into()));
+            return Err(ArchiveError::damaged("its contents are not those that were exported"));
         }
         if !self.into.join(FILE_NAME).is_file() {
             let none = format!("the archive contains no vault: it has no {FILE_NAME}. Nothing was imported");
@@ -314,7 +310,7 @@ fn manifest(json: &[u8]) -> Result<Manifest, ArchiveError> {
         Some(newer) if newer > FORMAT => Err(ArchiveError::Refused(format!(
             "the archive has format {newer}, which this version does not know; use a newer `vault`"
         ))),
-        _ => serde_json::from_slice(json).map_err(|error| ArchiveError::Damaged(format!("its manifest: {error}"))),
+        _ => serde_json::from_slice(json).map_err(|error| ArchiveError::damaged(format!("its manifest: {error}"))),
     }
 }
 
@@ -334,17 +330,23 @@ fn modified(entry: &mut Entry<'_, impl Read>) -> io::Result<SystemTime> {
     Ok(exact.or_else(whole).unwrap_or_default().into())
 }
 
+fn no_archive(why: &str) -> ArchiveError {
+    ArchiveError::Refused(format!("this is not an archive of a vault: {why}"))
+}
+
+fn cut_short() -> ArchiveError {
+    ArchiveError::Refused("the archive is cut short: its end is missing. Nothing was imported".into())
+}
+
 /// What a failure to read the archive says of it.
 fn broken(error: io::Error) -> ArchiveError {
     let text = error.to_string();
     match error.kind() {
-        ErrorKind::UnexpectedEof => ArchiveError::CutShort,
-        _ if text.contains("incomplete frame") => ArchiveError::CutShort,
-        _ if text.contains("nknown frame descriptor") => {
-            ArchiveError::NotAnArchive("it is not compressed with zstd".into())
-        }
-        _ if error.raw_os_error().is_some() => ArchiveError::Read(error),
-        _ => ArchiveError::Damaged(text),
+        ErrorKind::UnexpectedEof => cut_short(),
+        _ if text.contains("incomplete frame") => cut_short(),
+        _ if text.contains("nknown frame descriptor") => no_archive("it is not compressed with zstd"),
+        _ if error.raw_os_error().is_some() => ArchiveError::Refused(format!("the archive cannot be read: {text}")),
+        _ => ArchiveError::damaged(text),
     }
 }
 
@@ -384,7 +386,7 @@ const TRASH: &str = ".trash/";
 
 /// Leaves out of what was unpacked into `root` what was forgotten for good: in the vault that the archive is of, as far as it says so, and
 /// in the vault of a state, whose tombstones come along. Gives what was left out, and of which file each.
-pub(super) fn leave_out(root: &Path, by: Option<&Arc<State>>) -> Result<Vec<FileLeftOut>, ArchiveError> {
+fn leave_out(root: &Path, by: Option<&Arc<State>>) -> Result<Vec<FileLeftOut>, ArchiveError> {
     let state = State::of_archive(&root.join(STATE))?;
     let left_out = leave_out_of(root, &state, by)?;
     state.leave_as_archive()?;
@@ -393,7 +395,7 @@ pub(super) fn leave_out(root: &Path, by: Option<&Arc<State>>) -> Result<Vec<File
 
 fn leave_out_of(root: &Path, state: &Arc<State>, by: Option<&Arc<State>>) -> Result<Vec<FileLeftOut>, ArchiveError> {
     let forgotten = ForgottenTexts::new(state);
-    by.map_or(Ok(()), |by| forgotten.join(by))?;
+    by.map_or(Ok(()), |by| forgotten.tombstones.join(by))?;
     let asked = forgotten.look()?;
     if asked.is_empty() {
         return Ok(Vec::new());
@@ -427,7 +429,7 @@ fn leave_out_of(root: &Path, state: &Arc<State>, by: Option<&Arc<State>>) -> Res
 }
 
 /// Lists what was left out in the vault that was made.
-pub(super) fn list(vault: &Path, left_out: &[FileLeftOut]) {
+fn list(vault: &Path, left_out: &[FileLeftOut]) {
     if left_out.is_empty() {
         return;
     }
@@ -543,11 +545,6 @@ impl Unpacked<'_> {
         });
         Some(WithoutForgotten { text: Some(text), tombstone: met? })
     }
-}
-
-fn is_markdown(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    name.ends_with(".md") || name.ends_with(".markdown")
 }
 
 /// A note that was private and is to stay so; `None` where that cannot be said in it.

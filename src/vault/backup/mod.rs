@@ -4,13 +4,12 @@
 
 mod contents;
 mod export;
-mod git;
 mod import;
 mod repository;
 mod task;
 
+pub(crate) use crate::vault::disk::BackupError;
 pub(crate) use export::{Export, Made, export, export_to};
-pub(crate) use git::BackupError;
 pub(crate) use import::{Import, import};
-pub(crate) use repository::{Initialized, Repository, init_repository};
+pub(crate) use repository::{Repository, init_repository};
 pub(crate) use task::{Trust, back_up};

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 
-use super::git::{BackupError, Git};
 use super::task::Trust;
 use crate::base::fs::UNFINISHED;
 use crate::base::tasks::TaskSignal;
+use crate::serve::wire::Skipped;
 use crate::text::note::has_conflict;
-use crate::vault::disk::{GIT_LOCK, UNDER_WAY};
+use crate::vault::disk::{BackupError, GIT_LOCK, Git, UNDER_WAY, is_markdown};
 
 /// Maximum time that another git is waited for.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
@@ -34,8 +34,8 @@ pub(crate) struct Repository {
 pub(crate) struct BackupReport {
     /// The commit; `None` when nothing had changed.
     pub commit: Option<BackupCommit>,
-    /// What was left out of it, and why.
-    pub held_back: Vec<HeldBack>,
+    /// The files and folders that were left out of it, why, and what to do about it.
+    pub held_back: Vec<Skipped>,
     /// Where it was pushed to, when it was.
     pub pushed: Option<String>,
 }
@@ -52,38 +52,20 @@ pub(crate) struct BackupCommit {
     pub counts: Counts,
 }
 
-/// A file or folder that was left out of a commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct HeldBack {
-    /// Where it is in the vault.
-    pub path: String,
-    /// Why, and what to do about it.
-    pub reason: String,
-}
-
-/// What became of a new vault.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Initialized {
-    /// It is a repository now.
-    Made,
-    /// It is inside one already, which is left as it is.
-    Inside(PathBuf),
-}
-
-/// Makes a new vault a repository with a first commit, unless it is inside one.
+/// Makes a new vault a repository with a first commit, unless it is inside one; says whether it did.
 ///
 /// # Errors
 /// When git is not there or fails. The vault is none the worse.
-pub(crate) fn init_repository(root: &Path) -> Result<Initialized, BackupError> {
+pub(crate) fn init_repository(root: &Path) -> Result<bool, BackupError> {
     let signal = TaskSignal::default();
     match Repository::find(root, &signal) {
-        Ok(repository) => return Ok(Initialized::Inside(repository.top)),
+        Ok(_) => return Ok(false),
         Err(BackupError::NotARepository(_)) => {}
         Err(error) => return Err(error),
     }
     Git::at(root, &signal).run(&["init", "--quiet"])?.ok()?;
     Repository::open(root, None, &signal)?.commit(Some("A new vault"))?;
-    Ok(Initialized::Made)
+    Ok(true)
 }
 
 impl Repository {
@@ -226,7 +208,7 @@ impl Repository {
             )));
         }
         let mut held_back = self.hold_back(&mut files);
-        held_back.extend(repositories.iter().map(|path| HeldBack {
+        held_back.extend(repositories.iter().map(|path| Skipped {
             path: self.in_vault(path),
             reason: "it is a git repository; back it up separately".into(),
         }));
@@ -239,15 +221,15 @@ impl Repository {
     }
 
     /// Takes the notes with conflict markers out of what is to be committed.
-    fn hold_back(&self, files: &mut Vec<ChangedFile>) -> Vec<HeldBack> {
+    fn hold_back(&self, files: &mut Vec<ChangedFile>) -> Vec<Skipped> {
         let mut held = Vec::new();
         files.retain(|change| {
             let path = String::from_utf8_lossy(&change.path).into_owned();
-            let marked = [".md", ".markdown"].iter().any(|end| path.ends_with(end))
-                && read_if_short(&self.top.join(&path)).is_some_and(|text| has_conflict(&text));
+            let marked =
+                is_markdown(&path) && read_if_short(&self.top.join(&path)).is_some_and(|text| has_conflict(&text));
             if marked {
                 let reason = "it has conflict markers (`<<<<<<<`): resolve them, and back up again";
-                held.push(HeldBack { path: self.in_vault(&path), reason: reason.into() });
+                held.push(Skipped { path: self.in_vault(&path), reason: reason.into() });
             }
             !marked
         });
@@ -320,10 +302,8 @@ impl Repository {
     pub(crate) fn push(&self) -> Result<String, BackupError> {
         let branch = self.branch()?;
         let upstream = self.config(&format!("branch.{branch}.remote"))?;
-        let chosen = match self.config(&format!("branch.{branch}.pushRemote"))? {
-            None => self.config("remote.pushDefault")?.or_else(|| upstream.clone()),
-            chosen => chosen,
-        };
+        let chosen = self.config(&format!("branch.{branch}.pushRemote"))?;
+        let chosen = chosen.or(self.config("remote.pushDefault")?).or_else(|| upstream.clone());
         let remotes = self.git.run(&["remote"])?.ok()?.text();
         let remotes: Vec<&str> = remotes.lines().collect();
         let remote = match (chosen, &remotes[..]) {
@@ -408,12 +388,13 @@ impl Changes {
     pub(super) fn parse(status: &[u8], prefix: &str) -> Self {
         let mut changes = Self::default();
         for entry in status.split(|byte| *byte == 0) {
-            let fields = |count: usize| entry.splitn(count, |byte| *byte == b' ');
-            let last = |count: usize| fields(count).nth(count - 1).unwrap_or_default();
+            let fields = |count: usize| entry.splitn(count, |byte| *byte == b' ').collect::<Vec<_>>();
             match entry.first() {
-                Some(b'1') => changes.tracked(entry, last(9), prefix),
-                Some(b'u') => changes.unmerged.push(String::from_utf8_lossy(last(11)).into_owned()),
-                Some(b'?') => changes.untracked(last(2), prefix),
+                Some(b'1') => changes.tracked(&fields(9), prefix),
+                Some(b'u') => {
+                    changes.unmerged.extend(fields(11).get(10).map(|path| String::from_utf8_lossy(path).into()))
+                }
+                Some(b'?') => fields(2).get(1).into_iter().for_each(|path| changes.untracked(path, prefix)),
                 _ => {}
             }
         }
@@ -421,17 +402,15 @@ impl Changes {
         changes
     }
 
-    fn tracked(&mut self, entry: &[u8], path: &[u8], prefix: &str) {
-        let fields: Vec<&[u8]> = entry.splitn(9, |byte| *byte == b' ').collect();
-        let [_, xy, _, head, index, disk, ..] = fields[..] else { return };
+    fn tracked(&mut self, fields: &[&[u8]], prefix: &str) {
+        let [_, xy, _, head, index, disk, _, _, path] = *fields else { return };
         let there = |mode: &[u8]| mode != b"000000";
         let kind = match (there(head), there(disk)) {
             _ if is_own(path, prefix) => return,
             (true, true) => ChangeKind::Changed,
             (false, true) => ChangeKind::New,
-            (true, false) => ChangeKind::Removed,
-            // Staged, and deleted since.
-            (false, false) => ChangeKind::Removed,
+            // Of one that HEAD does not have: staged, and deleted since.
+            (_, false) => ChangeKind::Removed,
         };
         let unstaged = xy.get(1) != Some(&b'.');
         let untracked = there(head) && !there(index) && kind == ChangeKind::Removed;
@@ -450,12 +429,10 @@ impl Changes {
             Some(change) => {
                 (change.kind, change.unstaged, change.untracked) = (ChangeKind::Changed, true, false);
             }
-            None => self.files.push(ChangedFile {
-                path: path.to_owned(),
-                kind: ChangeKind::New,
-                unstaged: true,
-                untracked: false,
-            }),
+            None => {
+                let (path, kind) = (path.to_owned(), ChangeKind::New);
+                self.files.push(ChangedFile { path, kind, unstaged: true, untracked: false });
+            }
         }
     }
 }
@@ -484,15 +461,15 @@ const SUBJECT: usize = 72;
 /// A message that says what a commit changes: the numbers and some names in the subject, the paths below it.
 pub(super) fn message(files: &[ChangedFile], prefix: &str) -> String {
     let Counts { changed, new, removed } = Counts::of(files);
-    let notes = files.iter().all(|change| change.path.ends_with(b".md") || change.path.ends_with(b".markdown"));
-    let mut thing = Some(if notes { "note" } else { "file" });
-    let mut parts = Vec::new();
-    for (count, what) in [(changed, "changed"), (new, "new"), (removed, "removed")] {
-        if count > 0 {
-            let named = thing.take().map(|thing| format!("{thing}{} ", if count == 1 { "" } else { "s" }));
-            parts.push(format!("{count} {}{what}", named.unwrap_or_default()));
-        }
-    }
+    let notes = files.iter().all(|change| is_markdown(&String::from_utf8_lossy(&change.path)));
+    let thing = if notes { "note" } else { "file" };
+    let counts = [(changed, "changed"), (new, "new"), (removed, "removed")].into_iter().filter(|(count, _)| *count > 0);
+    let part = |(at, (count, what))| match (at, count) {
+        (0, 1) => format!("1 {thing} {what}"),
+        (0, _) => format!("{count} {thing}s {what}"),
+        _ => format!("{count} {what}"),
+    };
+    let parts: Vec<String> = counts.enumerate().map(part).collect();
     let name = |change: &ChangedFile| {
         let path = String::from_utf8_lossy(change.path.strip_prefix(prefix.as_bytes()).unwrap_or(&change.path));
         path.chars().map(|character| if character.is_control() { '\u{fffd}' } else { character }).collect::<String>()

@@ -6,13 +6,12 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use super::git::BackupError;
 use super::repository::{BackupReport, Repository};
 use crate::base::clock::{Clock, rfc3339};
 use crate::base::fs::{FsError, write_atomically};
 use crate::base::tasks::{Task, TaskSignal};
 use crate::serve::wire::Backup;
-use crate::vault::disk::Home;
+use crate::vault::disk::{BackupError, Home};
 
 /// Interval at which the clock is checked: a machine that slept, or was set to another time, is not late by more.
 const CHECK_INTERVAL: Duration = Duration::from_secs(60);

@@ -1,7 +1,7 @@
 //! Files that are none of the vault's, by a glob: those that there are, and the folders in which more may come.
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -21,25 +21,15 @@ const MAX_FILES: usize = 100_000;
 /// A glob over paths anywhere: `~/.openclaw/agents/*/sessions/*.jsonl`.
 #[derive(Debug)]
 pub(crate) struct FilesElsewhere {
-    /// The folder that is named without a wildcard.
+    /// What is named without a wildcard: a folder, or the one file that is meant.
     base: PathBuf,
     parts: Vec<ElsewherePart>,
     /// Whether folders below it that are vaults are left out.
     skips_vaults: bool,
 }
 
-/// A part of it behind that folder.
-#[derive(Debug)]
-enum ElsewherePart {
-    /// Any folders.
-    Below,
-    /// A name, and whether hidden ones are meant.
-    Name(Globs, bool),
-    /// Any name that is not hidden.
-    Any,
-    /// This one.
-    Exactly(OsString),
-}
+/// A part of it behind that folder: a name, and whether hidden ones are meant; `None` for any folders.
+type ElsewherePart = Option<(Globs, bool)>;
 
 /// A file that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,30 +65,19 @@ impl FilesElsewhere {
         let mut parts: Vec<ElsewherePart> = Vec::new();
         for name in names {
             let name = name.to_string_lossy();
-            parts.push(if name == "**" { ElsewherePart::Below } else { named(&name)? });
+            parts.push(if name == "**" { None } else { Some(named(&name)?) });
         }
-        match parts.last() {
-            // All is named: then it is one file.
-            None => {
-                let name = base.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                base.pop();
-                parts.push(named(&name)?);
-            }
-            Some(ElsewherePart::Below) => parts.push(named("*")?),
-            Some(_) => {}
+        if matches!(parts.last(), Some(None)) {
+            parts.push(Some(named("*")?));
         }
         Ok(Self { base, parts, skips_vaults: false })
     }
 
     /// A file, or all files below a folder but those of vaults below it.
     pub(crate) fn all_in(path: &Path) -> Self {
-        if path.is_dir() {
-            let parts = vec![ElsewherePart::Below, ElsewherePart::Any];
-            return Self { base: path.to_owned(), parts, skips_vaults: true };
-        }
-        let base = path.parent().unwrap_or(Path::new("/")).to_owned();
-        let parts = vec![ElsewherePart::Exactly(path.file_name().unwrap_or_default().to_owned())];
-        Self { base, parts, skips_vaults: true }
+        let any = || named("*").expect("it is a glob");
+        let parts = if path.is_dir() { vec![None, Some(any())] } else { Vec::new() };
+        Self { base: path.to_owned(), parts, skips_vaults: true }
     }
 
     /// Looks for them. Neither links to folders nor links to files are followed, but for those in what is named without a wildcard.
@@ -108,6 +87,9 @@ impl FilesElsewhere {
             // Where the first folder on the way to it is made, it may come.
             let above = self.base.ancestors().skip(1).find(|folder| folder.is_dir());
             found.folders.extend(above.map(Path::to_owned));
+            // All is named: then it is one file.
+            let meta = self.base.symlink_metadata().ok().filter(|meta| self.parts.is_empty() && meta.is_file());
+            found.files.extend(meta.map(|meta| ElsewhereFile { path: self.base.clone(), stamp: Stamp::of(&meta) }));
             return found;
         }
         let is_vault = |folder: &DirEntry| self.skips_vaults && folder.path().join(DIR_NAME).is_dir();
@@ -156,20 +138,15 @@ fn fits(parts: &[ElsewherePart], names: &[&OsStr], is_folder: bool) -> bool {
     };
     let shown = name.to_string_lossy();
     let is_hidden = shown.starts_with('.');
-    let is_it = match part {
+    let Some((glob, hidden)) = part else {
         // It stands for no folder, too.
-        ElsewherePart::Below => {
-            return (!is_hidden && fits(parts, &names[1..], is_folder)) || fits(&parts[1..], names, is_folder);
-        }
-        ElsewherePart::Name(name, hidden) => (*hidden || !is_hidden) && name.is_match(&shown),
-        ElsewherePart::Any => !is_hidden,
-        ElsewherePart::Exactly(exactly) => exactly == name,
+        return (!is_hidden && fits(parts, &names[1..], is_folder)) || fits(&parts[1..], names, is_folder);
     };
-    is_it && fits(&parts[1..], &names[1..], is_folder)
+    (*hidden || !is_hidden) && glob.is_match(&shown) && fits(&parts[1..], &names[1..], is_folder)
 }
 
-fn named(name: &str) -> Result<ElsewherePart, GlobError> {
-    Ok(ElsewherePart::Name(Globs::of_files(name)?, name.starts_with('.')))
+fn named(name: &str) -> Result<(Globs, bool), GlobError> {
+    Ok((Globs::of_files(name)?, name.starts_with('.')))
 }
 
 #[cfg(test)]

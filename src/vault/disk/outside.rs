@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::home::Identity;
+use super::rules::RulesError;
 use crate::access::rules::{GlobError, Globs};
 use crate::base::config::CollectionConfig;
 use crate::base::path::VaultPath;
@@ -16,23 +17,20 @@ pub struct Outside(Vec<OutsideFolder>);
 /// One of them.
 #[derive(Debug, Clone)]
 pub struct OutsideFolder {
-    name: VaultPath,
-    folder: PathBuf,
+    /// The collection's name, which is the path of the folder.
+    pub name: VaultPath,
+    /// The folder on disk.
+    pub folder: PathBuf,
     pattern: Globs,
     exclude: Globs,
 }
-
-/// Why a folder cannot be a collection.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct OutsideError(String);
 
 impl Outside {
     /// Reads the collections of the vault at `root`. Folders need not be there yet.
     ///
     /// # Errors
     /// When a pattern cannot be read, or a folder overlaps with the vault or with another.
-    pub fn new(root: &Path, collections: &[CollectionConfig]) -> Result<Self, OutsideError> {
+    pub fn new(root: &Path, collections: &[CollectionConfig]) -> Result<Self, RulesError> {
         let mut taken = Vec::new();
         let mut folders = Vec::new();
         for CollectionConfig { name, path, pattern, exclude, scope: _, overlap } in collections {
@@ -47,16 +45,16 @@ impl Outside {
                 taken.iter().find(overlaps).map(|(other, ..)| other.clone())
             };
             if let Some(other) = other {
-                return Err(OutsideError(format!(
+                return Err(RulesError(format!(
                     "the collection `{name}` is the folder {}, which overlaps with {other}; a note can belong to only one",
                     folder.display()
                 )));
             }
             taken.push((format!("the collection `{name}`"), folder.clone(), *overlap));
             let wrong =
-                |error: GlobError| OutsideError(format!("the pattern of the collection `{name}` is invalid: {error}"));
+                |error: GlobError| RulesError(format!("the pattern of the collection `{name}` is invalid: {error}"));
             let (pattern, exclude) = (Globs::of_files(pattern).map_err(wrong)?, Globs::new(exclude).map_err(wrong)?);
-            let no_name = |error| OutsideError(format!("the collection `{name}`: {error}"));
+            let no_name = |error| RulesError(format!("the collection `{name}`: {error}"));
             let name = VaultPath::new(name.clone()).map_err(no_name)?;
             folders.push(OutsideFolder { name, folder, pattern, exclude });
         }
@@ -110,16 +108,6 @@ impl Outside {
 }
 
 impl OutsideFolder {
-    /// The collection's name, which is the path of the folder.
-    pub fn name(&self) -> &VaultPath {
-        &self.name
-    }
-
-    /// The folder on disk.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     /// Whether a file in it counts.
     pub(super) fn takes(&self, path: &VaultPath) -> bool {
         self.within(path).is_some_and(|path| self.pattern.is_match(path) && !self.exclude.is_match(path))

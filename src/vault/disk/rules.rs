@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::conflict::conflict_copy;
 use super::outside::Outside;
 use super::read::read_short;
-use crate::access::rules::{GlobError, Globs};
+use crate::access::rules::Globs;
 use crate::base::path::VaultPath;
 
 /// The folder of what agents tell of their work.
@@ -30,21 +30,17 @@ pub struct NoteRules {
     attachments: bool,
 }
 
-/// A glob of the configuration that cannot be read.
+/// A glob of the configuration that cannot be read, or a folder that cannot be a collection.
 #[derive(Debug, thiserror::Error)]
-#[error("`{key}` has an invalid glob: {source}")]
-pub struct RulesError {
-    key: &'static str,
-    #[source]
-    source: GlobError,
-}
+#[error("{0}")]
+pub struct RulesError(pub(super) String);
 
 /// Compiles the globs of a configuration key.
 ///
 /// # Errors
 /// When one cannot be read: what was meant to be left out, or kept private, must not be passed over.
 pub fn globs(key: &'static str, globs: &[String]) -> Result<Globs, RulesError> {
-    Globs::new(globs).map_err(|source| RulesError { key, source })
+    Globs::new(globs).map_err(|error| RulesError(format!("`{key}` has an invalid glob: {error}")))
 }
 
 impl NoteRules {
@@ -100,16 +96,10 @@ impl NoteRules {
         }
     }
 
-    /// The same with folders elsewhere.
+    /// The same with folders elsewhere, and with the attachments that have a text, or without.
     #[must_use]
-    pub fn with_outside(self, outside: Outside) -> Self {
-        Self { outside, ..self }
-    }
-
-    /// The same with the attachments that have a text, or without.
-    #[must_use]
-    pub fn with_attachments(self, attachments: bool) -> Self {
-        Self { attachments, ..self }
+    pub fn with(self, outside: &Outside, attachments: bool) -> Self {
+        Self { outside: outside.clone(), attachments, ..self }
     }
 
     /// The folders elsewhere that belong to the vault.
@@ -136,7 +126,7 @@ impl NoteRules {
     }
 
     /// Whether a file, of whatever kind, belongs to the vault and has the name of a conflict copy. Traces are the program's own.
-    pub(super) fn takes_conflict_copy(&self, file: &VaultPath) -> bool {
+    pub(crate) fn takes_conflict_copy(&self, file: &VaultPath) -> bool {
         conflict_copy(file, |_| true).is_some() && file.collection() != TRACES && self.keeps(file)
     }
 
@@ -165,7 +155,8 @@ fn is_facts_history(file: &VaultPath) -> bool {
     path == "facts.history.md" || path.ends_with("/facts.history.md")
 }
 
-fn is_markdown(path: &str) -> bool {
+/// Whether a name or a path is that of a Markdown file.
+pub(crate) fn is_markdown(path: &str) -> bool {
     let extension = path.rsplit('/').next().and_then(|name| name.rsplit_once('.')).map(|(_, extension)| extension);
     extension.is_some_and(|found| found.eq_ignore_ascii_case("md") || found.eq_ignore_ascii_case("markdown"))
 }
@@ -236,7 +227,7 @@ mod tests {
     fn attachments_are_left_out_until_they_are_wanted() {
         let root = tempfile::tempdir().unwrap();
         let without = NoteRules::new(root.path(), &["archive/**".into()]).unwrap();
-        let with = without.clone().with_attachments(true);
+        let with = without.clone().with(&Outside::default(), true);
         for name in ["a.pdf", "notes/B.DOCX", "c.htm"] {
             assert!(with.takes(&path(name)) && !without.takes(&path(name)) && without.takes_attachment(&path(name)));
         }

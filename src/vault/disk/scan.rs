@@ -1,7 +1,7 @@
 //! What is on disk: every note with the stamp that tells whether it has changed.
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use walkdir::{DirEntry, WalkDir};
 
@@ -50,38 +50,27 @@ pub fn scan(root: &Path, rules: &NoteRules, start: Option<&VaultPath>) -> Scan {
     Scan::of(root, rules, NoteRules::takes, start)
 }
 
-/// Lists all attachments, be they searched or not, as [`scan`] lists notes.
-pub(crate) fn scan_attachments(root: &Path, rules: &NoteRules) -> Scan {
-    Scan::of(root, rules, NoteRules::takes_attachment, None)
-}
-
-/// Lists all files of whatever kind that have the name of a conflict copy, as [`scan`] lists notes.
-pub(super) fn scan_conflict_copies(root: &Path, rules: &NoteRules) -> Scan {
-    Scan::of(root, rules, NoteRules::takes_conflict_copy, None)
-}
-
 /// A folder that is walked, the name that what is in it has in the vault, and which files are listed.
 struct ScanWalk<'a> {
     folder: &'a Path,
-    name: Option<&'a VaultPath>,
+    /// The collection's name; empty where it is the vault itself.
+    name: &'a str,
     rules: &'a NoteRules,
     takes: fn(&NoteRules, &VaultPath) -> bool,
 }
 
 impl ScanWalk<'_> {
     fn vault_path(&self, path: &Path) -> Result<VaultPath, VaultPathError> {
-        let below = path.strip_prefix(self.folder).unwrap_or(path);
-        match self.name {
-            Some(name) => VaultPath::from_relative(&Path::new(name.as_str()).join(below)),
-            None => VaultPath::from_relative(below),
-        }
+        VaultPath::from_relative(&self.named(path))
+    }
+
+    fn named(&self, path: &Path) -> PathBuf {
+        Path::new(self.name).join(path.strip_prefix(self.folder).unwrap_or(path))
     }
 
     /// The same as far as it can be shown.
     fn shown(&self, path: &Path) -> String {
-        let below = path.strip_prefix(self.folder).unwrap_or(path);
-        let path = self.name.map_or_else(|| below.to_owned(), |name| Path::new(name.as_str()).join(below));
-        path.to_string_lossy().into_owned()
+        self.named(path).to_string_lossy().into_owned()
     }
 
     fn enters(&self, entry: &DirEntry) -> bool {
@@ -89,27 +78,28 @@ impl ScanWalk<'_> {
             || !entry.file_type().is_dir()
             || self.vault_path(entry.path()).map_or(true, |path| {
                 let rules = self.rules;
-                rules.enters(&path) && (self.name.is_some() || rules.outside().of(&path).is_none())
+                rules.enters(&path) && (!self.name.is_empty() || rules.outside().of(&path).is_none())
             })
     }
 }
 
 impl Scan {
-    fn of(
+    /// Lists the files that the rules take in one way, as [`scan`] lists notes.
+    pub(crate) fn of(
         root: &Path,
         rules: &NoteRules,
         takes: fn(&NoteRules, &VaultPath) -> bool,
         start: Option<&VaultPath>,
     ) -> Self {
         let mut scan = Self::default();
-        let walk = ScanWalk { folder: root, name: None, rules, takes };
+        let walk = ScanWalk { folder: root, name: "", rules, takes };
         if let Some((start, outside)) = start.and_then(|start| Some((start, rules.outside().of(start)?))) {
             scan.enter_outside(&walk, outside, start);
             return scan;
         }
         scan.walk(&walk, start);
         if start.is_none() {
-            rules.outside().iter().for_each(|outside| scan.enter_outside(&walk, outside, outside.name()));
+            rules.outside().iter().for_each(|outside| scan.enter_outside(&walk, outside, &outside.name));
         }
         scan
     }
@@ -138,7 +128,7 @@ impl Scan {
 
     /// Lists what is at or below `start` in a folder elsewhere. While that is not there, its notes are unknown, not gone.
     fn enter_outside(&mut self, vault: &ScanWalk<'_>, outside: &OutsideFolder, start: &VaultPath) {
-        let (name, folder) = (outside.name(), outside.folder());
+        let OutsideFolder { name, folder, .. } = outside;
         let whole = start == name;
         let mut problem = |reason: String| {
             if whole {
@@ -153,7 +143,7 @@ impl Scan {
             problem(format!("the folder {shown} of this collection is not there; its notes are as last known"));
             return self.unreadable.push(name.clone());
         }
-        let walk = ScanWalk { folder, name: Some(name), ..*vault };
+        let walk = ScanWalk { folder, name: name.as_str(), ..*vault };
         let below = start.as_str().strip_prefix(name.as_str()).and_then(|below| below.strip_prefix('/'));
         self.walk(&walk, below.and_then(|below| VaultPath::new(below).ok()).as_ref());
     }
@@ -198,7 +188,7 @@ impl Scan {
             path: in_vault.as_ref().map_or_else(|_| walk.shown(path), VaultPath::to_string),
             reason,
         });
-        self.root_unreadable |= path == walk.folder && walk.name.is_none();
+        self.root_unreadable |= path == walk.folder && walk.name.is_empty();
         self.unreadable.extend(in_vault);
     }
 }
@@ -222,14 +212,9 @@ pub(crate) fn is_note(root: &Path, rules: &NoteRules, path: &VaultPath) -> bool 
         })
 }
 
-/// Whether a part of the path is a symbolic link, so that the path may lead out of the vault.
+/// Whether a folder of the path is a symbolic link, so that the path may lead out of the vault.
 fn passes_a_link(root: &Path, path: &VaultPath) -> bool {
-    let mut at = root.to_owned();
-    path.as_str().split('/').any(|part| {
-        at.push(part);
-        at.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink() && !meta.is_file())
-            && at != path.on_disk(root)
-    })
+    path.and_parents().skip(1).any(|folder| root.join(folder).symlink_metadata().is_ok_and(|meta| meta.is_symlink()))
 }
 
 /// Whether the folder lies where an SQLite database does not do well: on a network file system, or in a folder that

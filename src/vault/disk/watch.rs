@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::base::config::WatchMode;
 use crate::base::fs::create_private_dir;
 use crate::base::path::VaultPath;
-use crate::vault::disk::{Change, Identity, NoteRules, OutsideFolder};
+use crate::vault::disk::{Change, Identity, NoteRules};
 
 /// How changes are noticed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,10 +111,10 @@ impl Watcher {
         self.hears_cookies = self.cover_cookies();
         let mut watching = self.cover_below(&self.root.clone());
         for outside in Arc::clone(&self.rules).outside().iter() {
-            let next = if crate::vault::disk::scan::on_network(outside.folder()) {
-                WatchedBy::Partly(format!("the collection `{}` is on a network file system", outside.name()))
+            let next = if crate::vault::disk::scan::on_network(&outside.folder) {
+                WatchedBy::Partly(format!("the collection `{}` is on a network file system", outside.name))
             } else {
-                self.cover_below(outside.folder())
+                self.cover_below(&outside.folder)
             };
             if watching == WatchedBy::Events {
                 watching = next;
@@ -211,7 +211,7 @@ impl Watcher {
 
     /// Elsewhere one watch covers everything.
     fn cover_root(&mut self, top: &Path) -> WatchedBy {
-        let roots = std::iter::once(&*self.root).chain(self.rules.outside().iter().map(OutsideFolder::folder));
+        let roots = std::iter::once(&*self.root).chain(self.rules.outside().iter().map(|outside| &*outside.folder));
         let Some(root) = roots.into_iter().find(|root| top.starts_with(root)).map(Path::to_owned) else {
             return self.watching.clone();
         };
@@ -286,7 +286,7 @@ pub(super) fn handler(
                 }
                 continue;
             }
-            if *path == root || rules.outside().iter().any(|outside| path == outside.folder()) {
+            if *path == root || rules.outside().iter().any(|outside| *path == outside.folder) {
                 signal(Signal::Root);
                 continue;
             }

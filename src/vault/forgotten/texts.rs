@@ -18,8 +18,10 @@ use crate::base::state::{
 #[derive(Debug)]
 pub struct ForgottenTexts {
     state: Arc<State>,
-    table: TombstoneTable,
-    left_out: LeftOutTable,
+    /// What was forgotten.
+    pub(crate) tombstones: TombstoneTable,
+    /// What was left out.
+    pub(crate) left_out: LeftOutTable,
     /// Who asks and then writes holds it: what was asked before something is forgotten is written before, too.
     writing: RwLock<()>,
     /// What was forgotten when files were looked over, and what was found in each.
@@ -37,8 +39,8 @@ pub(crate) const ANY_SCOPE: &str = "*";
 impl ForgottenTexts {
     /// Of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
-        let (table, left_out) = (TombstoneTable::new(state), LeftOutTable::new(state));
-        Self { state: Arc::clone(state), table, left_out, writing: RwLock::default(), looked: Mutex::default() }
+        let (tombstones, left_out) = (TombstoneTable::new(state), LeftOutTable::new(state));
+        Self { state: Arc::clone(state), tombstones, left_out, writing: RwLock::default(), looked: Mutex::default() }
     }
 
     /// What was forgotten, for one who is about to write, and holds it until that is done.
@@ -59,7 +61,7 @@ impl ForgottenTexts {
     }
 
     fn known(&self) -> Result<Option<KnownTombstones>, StateError> {
-        let all = self.table.all()?;
+        let all = self.tombstones.all()?;
         if all.all.is_empty() { Ok(None) } else { Ok(Some((all, self.state.keys()?))) }
     }
 
@@ -90,15 +92,7 @@ impl ForgottenTexts {
         }
         let about = encoded(&place.kept(&key));
         let _none_writes = self.writing.write().unwrap_or_else(PoisonError::into_inner);
-        self.table.add(Timestamp::now(), &place.shown(), &about, &digests, purge).map(Some)
-    }
-
-    /// Forgets that something was forgotten; says whether it was.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
-    pub fn lift(&self, id: i64) -> Result<bool, StateError> {
-        self.table.remove(id)
+        self.tombstones.add(Timestamp::now(), &place.shown(), &about, &digests, purge).map(Some)
     }
 
     /// A note is gone for good: its name goes from what was forgotten of it before. `readers` are those that could read it.
@@ -106,22 +100,14 @@ impl ForgottenTexts {
     /// # Errors
     /// When the state cannot be written.
     pub fn gone(&self, path: &VaultPath, readers: &[String]) -> Result<(), StateError> {
-        for tombstone in &self.table.all()?.all {
+        for tombstone in &self.tombstones.all()?.all {
             let Ok(mut place) = serde_json::from_str::<StoredForgottenNote>(&tombstone.about) else { continue };
             if place.path.as_deref() == Some(path.as_str()) {
                 (place.path, place.readers) = (None, readers.to_vec());
-                self.table.set_place(tombstone.id, &folder_of(path), &encoded(&place))?;
+                self.tombstones.set_place(tombstone.id, &folder_of(path), &encoded(&place))?;
             }
         }
         Ok(())
-    }
-
-    /// All of it, the oldest first.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
-    pub fn all(&self) -> Result<Arc<Tombstones>, StateError> {
-        self.table.all()
     }
 
     /// The lines of a note, from 1, that were `known` as forgotten, each with what was: the person has written them again. What was found in
@@ -150,26 +136,10 @@ impl ForgottenTexts {
         }
     }
 
-    /// Adds what was forgotten in the vault of another state.
-    ///
-    /// # Errors
-    /// When one of them cannot be read, or this one cannot be written.
-    pub fn join(&self, other: &Arc<State>) -> Result<(), StateError> {
-        self.table.join(other)
-    }
-
     /// Notes what was left out, all of it or a part, for the person to see: who brought it, and what it was for.
     pub fn note(&self, by: &str, into: &str, whole: bool, tombstone: i64) {
         let (at, by, into) = (Timestamp::now(), by.to_owned(), into.to_owned());
         self.left_out.add(LeftOut { at, by, into, whole, tombstone });
-    }
-
-    /// What was left out, newest first.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn left_out(&self, limit: usize) -> Result<Vec<LeftOut>, StateError> {
-        self.left_out.newest(limit)
     }
 }
 
@@ -381,7 +351,7 @@ mod tests {
         };
         assert!(has("user", "home/code", "47 11") && !has("user", "home/code", "4711"));
         assert!(!has("system", "home/code", "47-11") && !has("user", "code", "47-11"));
-        assert!(forgotten.lift(id).unwrap() && !has("user", "home/code", "47-11"));
+        assert!(forgotten.tombstones.remove(id).unwrap() && !has("user", "home/code", "47-11"));
     }
 
     #[test]
@@ -417,9 +387,9 @@ mod tests {
     fn a_note_that_is_gone_is_named_no_more() {
         let (folder, forgotten) = forgotten(&["The key lies under the third pot."]);
         let path = VaultPath::new("notes/a.md").unwrap();
-        assert_eq!(forgotten.all().unwrap().all[0].place, "notes/a.md");
+        assert_eq!(forgotten.tombstones.all().unwrap().all[0].place, "notes/a.md");
         forgotten.gone(&path, &["ada".into()]).unwrap();
-        let tombstone = &forgotten.all().unwrap().all[0];
+        let tombstone = &forgotten.tombstones.all().unwrap().all[0];
         assert_eq!(tombstone.place, "notes/");
         assert!(!tombstone.about.contains("a.md") && tombstone.about.contains("ada"), "{}", tombstone.about);
         assert!(

@@ -13,7 +13,7 @@ use crate::index::engine::{ChunkText, FileEntry, Filter, Reader};
 use crate::index::search::SearchRequest;
 use crate::serve::wire::{AnnotateParams, Annotated, AnnotationView, PassageView, passage_citation};
 use crate::text::derive::ChunkId;
-use crate::text::note::{Note, compose};
+use crate::text::note::{Note, compose, cut_at_word};
 use crate::vault::attachments::page_of;
 use crate::vault::disk::{Action, ReadError, WriteError, free_name};
 
@@ -38,13 +38,10 @@ struct Annotates {
 /// # Errors
 /// As [`super::chunk`].
 pub fn passage(viewer: &Viewer, hash: &str) -> Result<(PassageView, bool), RequestError> {
-    let found = with_remarks(viewer, hash);
-    let given = found.iter().flat_map(|(found, _)| {
+    viewer.logged("passage", hash, with_remarks(viewer, hash), |(found, _)| {
         let remarks = found.annotations.iter().map(|remark| remark.path.clone());
-        std::iter::once(found.chunk.citation.clone()).chain(remarks)
-    });
-    viewer.log("passage", hash, given.collect());
-    found
+        std::iter::once(found.chunk.citation.clone()).chain(remarks).collect()
+    })
 }
 
 fn with_remarks(viewer: &Viewer, hash: &str) -> Result<(PassageView, bool), RequestError> {
@@ -82,13 +79,13 @@ pub fn annotations(scope: &ReadScope, path: &str) -> Result<Vec<AnnotationView>,
         .filter(|file| scope.gives(file))
         .collect();
     remarks.sort_by(|one, two| one.created_ms.cmp(&two.created_ms).then_with(|| one.path.cmp(&two.path)));
-    let mut quotes = QuoteFinder { scope, texts: HashMap::new() };
+    let mut texts = HashMap::new();
     let mut views = Vec::new();
     for file in remarks {
         let metadata = scope.reader().metadata(file.id).map_err(|error| scope.workspace().damaged(error))?;
         let Some(annotates) = metadata.as_deref().and_then(annotates) else { continue };
         // One whose chunk is gone stays with the note that had it.
-        let place = quotes.find(&annotates)?;
+        let place = find_chunk(scope, &mut texts, &annotates)?;
         let found = place.is_some();
         let (source, lines) = place.unwrap_or_else(|| (annotates.path.clone(), annotates.lines));
         let hidden = scope.reader().files().at(source.as_str()).is_some_and(|source| !scope.has(source));
@@ -145,47 +142,36 @@ fn annotates(metadata: &str) -> Option<Annotates> {
     })
 }
 
-/// Finds chunks, and remembers the notes it has read.
-struct QuoteFinder<'a> {
-    scope: &'a ReadScope,
-    texts: HashMap<VaultPath, Option<Squeezed>>,
-}
-
 /// A note, and the first and the last line of a quote in it.
 type QuotePlace = (VaultPath, (u32, u32));
 
-impl QuoteFinder<'_> {
-    /// The note and the lines where a chunk is.
-    fn find(&mut self, annotates: &Annotates) -> Result<Option<QuotePlace>, RequestError> {
-        let damaged = |error| self.scope.workspace().damaged(error);
-        if let Some(hash) = annotates.hash {
-            for row in self.scope.reader().rows_of(hash).map_err(damaged)? {
-                let chunk = self.scope.reader().chunk(row).map_err(damaged)?;
-                let Some(chunk) = chunk else { continue };
-                if let Some(file) = self.scope.reader().files().get(chunk.file) {
-                    return Ok(Some((file.path.clone(), chunk.lines)));
-                }
+/// The note and the lines where a chunk is; `texts` are the notes that have been read.
+fn find_chunk(
+    scope: &ReadScope,
+    texts: &mut HashMap<VaultPath, Option<Squeezed>>,
+    annotates: &Annotates,
+) -> Result<Option<QuotePlace>, RequestError> {
+    let damaged = |error| scope.workspace().damaged(error);
+    if let Some(hash) = annotates.hash {
+        for row in scope.reader().rows_of(hash).map_err(damaged)? {
+            let Some(chunk) = scope.reader().chunk(row).map_err(damaged)? else { continue };
+            if let Some(file) = scope.reader().files().get(chunk.file) {
+                return Ok(Some((file.path.clone(), chunk.lines)));
             }
         }
-        let quote: String = annotates.quote.chars().filter(|c| !c.is_whitespace()).collect();
-        if quote.is_empty() {
-            return Ok(None);
-        }
-        let scope = self.scope;
-        let mut place_in = |path: VaultPath| self.lines_of(&path, &quote, annotates.lines.0).map(|lines| (path, lines));
-        let found = place_in(annotates.path.clone());
-        Ok(found.or_else(|| candidates(scope, annotates).into_iter().find_map(place_in)))
     }
-
-    /// The lines of a quote in a note; of several the nearest to a line.
-    fn lines_of(&mut self, path: &VaultPath, quote: &str, near: u32) -> Option<(u32, u32)> {
-        let workspace = &self.scope.workspace();
-        let text = self.texts.entry(path.clone()).or_insert_with(|| {
-            let source = workspace.source(path).ok()?;
-            Some(Squeezed::of(&source.text, path))
-        });
-        text.as_ref()?.lines_of(quote, near)
+    let quote: String = annotates.quote.chars().filter(|c| !c.is_whitespace()).collect();
+    if quote.is_empty() {
+        return Ok(None);
     }
+    let mut place_in = |path: VaultPath| {
+        let read = || Some(Squeezed::of(&scope.workspace().source(&path).ok()?.text, &path));
+        let text = texts.entry(path.clone()).or_insert_with(read).as_ref()?;
+        let lines = text.lines_of(&quote, annotates.lines.0)?;
+        Some((path, lines))
+    };
+    let found = place_in(annotates.path.clone());
+    Ok(found.or_else(|| candidates(scope, annotates).into_iter().find_map(place_in)))
 }
 
 /// Other notes that may have the quote, the likeliest first.
@@ -259,25 +245,25 @@ pub fn annotate(owner: &Owner, params: &AnnotateParams) -> Result<Annotated, Req
     let (file, chunk) = chunk_of(&scope, params)?;
     let subject = chunk.heading_path.iter().rev().find(|heading| !heading.trim().is_empty());
     let subject: String = subject.unwrap_or(&file.title).chars().filter(|c| !c.is_control()).collect();
-    let title = format!("On: {}", cut(subject.trim()));
+    let title = format!("On: {}", cut_at_word(subject.trim(), MAX_SUBJECT_CHARS));
     let link = wikilink(scope.reader(), file, chunk.heading_path.last().map_or("", String::as_str));
     let quote = match chunk.text[chunk.body_start..].trim() {
         "" => chunk.text.trim(),
         body => body,
     };
-    let mut frontmatter = Map::new();
-    frontmatter.insert("title".into(), title.clone().into());
-    frontmatter.insert("created".into(), now().into());
-    frontmatter.insert("source".into(), link.clone().into());
-    frontmatter.insert("tags".into(), file.tags.clone().into());
-    if is_private(&scope, file)? {
-        frontmatter.insert("private".into(), true.into());
-    }
     let (line_start, line_end) = chunk.lines;
     let annotates: Value = json!({
         "path": file.path, "line_start": line_start, "line_end": line_end, "hash": chunk.id.to_string(), "quote": quote,
     });
-    frontmatter.insert(KEY.into(), annotates);
+    let values: [(&str, Value); 4] = [
+        ("title", title.clone().into()),
+        ("created", now().into()),
+        ("source", link.clone().into()),
+        ("tags", file.tags.clone().into()),
+    ];
+    let private = is_private(&scope, file)?.then(|| ("private", true.into()));
+    let values = values.into_iter().chain(private).chain([(KEY, annotates)]);
+    let frontmatter: Map<String, Value> = values.map(|(key, value)| (key.to_owned(), value)).collect();
     let quoted: Vec<String> = quote.lines().map(|line| format!("> {line}").trim_end().to_owned()).collect();
     let page = page_of(file.path.as_str(), &chunk.heading_path);
     let place = passage_citation(file.path.as_str(), page, line_start, line_end);
@@ -344,15 +330,6 @@ fn is_private(scope: &ReadScope, file: &FileEntry) -> Result<bool, RequestError>
         // In doubt it is.
         Err(ReadError::Changing | ReadError::Unfit(_)) => Ok(true),
     }
-}
-
-fn cut(text: &str) -> String {
-    if text.chars().count() <= MAX_SUBJECT_CHARS {
-        return text.to_owned();
-    }
-    let start: String = text.chars().take(MAX_SUBJECT_CHARS).collect();
-    let words = start.rsplit_once(' ').map_or(start.as_str(), |(words, _)| words);
-    format!("{}…", words.trim_end())
 }
 
 /// A link to a heading of a note: by the note's name where no other has it, else by its path. What would end a link is left

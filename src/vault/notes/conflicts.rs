@@ -1,20 +1,21 @@
 //! What was changed in two places: which notes, how they differ, and what of them is kept. Nothing is merged by itself.
 
 use std::fs;
-use std::time::Duration;
+use std::path::Path;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
 
 use similar::TextDiff;
 
 use crate::access::request::{Owner, RequestError, Workspace, note_path, rfc3339};
 use crate::base::path::VaultPath;
-use crate::index::engine::Reader;
 use crate::serve::wire::{
     ConflictChoice, ConflictCopy, ConflictParams, ConflictResolved, ConflictSide, ConflictView, ConflictsView,
     KeepParams,
 };
 use crate::text::note::{CONFLICT_MARKS, has_conflict, sides};
 use crate::vault::disk::{
-    Act, Action, CheckpointId, Files, FoundCopy, NoteRules, Stamp, conflict_copy, file_of, numbered,
+    Act, Action, CheckpointId, Files, NoteRules, Scan, Stamp, are_same, conflict_copy, file_of, numbered,
 };
 
 /// Who left conflict markers.
@@ -29,34 +30,44 @@ const SMALLEST: Duration = Duration::from_millis(500);
 /// Why a copy is listed and not settled here.
 const NO_NAME: &str = "its name is not UTF-8: rename it, or resolve it in a file manager";
 
-/// The files that were changed in two places, by path; `problems` are those of the same state of the index, `found` what is on disk.
-pub(crate) fn conflict_copies(
-    reader: &dyn Reader,
-    problems: &[(String, String)],
-    found: Vec<FoundCopy>,
-) -> Vec<ConflictCopy> {
-    let files = reader.files();
-    let indexed = files.iter().filter_map(|file| {
-        let (of, made_by) = conflict_copy(&file.path, |path| files.at(path).is_some())?;
-        let same = files.at(&of).is_some_and(|original| original.hash == file.hash);
-        Some(ConflictCopy { path: file.path.to_string(), of, made_by: made_by.into(), same, by_hand: None })
-    });
-    let others = found.into_iter().filter(|copy| files.at(&copy.path).is_none());
-    let others = others.map(|FoundCopy { path, of, made_by, same, is_named }| {
-        let by_hand = (!is_named).then(|| NO_NAME.to_owned());
-        ConflictCopy { path, of, made_by: made_by.into(), same, by_hand }
+/// How many times as long as a look takes the next one is put off, where what was seen lately will do.
+const PAUSES_FOR_LOOKS: u32 = 10;
+
+/// The files that were changed in two places, by path, as they are now; `lately`, for whoever asks again and again, the copies as they were a
+/// moment ago. `problems` are those of the index.
+pub(crate) fn conflict_copies(workspace: &Workspace, problems: &[(String, String)], lately: bool) -> Vec<ConflictCopy> {
+    let mut seen = workspace.conflicts_seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = seen.as_ref().filter(|(at, took, _)| lately && at.elapsed() < *took * (PAUSES_FOR_LOOKS + 1));
+    let copies = known.map(|(.., copies)| copies.clone()).unwrap_or_else(|| {
+        let at = Instant::now();
+        let copies = workspace.rules().map(|rules| found(workspace.home.root(), &rules)).unwrap_or_default();
+        *seen = Some((at, at.elapsed(), copies.clone()));
+        copies
     });
     let marked = problems.iter().filter(|(_, reason)| reason.ends_with(CONFLICT_MARKS));
     let marked = marked.map(|(path, _)| marked_note(path));
-    let mut all: Vec<ConflictCopy> = indexed.chain(others).chain(marked).collect();
+    let mut all: Vec<ConflictCopy> = copies.into_iter().chain(marked).collect();
     all.sort_by(|one, two| (&one.path, &one.of).cmp(&(&two.path, &two.of)));
     all
 }
 
-/// What is on disk, as it is now.
-fn found_now(workspace: &Workspace) -> Vec<FoundCopy> {
-    let rules = workspace.rules();
-    rules.map(|rules| workspace.conflict_files.now(workspace.home.root(), &rules)).unwrap_or_default()
+/// The copies on disk.
+fn found(root: &Path, rules: &NoteRules) -> Vec<ConflictCopy> {
+    let scan = Scan::of(root, rules, NoteRules::takes_conflict_copy, None);
+    let is_there = |path: &str| VaultPath::new(path).is_ok_and(|path| file_of(root, rules, &path).is_some());
+    let named = scan.files.iter().filter_map(|file| {
+        let (of, made_by) = conflict_copy(&file.path, is_there)?;
+        let same = VaultPath::new(of.as_str()).is_ok_and(|of| are_same(root, rules, &file.path, &of));
+        Some(ConflictCopy { path: file.path.to_string(), of, made_by: made_by.into(), same, by_hand: None })
+    });
+    let unnamed = scan.unnamed.iter().filter_map(|shown| {
+        let path = VaultPath::new(shown.as_str()).ok().filter(|path| rules.takes_conflict_copy(path))?;
+        // Whether a file of another such name is there cannot be told by what is shown of it.
+        let (of, made_by) = conflict_copy(&path, |_| false)?;
+        let by_hand = Some(NO_NAME.to_owned());
+        Some(ConflictCopy { path: path.to_string(), of, made_by: made_by.into(), same: false, by_hand })
+    });
+    named.chain(unnamed).collect()
 }
 
 fn marked_note(path: &str) -> ConflictCopy {
@@ -68,9 +79,8 @@ fn marked_note(path: &str) -> ConflictCopy {
 /// # Errors
 /// When the index cannot be read.
 pub(crate) fn conflicts(owner: &Owner) -> Result<ConflictsView, RequestError> {
-    let now = owner.now()?;
-    let found = found_now(owner.workspace());
-    Ok(ConflictsView { conflicts: conflict_copies(now.reader(), &now.reader().problems()?, found) })
+    let problems = owner.now()?.reader().problems()?;
+    Ok(ConflictsView { conflicts: conflict_copies(owner.workspace(), &problems, false) })
 }
 
 /// Both sides of a conflict, read from the disk.
@@ -216,7 +226,7 @@ fn find(owner: &Owner, path: &str) -> Result<Conflict, RequestError> {
         let (ours, theirs) = (Some(side(sides.ours)), side(sides.theirs));
         return Ok(Conflict { copy, of: path.clone(), path, ours, theirs });
     }
-    let copies = conflict_copies(now.reader(), &[], found_now(workspace)).into_iter();
+    let copies = conflict_copies(workspace, &[], false).into_iter();
     let copies: Vec<ConflictCopy> = copies.filter(|copy| copy.by_hand.is_none() && path.same_as(&copy.of)).collect();
     match copies.as_slice() {
         [] => Err(no_conflict(path.as_str())),
@@ -266,4 +276,53 @@ fn side_of(workspace: &Workspace, rules: &NoteRules, path: &VaultPath) -> Option
     let read = is_short.then(|| fs::read(rules.outside().on_disk(root, path)).ok()).flatten();
     let text = read.and_then(|bytes| String::from_utf8(bytes).ok()).filter(|text| !text.contains('\0'));
     Some(SideText { text, bytes: meta.len(), changed_ms: Stamp::of(&meta).mtime_ns / 1_000_000 })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::fs;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use super::*;
+
+    #[test]
+    fn copies_of_files_of_any_kind_and_name_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let rules = NoteRules::new(root, &["archive/**".into()]).unwrap();
+        fs::create_dir_all(root.join("files")).unwrap();
+        fs::create_dir_all(root.join("archive")).unwrap();
+        fs::create_dir_all(root.join("traces/ada")).unwrap();
+        fs::create_dir_all(root.join(".obsidian")).unwrap();
+        let copy = "sync-conflict-20260105-183012-ABC2DEF";
+        for name in ["memory.toml", "files/a.pdf", "files/b.bin", "files/Plan-DESKTOP-4F2K9QX.pdf"] {
+            fs::write(root.join(name), name).unwrap();
+        }
+        for name in [
+            format!("memory.{copy}.toml"),
+            format!("files/a.{copy}.pdf"),
+            format!("files/gone.{copy}.bin"),
+            format!("archive/a.{copy}.pdf"),
+            format!("traces/ada/x.{copy}.jsonl"),
+            format!(".obsidian/app.{copy}.json"),
+        ] {
+            fs::write(root.join(name), "files/a.pdf").unwrap();
+        }
+        let mut latin = b"files/Gr\xfc\xdfe.".to_vec();
+        latin.extend(format!("{copy}.md").bytes());
+        fs::write(root.join(OsStr::from_bytes(&latin)), "x").unwrap();
+        let mut all = found(root, &rules);
+        all.sort_by(|one, other| one.path.cmp(&other.path));
+        let said: Vec<_> = all.iter().map(|copy| (&*copy.of, copy.same, copy.by_hand.is_none())).collect();
+        assert_eq!(
+            said,
+            [
+                ("files/Gr\u{fffd}\u{fffd}e.md", false, false),
+                ("files/a.pdf", true, true),
+                ("files/gone.bin", false, true),
+                ("memory.toml", false, true),
+            ]
+        );
+    }
 }

@@ -87,7 +87,7 @@ pub fn forget(owner: &Owner, params: &ForgetParams) -> Result<Forgotten, Request
     let remembered = NewTombstone::of(owner, &root, None)?;
     // What is still said: of what was made of it no more is forgotten than nobody else says.
     let staying = staying(owner, &root, &steps, params.derived)?;
-    steps.iter_mut().for_each(|step| leave_out(step, &staying));
+    steps.iter_mut().for_each(|step| step.leave_out(&staying));
     add_learned(owner, &root, &remembered, &mut steps, &staying)?;
 
     let mut purge = Purge::begin(owner, &root, &remembered, &mut steps)?;
@@ -140,13 +140,6 @@ fn made_of(owner: &Owner, root: &Removal, purge: bool) -> Result<(Vec<ForgetStep
     Ok((steps, other_copies))
 }
 
-/// Remembers nothing of it that stays elsewhere.
-fn leave_out(step: &mut ForgetStep, staying: &HashSet<TextPart>) {
-    if let Some(remembered) = &mut step.remembered {
-        remembered.parts.retain(|part| !staying.contains(part));
-    }
-}
-
 /// Whether something is a note that the program has generated and nobody has edited: it is nobody's, and is made anew of what is left.
 fn is_only_generated(owner: &Owner, derived: &DerivedNote) -> bool {
     let path = note_path(&derived.path).ok().filter(|path| !path.is_document() && derived.fact.is_none());
@@ -196,7 +189,7 @@ fn add_learned(
             let step = &mut steps[at];
             if !step.goes() && step.derived.kept_because.is_none() {
                 step.plan(owner, root, true);
-                leave_out(step, staying);
+                step.leave_out(staying);
                 is_over = false;
             }
         }
@@ -245,7 +238,7 @@ fn staying(owner: &Owner, root: &Removal, steps: &[ForgetStep], all: bool) -> Re
 pub(super) type SourceLines<'a> = (&'a VaultPath, Option<LineSpan>);
 
 /// Something that was made of a note. Where it goes with the note it is a step of the journal, which is written before anything goes.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub(super) struct ForgetStep {
     pub(super) derived: DerivedNote,
     /// Whether it is a copy, of which the same lines go.
@@ -273,8 +266,7 @@ pub(super) struct ForgetStep {
 impl ForgetStep {
     /// Something that is there, and stays until it is [planned](Self::plan).
     fn of(derived: DerivedNote) -> Self {
-        let (seen, tombstone, made_of, removal, remembered) = (None, None, None, None, None);
-        Self { derived, is_copy: false, seen, tombstone, made_of, removal, remembered, is_page: false }
+        Self { derived, ..Self::default() }
     }
 
     /// Has it go with what it was made of; a copy where it has the very bytes of its file.
@@ -285,6 +277,11 @@ impl ForgetStep {
         self.seen = self.removal.as_ref().and_then(Removal::digest);
         let remembered = self.removal.as_ref().filter(|_| purge);
         self.remembered = remembered.and_then(|removal| NewTombstone::of(owner, removal, self.place()).ok());
+    }
+
+    /// Remembers nothing of it that stays elsewhere.
+    fn leave_out(&mut self, staying: &HashSet<TextPart>) {
+        self.remembered.iter_mut().for_each(|remembered| remembered.parts.retain(|part| !staying.contains(part)));
     }
 
     /// Whether it goes.
@@ -309,21 +306,20 @@ impl ForgetStep {
     }
 }
 
-/// What an entry of memory says; `None` of what is none.
-fn entry_says(owner: &Owner, place: &str) -> Option<String> {
-    let (path, id) = place.split_once("#^")?;
-    let (holder, shelf) = shelf_of(&note_path(path).ok()?)?;
-    owner.workspace().entry_store.book(&holder, shelf).ok()?.get(id).map(|entry| entry.text.clone())
-}
-
 /// Why an entry stays that names lines which say nothing of it.
 const OTHER_LINES: &str = "the lines that it cites may have changed; check it, and remove it yourself";
 
 /// Keeps the entries of memory that say nothing of what is removed: the lines that they cite may be others by now.
 fn keep_of_other_lines(owner: &Owner, removed: &[String], steps: &mut [ForgetStep]) {
     let tells = TellingWords::of(removed);
+    let says_other = |place: &str| {
+        let (path, id) = place.split_once("#^")?;
+        let (holder, shelf) = shelf_of(&note_path(path).ok()?)?;
+        let book = owner.workspace().entry_store.book(&holder, shelf).ok()?;
+        book.get(id).map(|entry| !tells.are_in(&entry.text))
+    };
     for ForgetStep { derived, .. } in steps {
-        if entry_says(owner, &derived.path).is_some_and(|said| !tells.are_in(&said)) {
+        if says_other(&derived.path) == Some(true) {
             derived.kept_because = Some(OTHER_LINES.into());
         }
     }
@@ -331,7 +327,7 @@ fn keep_of_other_lines(owner: &Owner, removed: &[String], steps: &mut [ForgetSte
 
 /// Something that was made of what goes, and is there.
 fn derived(path: String) -> DerivedNote {
-    DerivedNote { path, fact: None, summary: false, gone: false, checkpoint_id: None, kept_because: None }
+    DerivedNote { path, ..DerivedNote::default() }
 }
 
 /// The notes whose frontmatter names a place (`annotates`, `sources`), in the order of their paths: of lines, remarks on them, and what cites

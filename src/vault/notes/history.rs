@@ -3,12 +3,10 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-
 use crate::access::request::{Edge, Owner, RequestError, parse, rfc3339, within};
 use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
-use crate::base::state::{ChangeFilter, ChangeLine, Digest, ForgottenKind, ImportTable, StateError, Tombstone};
+use crate::base::state::{ChangeLine, Digest, ForgottenKind, ImportTable, StateError, Tombstone};
 use crate::serve::wire::{
     BackAgain, ChangeView, ChangesParams, ChangesView, CheckpointView, CheckpointsParams, CheckpointsView,
     ForgottenView, LiftedView, RestoreParams, Restored, TombstoneView,
@@ -35,8 +33,8 @@ pub(crate) fn forgotten(owner: &Owner) -> Result<ForgottenView, RequestError> {
     let forgotten = &owner.workspace().forgotten;
     let (back, complete) = forgotten_back(owner, SCAN_LIMIT)?;
     Ok(ForgottenView {
-        forgotten: forgotten.all()?.all.iter().map(tombstone).collect(),
-        left_out: forgotten.left_out(MAX_LEFT_OUT)?,
+        forgotten: forgotten.tombstones.all()?.all.iter().map(tombstone).collect(),
+        left_out: forgotten.left_out.newest(MAX_LEFT_OUT)?,
         back,
         complete,
     })
@@ -47,7 +45,7 @@ pub(crate) fn forgotten(owner: &Owner) -> Result<ForgottenView, RequestError> {
 /// # Errors
 /// When nothing of that name was forgotten, or the state cannot be written.
 pub(crate) fn lift(owner: &Owner, id: i64) -> Result<LiftedView, RequestError> {
-    if owner.workspace().forgotten.lift(id)? {
+    if owner.workspace().forgotten.tombstones.remove(id)? {
         return Ok(LiftedView { ok: true });
     }
     Err(RequestError::not_found(format!("no purged text has the number {id}")))
@@ -119,10 +117,8 @@ fn tombstone(tombstone: &Tombstone) -> TombstoneView {
 pub(crate) fn changes(owner: &Owner, params: &ChangesParams) -> Result<ChangesView, RequestError> {
     let limit = within("limit", params.limit, 1..=MAX_CHANGES)?.unwrap_or(CHANGES);
     let since = params.since.as_deref().map(|since| parse("since", since, Edge::Start, owner.at())).transpose()?;
-    let since = since.and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    let filter = ChangeFilter { path: params.path.clone(), since, limit };
     let workspace = owner.workspace();
-    let lines = workspace.changes.newest(&filter)?;
+    let lines = workspace.changes.newest(params.path.as_deref(), since, limit)?;
     let undoable: HashSet<String> = match workspace.files() {
         Ok(files) => files.checkpoints()?.into_iter().map(|checkpoint| checkpoint.id.to_string()).collect(),
         // Another process has them.
@@ -199,7 +195,10 @@ pub fn restore(owner: &Owner, id: &str, params: RestoreParams) -> Result<Restore
     })?;
     let is_searched = owner.workspace().rules().is_some_and(|rules| rules.takes(&path));
     let searchable = !is_searched || owner.workspace().settled_in_time(&path).is_some();
-    let (path, checkpoint_id, forgotten_before) = (path.to_string(), undo.to_string(), says_forgotten(owner, &path)?);
+    let known = owner.workspace().forgotten.look()?;
+    let source = owner.workspace().source(&path).ok();
+    let forgotten_before = source.is_some_and(|source| !lines_back(owner, &known, &path, &source.text).is_empty());
+    let (path, checkpoint_id) = (path.to_string(), undo.to_string());
     Ok(Restored { ok: true, path, checkpoint_id, searchable, forgotten_before, files: None })
 }
 
@@ -258,13 +257,6 @@ fn restore_import(owner: &Owner, id: &str, import: i64, force: bool) -> Result<R
     let searchable = last.is_none_or(|path| workspace.settled_in_time(path).is_some());
     let (path, checkpoint_id, files) = (id.to_owned(), id.to_owned(), Some(there.len()));
     Ok(Restored { ok: true, path, checkpoint_id, searchable, forgotten_before: false, files })
-}
-
-/// Whether a note says what was forgotten for good.
-fn says_forgotten(owner: &Owner, path: &VaultPath) -> Result<bool, RequestError> {
-    let known = owner.workspace().forgotten.look()?;
-    let source = owner.workspace().source(path).ok();
-    Ok(source.is_some_and(|source| !lines_back(owner, &known, path, &source.text).is_empty()))
 }
 
 fn unreadable(error: StateError) -> RequestError {

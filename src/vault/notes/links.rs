@@ -26,16 +26,13 @@ const LINKS: usize = 200;
 /// # Errors
 /// When no note that is seen has the path, or it cannot be read.
 pub fn links(viewer: &Viewer, params: &LinksParams) -> Result<LinksView, RequestError> {
-    let found = links_of(viewer, params);
-    let given = found.as_ref().map(|links| {
+    viewer.logged("links", &params.path, links_of(viewer, params), |links| {
         let outgoing = links.outgoing.iter().filter_map(|link| link.path.clone());
         let mut given: Vec<String> = std::iter::once(links.path.clone()).chain(outgoing).collect();
         given.extend(links.incoming.iter().map(|link| link.path.clone()));
         given.dedup();
         given
-    });
-    viewer.log("links", &params.path, given.unwrap_or_default());
-    found
+    })
 }
 
 fn links_of(viewer: &Viewer, params: &LinksParams) -> Result<LinksView, RequestError> {
@@ -61,19 +58,9 @@ fn links_of(viewer: &Viewer, params: &LinksParams) -> Result<LinksView, RequestE
         let to = targets.resolve(&link.target, &file.path);
         let kind = if to.is_some() { &mut view.outgoing } else { &mut view.unresolved };
         let link = link_view(link, to, lines.text(link.line));
-        if kind.len() < limit
-            && takes(
-                &mut room,
-                [
-                    Some(&link.text),
-                    Some(&link.target),
-                    link.title.as_ref(),
-                    link.alias.as_ref(),
-                    link.heading.as_ref(),
-                    link.block.as_ref(),
-                ],
-            )
-        {
+        let LinkView { text, target, title, alias, heading, block, .. } = &link;
+        let optional = [title, alias, heading, block].into_iter().flatten();
+        if kind.len() < limit && takes(&mut room, [text, target].into_iter().chain(optional)) {
             kind.push(link);
         } else {
             view.cut = true;
@@ -85,9 +72,8 @@ fn links_of(viewer: &Viewer, params: &LinksParams) -> Result<LinksView, RequestE
             break;
         }
         for link in links_between(&scope, &targets, from, file)? {
-            if view.incoming.len() < limit
-                && takes(&mut room, [Some(&link.text), Some(&link.title), link.heading.as_ref(), link.block.as_ref()])
-            {
+            let optional = link.heading.iter().chain(&link.block);
+            if view.incoming.len() < limit && takes(&mut room, [&link.text, &link.title].into_iter().chain(optional)) {
                 view.incoming.push(link);
             } else {
                 view.cut = true;
@@ -130,8 +116,8 @@ pub(crate) fn unresolved(owner: &Owner, params: &UnresolvedParams) -> Result<Unr
     Ok(view)
 }
 
-fn takes<const N: usize>(room: &mut Budget, texts: [Option<&String>; N]) -> bool {
-    room.take(texts.into_iter().flatten().map(|text| text.chars().count()).sum())
+fn takes<'t>(room: &mut Budget, texts: impl Iterator<Item = &'t String>) -> bool {
+    room.take(texts.map(|text| text.chars().count()).sum())
 }
 
 fn link_view(link: &NoteLink, to: Option<&Arc<FileEntry>>, text: String) -> LinkView {
@@ -180,12 +166,6 @@ pub(super) fn links_between(
     Ok(leading.into_iter().map(backlink).collect())
 }
 
-/// The notes that a note's links lead to.
-pub(super) fn led_to<'a>(targets: &LinkTargets<'a>, file: &FileEntry, source: &Source) -> Vec<&'a Arc<FileEntry>> {
-    let links = LinkLines::of(source, file).links;
-    links.iter().filter_map(|link| targets.resolve(&link.target, &file.path)).collect()
-}
-
 /// A note's links, and its lines.
 struct LinkLines<'a> {
     links: Vec<NoteLink>,
@@ -210,10 +190,8 @@ impl<'a> LinkLines<'a> {
 /// # Errors
 /// When no note that is seen has the path, it has no such line, or the index cannot be read.
 pub fn related(viewer: &Viewer, params: &RelatedParams) -> Result<RelatedView, RequestError> {
-    let found = related_to(viewer, params);
-    let near = found.as_ref().map(|found| found.results.iter().map(|note| note.citation.clone()).collect());
-    viewer.log("related", &params.path, near.unwrap_or_default());
-    found
+    let given = |found: &RelatedView| found.results.iter().map(|note| note.citation.clone()).collect();
+    viewer.logged("related", &params.path, related_to(viewer, params), given)
 }
 
 fn related_to(viewer: &Viewer, params: &RelatedParams) -> Result<RelatedView, RequestError> {
@@ -229,7 +207,8 @@ fn related_to(viewer: &Viewer, params: &RelatedParams) -> Result<RelatedView, Re
     let request = RelatedRequest { file, line: params.line, limit, turn: scope.turn() };
     let found = scope.related(&request)?;
     let targets = LinkTargets::of(&scope);
-    let out = led_to(&targets, file, &source);
+    let links = LinkLines::of(&source, file).links;
+    let out: Vec<_> = links.iter().filter_map(|link| targets.resolve(&link.target, &file.path)).collect();
     let linking = targets.linking_to(&targets.names(file));
     let mut highlighter = Highlighter::new("", config.stemmer);
     let chars = scope.snippet_chars(config.max_snippet_chars);
@@ -241,8 +220,7 @@ fn related_to(viewer: &Viewer, params: &RelatedParams) -> Result<RelatedView, Re
             linking.iter().any(|file| file.id == near.id) && !links_between(&scope, &targets, near, file)?.is_empty();
         let body = chunk.text.get(chunk.body_start..).map(str::trim).filter(|body| !body.is_empty());
         let snippet = snippet(body.unwrap_or(&chunk.text), &mut highlighter, chars);
-        let names = chunk.heading_path.iter().chain([&near.title, &snippet]);
-        if !room.take(names.map(|text| text.chars().count()).sum()) {
+        if !takes(&mut room, chunk.heading_path.iter().chain([&near.title, &snippet])) {
             break;
         }
         let page = page_of(near.path.as_str(), &chunk.heading_path);

@@ -13,9 +13,9 @@ use crate::index::engine::FileEntry;
 use crate::index::search::{UnknownName, unknown_collection};
 use crate::serve::wire::{
     AgentStatus, AttachmentState, AttachmentView, AttachmentsView, Browse, BrowseParams, ChunkView, Collection,
-    Collections, Growth, Listing, ListingParams, Model, NoteName, NotesParams, NotesView, Stats, TagCount, TagsView,
+    Collections, Growth, Model, NoteName, NotesParams, NotesView, Stats, TagCount, TagsView,
 };
-use crate::vault::disk::{FoundNote, globs, scan_attachments};
+use crate::vault::disk::{FoundNote, NoteRules, Scan, globs};
 
 /// Notes of a page, when nobody says how many.
 const NOTES: usize = 50;
@@ -80,24 +80,29 @@ fn note_name(file: &FileEntry) -> NoteName {
     }
 }
 
-/// The names of the notes that are seen.
+/// The names of the notes that are seen, in the order of their paths: so many of those that match a glob and come after a path; and how many do.
 ///
 /// # Errors
 /// When the glob cannot be read, or the index is not open yet.
-pub(crate) fn listing(viewer: &Viewer, params: &ListingParams) -> Result<Listing, RequestError> {
-    let glob = params.glob.as_ref().map(|glob| globs("glob", std::slice::from_ref(glob))).transpose();
+pub(crate) fn listing(
+    viewer: &Viewer,
+    glob: Option<&str>,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<(Vec<NoteName>, usize), RequestError> {
+    let asked = glob.unwrap_or_default();
+    let glob = glob.map(|glob| globs("glob", &[glob.to_owned()])).transpose();
     let glob = glob.map_err(|error| RequestError::invalid(error.to_string()))?;
     let scope = viewer.settled_scope()?;
     let mut files: Vec<&Arc<FileEntry>> = scope
         .files()
-        .filter(|file| params.after.as_deref().is_none_or(|after| file.path.as_str() > after))
+        .filter(|file| after.is_none_or(|after| file.path.as_str() > after))
         .filter(|file| glob.as_ref().is_none_or(|glob| glob.is_match(file.path.as_str())))
         .collect();
     files.sort_by(|one, two| one.path.cmp(&two.path));
-    let notes: Vec<NoteName> = files.iter().take(params.limit).map(|file| note_name(file)).collect();
-    let given = notes.iter().map(|note| note.path.clone()).collect();
-    viewer.log("list", params.glob.as_deref().unwrap_or_default(), given);
-    Ok(Listing { notes, total: files.len() })
+    let notes: Vec<NoteName> = files.iter().take(limit).map(|file| note_name(file)).collect();
+    viewer.log("list", asked, notes.iter().map(|note| note.path.clone()).collect());
+    Ok((notes, files.len()))
 }
 
 /// The paths of the notes that are seen, in no particular order. What of them is given the caller logs.
@@ -248,9 +253,8 @@ impl Count {
 /// When the name is not one, or no chunk that is seen has it.
 pub(crate) fn chunk(viewer: &Viewer, hash: &str) -> Result<ChunkView, RequestError> {
     let found = viewer.read_scope()?.chunk(hash);
-    viewer.log("passage", hash, found.iter().map(|chunk| chunk.citation.clone()).collect());
     viewer.count_given(found.iter().map(|chunk| chunk.hash.as_str()));
-    found
+    viewer.logged("passage", hash, found, |chunk| vec![chunk.citation.clone()])
 }
 
 /// A page of chunks, of the newest notes first.
@@ -312,7 +316,7 @@ pub(crate) fn attachments(owner: &Owner) -> Result<AttachmentsView, RequestError
     let problems = scope.reader().problems().map_err(|error| workspace.damaged(error))?;
     let mut reasons: HashMap<String, Vec<String>> = HashMap::new();
     problems.into_iter().for_each(|(path, reason)| reasons.entry(path).or_default().push(reason));
-    let found = scan_attachments(workspace.home.root(), &rules);
+    let found = Scan::of(workspace.home.root(), &rules, NoteRules::takes_attachment, None);
     let mut attachments: Vec<AttachmentView> = Vec::with_capacity(found.files.len());
     for FoundNote { path, stamp } in found.files {
         let Some(kind) = path.attachment() else { continue };

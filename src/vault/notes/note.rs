@@ -16,7 +16,7 @@ use crate::text::note::{Node, Note};
 /// # Errors
 /// When no note that is seen has the path, or it cannot be read.
 pub(crate) fn whole_note(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestError> {
-    given(viewer, params, |_| ())
+    logged(viewer, params, note_of(viewer, params))
 }
 
 /// The same, of which an agent gets as much as one answer gives.
@@ -24,20 +24,20 @@ pub(crate) fn whole_note(viewer: &Viewer, params: &NoteParams) -> Result<NoteVie
 /// # Errors
 /// As [`whole_note`].
 pub fn note(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestError> {
-    given(viewer, params, |note| fit(note, Budget::of(viewer.limits(), 1)))
+    let mut found = note_of(viewer, params);
+    found.iter_mut().for_each(|note| fit(note, Budget::of(viewer.limits(), 1)));
+    logged(viewer, params, found)
 }
 
-fn given(viewer: &Viewer, params: &NoteParams, cut: impl FnOnce(&mut NoteView)) -> Result<NoteView, RequestError> {
-    let found = note_of(viewer, params).map(|mut note| {
-        cut(&mut note);
-        note
-    });
-    let given = found.iter().flat_map(|note| {
+fn logged(
+    viewer: &Viewer,
+    params: &NoteParams,
+    found: Result<NoteView, RequestError>,
+) -> Result<NoteView, RequestError> {
+    viewer.logged("note", &params.path, found, |note| {
         let remarks = note.annotations.iter().map(|remark| remark.path.clone());
-        std::iter::once(note.path.clone()).chain(remarks)
-    });
-    viewer.log("note", &params.path, given.collect());
-    found
+        std::iter::once(note.path.clone()).chain(remarks).collect()
+    })
 }
 
 fn note_of(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestError> {
@@ -51,11 +51,10 @@ fn note_of(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestErro
     let targets = LinkTargets::of(&scope);
     let tree = match file.path.is_document() {
         true => note.plain_tree(&source.text, around),
-        false => note.tree(&source.text, around, |target| {
-            // A link to a note that may have become private leads nowhere.
-            let to = targets.resolve(target, &file.path).filter(|to| scope.gives(to));
-            to.map(|to| to.path.to_string())
-        }),
+        // A link to a note that may have become private leads nowhere.
+        false => {
+            note.tree(&source.text, around, |target| targets.resolve(target, &file.path).map(|to| to.path.to_string()))
+        }
     };
     Ok(NoteView {
         path: file.path.to_string(),

@@ -175,7 +175,10 @@ impl<'a> Purge<'a> {
         let logs = clear_logs(workspace, self.files, (path, removal.left.is_none()), &remembered);
         if is_first {
             (self.view.checkpoints, self.view.trashed) = (purged.checkpoints + elsewhere, purged.trashed);
-            self.view.remains.extend(purged.left.iter().map(in_trash).chain(kept_text));
+            let in_trash = purged.left.iter().map(|path| {
+                format!("`{path}` may be a copy of the note, and stays; check it, and remove it yourself if it is")
+            });
+            self.view.remains.extend(in_trash.chain(kept_text));
         } else if removal.title_says() {
             self.view.remains.push(in_title(path));
         }
@@ -414,7 +417,7 @@ fn take_back(workspace: &Workspace, row: i64, tombstones: &[i64]) {
 /// Lifts what stays after all.
 pub(super) fn lift(workspace: &Workspace, tombstone: Option<i64>) {
     if let Some(id) = tombstone
-        && let Err(error) = workspace.forgotten.lift(id)
+        && let Err(error) = workspace.forgotten.tombstones.remove(id)
     {
         tracing::warn!("what was not removed counts as forgotten; `vault forgotten lift {id}` lifts it: {error}");
     }
@@ -531,11 +534,6 @@ fn clear_pending(workspace: &Workspace, tombstone: Option<i64>) -> impl Iterator
 /// That a history could not be rid of what was purged.
 fn in_history_of(error: &ItemError) -> String {
     format!("the history beside the file may name it; purge it again: {error}")
-}
-
-/// What the trash has of a note's name that nobody knows to be of the note.
-fn in_trash(path: &VaultPath) -> String {
-    format!("`{path}` may be a copy of the note, and stays; check it, and remove it yourself if it is")
 }
 
 /// The names of the embeddings of a note's chunks, as indexed.

@@ -221,21 +221,18 @@ impl NewNote {
     }
 
     fn frontmatter(&self) -> Map<String, Value> {
-        let mut frontmatter = Map::new();
-        frontmatter.insert("title".into(), self.title.clone().into());
-        frontmatter.insert("created".into(), now().into());
-        frontmatter.insert("source".into(), "save".into());
-        frontmatter.insert("tags".into(), self.tags.clone().into());
-        frontmatter.extend(self.metadata.clone());
-        frontmatter
+        let own: [(&str, Value); 4] = [
+            ("title", self.title.clone().into()),
+            ("created", now().into()),
+            ("source", "save".into()),
+            ("tags", self.tags.clone().into()),
+        ];
+        own.into_iter().map(|(key, value)| (key.to_owned(), value)).chain(self.metadata.clone()).collect()
     }
 
     /// What a note that is there says from now on.
     fn changes(&self) -> Map<String, Value> {
-        let mut changes = Map::new();
-        changes.insert("updated".into(), now().into());
-        changes.extend(self.metadata.clone());
-        changes
+        std::iter::once(("updated".to_owned(), now().into())).chain(self.metadata.clone()).collect()
     }
 }
 

@@ -33,19 +33,6 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
             get(format!("/api/user-memory/search?q={word}&{more}"));
         }
     }
-    for word in WORDS.map(encode) {
-        for address in ["/search", "/vsearch", "/query"] {
-            get(format!("{address}?q={word}"));
-            get(format!("{address}?query={word}&tags=health&limit=1000"));
-        }
-        get(format!("/api/user-memory/agent-search?q={word}"));
-        for agent in ["ada", "bob", "eve", "zoe", "nobody", "ADA", "..", "ada%2F..%2Fzoe"] {
-            get(format!("/api/user-memory/agent-search?q={word}&agent_name={agent}"));
-        }
-    }
-    for target in ["/browse?limit=1000", "/browse?collection=journal", "/collections", "/status"] {
-        get(target.to_owned());
-    }
     for target in [
         "/api/user-memory/stats", "/api/user-memory/collections", "/api/user-memory/tags", "/api/tags", "/agents",
         "/api/agents/zoe/trace", "/api/agents/ADA/trace", "/openapi.json", "/health", "/",
@@ -53,42 +40,23 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
         get(target.to_owned());
     }
     for (path, queries) in [
-        (
-            "/api/user-memory/browse",
-            &[
-                "", "?limit=1000", "?limit=1&offset=1", "?collection=journal", "?collection=nothing",
-                "?collection=agents", "?day=2026-01-04",
-            ][..],
-        ),
-        (
-            "/api/user-memory/notes",
-            &[
-                "", "?folder=notes&limit=2&offset=1", "?folder=journal", "?folder=nothing", "?tag=health",
-                "?tag=zoo&since=2020-01-01",
-            ],
-        ),
-        (
-            "/api/entries",
-            &["", "?agent=zoe", "?agent=ada&status=superseded", "?status=pending", "?status=archived&tag=marsupial"],
-        ),
-        ("/api/agents/ada/trace", &["?limit=1000"]),
-        ("/api/agents/nobody/trace", &["?kind=error"]),
-        (
-            "/api/facts",
-            &[
-                "", "?scope=*&history=true", "?scope=user", "?scope=project:zoo&expired=true", "?scope=project:none",
-                "?scope=agent:zoe", "?resolve=project:zoo,user&key=quokka", "?scope=*&as_of=2026-12-31",
-                "?scope=*&changed_since=2020-01-01", "?scope=*&tag=marsupial",
-            ],
-        ),
-        ("/api/facts?scope=user", &["&namespace=animals&key=quokka"]),
-        ("/api/summaries", &["", "?all=true", "?of=notes/open.md", "?of=notes/secret.md", "?of=notes/none.md"]),
-        ("/api/digest", &["", "?day=2026-01-04", "?day=2026-01-02", "?week=2026-W01", "?week=2026-W02", "?day=never"]),
-        ("/api/graph", &["", "?type=person", "?relation=eats&expired=true"]),
+        ("/api/user-memory/browse", ", ?limit=1000, ?limit=1&offset=1, ?day=2026-01-04"),
+        ("/api/user-memory/browse", "?collection=journal, ?collection=nothing, ?collection=agents"),
+        ("/api/user-memory/notes", ", ?folder=notes&limit=2&offset=1, ?folder=journal, ?folder=nothing, ?tag=health"),
+        ("/api/user-memory/notes", "?tag=zoo&since=2020-01-01"),
+        ("/api/entries", ", ?agent=zoe, ?agent=ada&status=superseded, ?status=pending"),
+        ("/api/entries", "?status=archived&tag=marsupial"),
+        ("/api/agents/ada/trace", "?limit=1000"),
+        ("/api/agents/nobody/trace", "?kind=error"),
+        ("/api/facts", ", ?scope=*&history=true, ?scope=user, ?scope=project:zoo&expired=true, ?scope=project:none"),
+        ("/api/facts", "?scope=agent:zoe, ?resolve=project:zoo,user&key=quokka, ?scope=*&as_of=2026-12-31"),
+        ("/api/facts", "?scope=*&changed_since=2020-01-01, ?scope=*&tag=marsupial"),
+        ("/api/facts", "?scope=user&namespace=animals&key=quokka"),
+        ("/api/summaries", ", ?all=true, ?of=notes/open.md, ?of=notes/secret.md, ?of=notes/none.md"),
+        ("/api/digest", ", ?day=2026-01-04, ?day=2026-01-02, ?week=2026-W01, ?week=2026-W02, ?day=never"),
+        ("/api/graph", ", ?type=person, ?relation=eats&expired=true"),
     ] {
-        for query in queries {
-            get(format!("{path}{query}"));
-        }
+        queries.split(", ").for_each(|query| get(format!("{path}{query}")));
     }
     for (path, ..) in NOTES {
         get(format!("/api/user-memory/note?path={}", encode(path)));
@@ -104,25 +72,18 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
         get(format!("/api/user-memory/links?path={}", encode(path)));
         get(format!("/api/user-memory/related?path={}", encode(path)));
     }
-    for hash in hashes(all).into_iter().map(|(_, hash)| hash).chain(["0123456789abcdef".into(), "x".into()]) {
+    let known = hashes(all);
+    let unknown = || ["0123456789abcdef".to_owned(), "x".to_owned()];
+    for hash in known.iter().map(|(_, hash)| hash.clone()).chain(unknown()) {
         get(format!("/api/user-memory/chunk/{hash}"));
-    }
-    for word in WORDS {
-        for body in [json!({ "query": word }), json!({ "query": word, "collection": "journal", "tags": ["health"] })] {
-            asked.push(("POST", "/search".into(), Some(body)));
-        }
     }
     // What they remember themselves is theirs to delete.
     let own = |path: &str| AGENTS.iter().any(|agent| path.starts_with(&format!("agents/{agent}/")));
-    let others = hashes(all).into_iter().filter(|(path, _)| !own(path)).map(|(_, hash)| hash);
-    for hash in others.chain(["0123456789abcdef".into(), "x".into()]) {
-        asked.push(("POST", "/delete-chunk".into(), Some(json!({ "hash": hash }))));
-    }
-    let known: Vec<String> = hashes(all).into_iter().map(|(_, hash)| hash).collect();
+    let others = known.iter().filter(|(path, _)| !own(path)).map(|(_, hash)| hash.clone());
+    asked.extend(others.chain(unknown()).map(|hash| post("/delete-chunk", json!({ "hash": hash }))));
+    let known: Vec<String> = known.into_iter().map(|(_, hash)| hash).collect();
     asked.extend(owners_alone());
-    let others = hashes(all).into_iter().filter(|(path, _)| NOTES.iter().any(|(note, ..)| note == path));
     asked.extend(as_qmd());
-    asked.extend(others.map(|(_, hash)| post("/delete-chunk", json!({ "hash": hash }))));
     asked.extend(of_own_memory(&known));
     asked.extend(contexts());
     asked.extend(over_mcp(&known));
@@ -140,10 +101,8 @@ fn contexts() -> Vec<Asked> {
     for query in WORDS.into_iter().chain(questions) {
         asked.push(post("/api/context", json!({ "query": query })));
         asked.push(post("/api/context", json!({ "query": query, "mode": "full" })));
-        asked.push(post(
-            "/api/context",
-            json!({ "query": query, "sections": ["excerpts", "summaries", "transcript", "memories", "entries"] }),
-        ));
+        let sections = ["excerpts", "summaries", "transcript", "memories", "entries"];
+        asked.push(post("/api/context", json!({ "query": query, "sections": sections })));
     }
     asked.extend(["ada", "zoe", "nobody"].map(|agent| post("/api/context", json!({ "agent": agent }))));
     asked
@@ -160,17 +119,18 @@ fn as_qmd() -> Vec<Asked> {
         asked.push(("GET", target.to_owned(), None));
     }
     for word in WORDS {
+        let encoded = encode(word);
         for target in ["/search", "/vsearch", "/query"] {
-            asked.push(("GET", format!("{target}?q={}&limit=100", encode(word)), None));
+            asked.push(("GET", format!("{target}?q={encoded}"), None));
+            asked.push(("GET", format!("{target}?query={encoded}&tags=health&limit=1000"), None));
             asked.push(post(target, json!({ "query": word, "limit": 100 })));
-            asked.push(post(
-                target,
-                json!({ "query": word, "limit": 100, "collection": "journal", "tags": ["health"] }),
-            ));
+            let narrowed = json!({ "query": word, "limit": 100, "collection": "journal", "tags": ["health"] });
+            asked.push(post(target, narrowed));
         }
-        for name in ["ada", "bob", "eve", "zoe", "nobody", ""] {
-            let target = format!("/api/user-memory/agent-search?q={}&agent_name={name}", encode(word));
-            asked.push(("GET", target, None));
+        let search = format!("/api/user-memory/agent-search?q={encoded}");
+        asked.push(("GET", search.clone(), None));
+        for name in ["ada", "bob", "eve", "zoe", "nobody", "", "ADA", "..", "ada%2F..%2Fzoe"] {
+            asked.push(("GET", format!("{search}&agent_name={name}"), None));
         }
     }
     asked
@@ -186,11 +146,8 @@ fn of_own_memory(known: &[String]) -> Vec<Asked> {
     for hash in known {
         asked.push(post("/api/memory/get", json!({ "hash": hash })));
     }
-    for path in NOTES
-        .iter()
-        .map(|(path, ..)| *path)
-        .chain(["MEMORY.md", "agent.md", "agents/bob/MEMORY.md", "../zoe/MEMORY.md"])
-    {
+    let own = ["MEMORY.md", "agent.md", "agents/bob/MEMORY.md", "../zoe/MEMORY.md"];
+    for path in NOTES.iter().map(|(path, ..)| *path).chain(own) {
         asked.push(post("/api/memory/get", json!({ "path": path })));
         if path != "MEMORY.md" {
             asked.push(post("/api/memory/delete", json!({ "file": path, "whole_file": true })));
@@ -224,18 +181,19 @@ fn over_mcp(known: &[String]) -> Vec<Asked> {
         for mode in ["keyword", "semantic", "hybrid", "deep"] {
             asked.push(tool("search", json!({ "mode": mode, "query": word, "limit": 50 })));
             asked.push(tool("search", json!({ "mode": mode, "query": word, "collection": "journal" })));
-            asked.push(to(
-                "/mcp",
-                "tools/call",
-                json!({ "name": "search", "arguments": { "mode": mode, "query": word } }),
-            ));
+            let search = json!({ "name": "search", "arguments": { "mode": mode, "query": word } });
+            asked.push(to("/mcp", "tools/call", search));
         }
         asked.push(tool("memory", json!({ "action": "search", "query": word })));
         asked.push(tool("graph", json!({ "name": word })));
     }
     for (path, ..) in NOTES {
         asked.push(tool("get", json!({ "what": path })));
-        asked.push(tool("get", json!({ "list": [path] })));
+        asked.push(tool("get", json!({ "what": path, "line": 1, "lines": 9 })));
+        asked.push(tool("get", json!({ "list": [path, "notes/open.md"] })));
+        asked.push(tool("get", json!({ "glob": path })));
+        asked.push(tool("search", json!({ "query": "the", "path": path })));
+        asked.push(message("resources/list", json!({ "cursor": format!("after:vault://{path}") })));
         asked.push(tool("fetch", json!({ "id": path })));
         asked.push(tool("fetch", json!({ "id": format!("{path}#L1-L2") })));
         asked.push(tool("related", json!({ "what": path })));
@@ -295,16 +253,27 @@ fn owners_alone() -> Vec<Asked> {
         ("DELETE", format!("/api/user-memory/chunk/{hash}"), None),
         ("DELETE", "/api/agents/zoe".into(), None),
     ];
-    let of_a_note = ["/api/conflicts/difference?path=notes/secret.md", "/api/agents/ada/explain?what=notes/secret.md"];
     for target in [
-        "/events", "/api/profile", "/api/user-memory/settings", "/api/user-memory/checkpoints", "/api/attachments",
-        "/api/conflicts", "/api/forgotten", "/api/review", "/api/review?agent=zoe",
-        "/api/user-memory/links/unresolved", "/api/log", "/api/log?path=notes/secret.md", "/api/agents",
-        "/api/agents/zoe", "/api/agents/nobody", "/api/agents/ada/log", "/api/agents/ada/librarian",
-    ]
-    .into_iter()
-    .chain(of_a_note)
-    {
+        "/events",
+        "/api/profile",
+        "/api/user-memory/settings",
+        "/api/user-memory/checkpoints",
+        "/api/attachments",
+        "/api/conflicts",
+        "/api/forgotten",
+        "/api/review",
+        "/api/review?agent=zoe",
+        "/api/user-memory/links/unresolved",
+        "/api/log",
+        "/api/log?path=notes/secret.md",
+        "/api/agents",
+        "/api/agents/zoe",
+        "/api/agents/nobody",
+        "/api/agents/ada/log",
+        "/api/agents/ada/librarian",
+        "/api/conflicts/difference?path=notes/secret.md",
+        "/api/agents/ada/explain?what=notes/secret.md",
+    ] {
         asked.push(("GET", target.to_owned(), None));
     }
     asked
@@ -358,17 +327,10 @@ fn compare_all(model: &str) {
         }
     }
     // The table would hold if nobody saw anything.
-    let ada = token_of(&all, "ada");
-    let found = ask(&all, &ada, &("GET", "/api/user-memory/search?q=quokka&limit=100".into(), None)).1;
-    let found: Value = serde_json::from_str(&found).unwrap();
-    let mut seen: Vec<&str> =
-        found["results"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap()).collect();
-    seen.sort_unstable();
-    let mut expected: Vec<&str> =
-        NOTES.iter().filter(|(.., seen)| seen.contains(&"ada")).map(|(path, ..)| *path).collect();
-    expected.sort_unstable();
-    seen.dedup();
-    assert_eq!(seen, expected);
+    let found = all.get_as(&token_of(&all, "ada"), "/api/user-memory/search?q=quokka&limit=100").json();
+    let seen = found["results"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap());
+    let expected = NOTES.iter().filter(|(.., seen)| seen.contains(&"ada")).map(|(path, ..)| *path);
+    assert_eq!(seen.collect::<BTreeSet<_>>(), expected.collect::<BTreeSet<_>>());
 }
 
 #[test]
@@ -407,14 +369,11 @@ fn who_may_not_read_is_told_nothing_and_only_the_person_does_what_is_the_persons
 fn a_thousand_hidden_notes_change_no_answer() {
     let (few, many) = (world(None, 0), world(None, 1000));
     let tokens = (token_of(&few, "ada"), token_of(&many, "ada"));
-    for word in ["quokka", "quokka marsupial house", "noon", "crowd", "marsupial -noon"] {
-        for more in ["", "&limit=100", "&collection=notes"] {
-            let asked = ("GET", format!("/api/user-memory/search?q={}{more}", encode(word)), None);
-            assert_eq!(ask(&few, &tokens.0, &asked), ask(&many, &tokens.1, &asked), "{asked:?}");
-        }
+    let mut targets = ["stats", "browse?limit=1000", "collections"].map(str::to_owned).to_vec();
+    for word in ["quokka", "quokka marsupial house", "noon", "crowd", "marsupial -noon"].map(encode) {
+        targets.extend(["", "&limit=100", "&collection=notes"].map(|more| format!("search?q={word}{more}")));
     }
-    for target in ["/api/user-memory/stats", "/api/user-memory/browse?limit=1000", "/api/user-memory/collections"] {
-        let asked = ("GET", target.to_owned(), None);
-        assert_eq!(ask(&few, &tokens.0, &asked), ask(&many, &tokens.1, &asked), "{asked:?}");
+    for target in targets.iter().map(|target| format!("/api/user-memory/{target}")) {
+        assert_eq!(few.told(&tokens.0, &target), many.told(&tokens.1, &target), "{target}");
     }
 }

@@ -7,19 +7,18 @@ pub const AGENTS: [&str; 4] = ["ada", "bob", "eve", "gus"];
 
 /// What each agent's page says.
 pub fn page(agent: &str) -> String {
-    match agent {
+    let rules = match agent {
         "ada" => {
-            "---\ntitle: Ada\ncan_read_user_memory: true\ncollections: [notes, annotations, summaries, memories]\n\
-                  exclude_tags: [health]\npaths: [\"**\", \"!notes/diary/**\"]\n---\n"
+            "true\ncollections: [notes, annotations, summaries, memories]\nexclude_tags: [health]\npaths: [\"**\", \"!notes/diary/**\"]"
         }
-        "bob" => "---\ntitle: Bob\ncan_read_user_memory: false\n---\n",
+        "bob" => "false",
         // It talks in a group, where `[scope]` lets nobody read.
-        "gus" => "---\ntitle: Gus\ncan_read_user_memory: true\n---\n",
+        "gus" => "true",
         // What makes no sense denies.
-        "eve" => "---\ntitle: Eve\ncan_read_user_memory: true\ncollections: 5\n---\n",
+        "eve" => "true\ncollections: 5",
         other => panic!("no agent is called {other}"),
-    }
-    .into()
+    };
+    format!("---\ntitle: {agent}\ncan_read_user_memory: {rules}\n---\n")
 }
 
 /// Paths, texts, and which agents see the note as the person's. Dates are said, so that two vaults give the same ones.
@@ -130,12 +129,10 @@ pub const NOTES: &[(&str, &str, &[&str])] = &[
 /// What each agent remembers itself.
 pub fn own(agent: &str) -> [(String, String); 2] {
     [
-        (
-            format!("agents/{agent}/MEMORY.md"),
-            format!("---\ncreated: 2026-02-01\n---\n# Mine\n\nThe quokka of {agent}.\n"),
-        ),
-        (format!("agents/{agent}/memory/notes.md"), format!("---\ncreated: 2026-02-02\n---\n{agent} likes quokkas.\n")),
+        ("MEMORY.md", format!("# Mine\n\nThe quokka of {agent}.\n")),
+        ("memory/notes.md", format!("{agent} likes quokkas.\n")),
     ]
+    .map(|(file, text)| (format!("agents/{agent}/{file}"), format!("---\ncreated: 2026-02-01\n---\n{text}")))
 }
 
 const CONFIG: &str =
@@ -166,18 +163,13 @@ pub fn world_with(model: &str, only_for: Option<&str>, crowd: usize) -> Daemon {
         }
     }
     for number in 0..crowd {
-        let text = format!(
-            "---\nprivate: true\n---\n# Crowd {number}\n\nquokka marsupial house {}\n",
-            "noon ".repeat(number % 7)
-        );
+        let noon = "noon ".repeat(number % 7);
+        let text = format!("---\nprivate: true\n---\n# Crowd {number}\n\nquokka marsupial house {noon}\n");
         vault.write(&format!("notes/crowd/{number}.md"), text);
     }
     // Where the frontmatter has no date, that of the file counts.
     let made = std::time::UNIX_EPOCH + Duration::from_secs(1_760_000_000);
-    for entry in walkdir::WalkDir::new(vault.path("")).into_iter().flatten().filter(|entry| entry.file_type().is_file())
-    {
-        set_time(entry.path(), made);
-    }
+    contents(&vault.path("")).iter().for_each(|(path, _)| set_time(path, made));
     vault.start().settle();
     vault
 }

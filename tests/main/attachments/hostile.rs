@@ -32,30 +32,24 @@ fn the_process_that_reads_can_neither_write_nor_open_nor_speak_to_anybody() {
             "{refused:?}"
         );
     }
-    let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    left.sort();
-    assert_eq!(left, ["socket", "there"]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "the socket and what was there");
     assert_eq!(fs::read_to_string(folder.path().join("there")).unwrap(), "x");
 }
 
 #[test]
-fn a_document_that_takes_too_much_memory_ends_its_process_and_nothing_else() {
+fn a_document_that_takes_too_much_memory_or_time_ends_its_process_and_nothing_else() {
     // One word of 150 MB, packed into 150 kB.
     let text = vec![b'a'; 150_000_000];
     let bomb = docx(&paragraph("", std::str::from_utf8(&text).unwrap()));
     assert!(bomb.len() < 1_000_000);
-    let output = process("docx", &bomb);
-    assert_eq!(output.status.signal(), Some(SIGABRT), "{}", output.status);
-    let output = process("pdf", &pdf_repeated(&vec![b' '; 300_000_000], 1));
-    assert_eq!(output.status.signal(), Some(SIGABRT), "{}", output.status);
-}
-
-#[test]
-fn a_document_that_takes_too_long_is_ended_after_ten_seconds_of_computing() {
-    let first = pdf_repeated(&b"q Q ".repeat(10_000_000), 1_000);
-    assert!(first.len() < 1_000_000);
-    let output = process("pdf", &first);
-    assert_eq!(output.status.signal(), Some(SIGXCPU), "{}", output.status);
+    // One that takes more than ten seconds of computing is ended as well.
+    let long = pdf_repeated(&b"q Q ".repeat(10_000_000), 1_000);
+    assert!(long.len() < 1_000_000);
+    let blank = pdf_repeated(&vec![b' '; 300_000_000], 1);
+    for (kind, document, signal) in [("docx", bomb, SIGABRT), ("pdf", blank, SIGABRT), ("pdf", long, SIGXCPU)] {
+        let status = process(kind, &document).status;
+        assert_eq!(status.signal(), Some(signal), "{status}");
+    }
 }
 
 #[test]

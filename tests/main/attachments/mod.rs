@@ -6,15 +6,15 @@ mod purged;
 mod read;
 mod searched;
 
-use std::fs::File;
 use std::io::{Seek, Write};
 use std::process::Output;
 
+pub use self::documents::archive;
 use crate::support::prelude::*;
 
 /// What the process that reads documents comes to for a document.
 pub fn process(kind: &str, document: &[u8]) -> Output {
-    let mut file: File = tempfile::tempfile().unwrap();
+    let mut file = tempfile::tempfile().unwrap();
     file.write_all(document).unwrap();
     file.rewind().unwrap();
     vault_command().args(["read-attachment", kind]).stdin(Stdio::from(file)).output().unwrap()
@@ -42,11 +42,10 @@ pub fn refused(kind: &str, document: &[u8]) -> String {
 /// The texts that are told, a heading as its level and text.
 #[track_caller]
 pub fn texts(kind: &str, document: &[u8]) -> Vec<String> {
-    let told = parts(kind, document).into_iter().filter_map(|part| {
-        let heading =
-            part["heading"].as_array().map(|heading| format!("{} {}", heading[0], heading[1].as_str().unwrap()));
-        let page = part["page"].as_u64().map(|page| format!("page {page}"));
-        heading.or(page).or_else(|| part["text"].as_str().map(str::to_owned))
-    });
-    told.collect()
+    let told = |part: Value| match (part["heading"].as_array(), part["page"].as_u64()) {
+        (Some(heading), _) => Some(format!("{} {}", heading[0], heading[1].as_str().unwrap())),
+        (_, Some(page)) => Some(format!("page {page}")),
+        _ => part["text"].as_str().map(str::to_owned),
+    };
+    parts(kind, document).into_iter().filter_map(told).collect()
 }

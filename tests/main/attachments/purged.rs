@@ -20,24 +20,21 @@ fn vault() -> Daemon {
         let found = vault.find("xylograph");
         !found.is_empty() && found.iter().all(|path| path == DOCUMENT)
     });
-    assert!(
-        !says(&vault, ".vault/index/attachments").is_empty() && !says(&vault, ".vault/state/checkpoints").is_empty()
-    );
+    for folder in [".vault/index/attachments", ".vault/state/checkpoints"] {
+        assert!(!says(&vault, folder).is_empty(), "{folder}");
+    }
     vault
 }
 
 /// What in a folder says it.
-fn says(vault: &Daemon, folder: &str) -> Vec<PathBuf> {
-    let folder = vault.path(folder);
-    let all = if folder.exists() { contents(&folder) } else { Vec::new() };
-    let is_one = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains("xylograph");
-    all.into_iter().filter(|(_, bytes)| is_one(bytes)).map(|(path, _)| path).collect()
+fn says(vault: &Daemon, folder: &str) -> Vec<String> {
+    files_with(&vault.path(folder), "xylograph")
 }
 
 #[track_caller]
 fn is_gone(vault: &Daemon, how: &str) {
     for folder in [".vault/index/attachments", ".vault/state/checkpoints", ".trash", "files", "memories"] {
-        assert_eq!(says(vault, folder), Vec::<PathBuf>::new(), "{how}");
+        assert_eq!(says(vault, folder), [""; 0], "{how}");
     }
     assert_eq!(vault.find("xylograph"), Vec::<String>::new(), "{how}");
     let saved = vault.post("/api/user-memory/save", &json!({ "content": SAID })).json();

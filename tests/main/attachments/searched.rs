@@ -44,10 +44,14 @@ fn listed(vault: &Daemon) -> Vec<Value> {
 }
 
 fn reason(vault: &Daemon, path: &str) -> Option<String> {
-    let status = vault.run(&["status", "--json"]).ok().json();
-    let problems = status["problems"].as_array().unwrap().iter();
-    let mut of = problems.filter(|problem| problem["path"] == path).map(|problem| problem["reason"].as_str().unwrap());
-    of.next().map(str::to_owned)
+    let status = vault.status();
+    let problem = status["problems"].as_array().unwrap().iter().find(|problem| problem["path"] == path)?;
+    Some(problem["reason"].as_str().unwrap().to_owned())
+}
+
+/// How many texts are kept of documents.
+fn kept(vault: &Daemon) -> usize {
+    fs::read_dir(vault.path(".vault/index/attachments")).unwrap().count()
 }
 
 #[test]
@@ -79,17 +83,14 @@ fn a_document_is_found_with_its_page_or_heading_and_read_by_what_the_hit_names()
         assert_eq!((&found["title"], &found["heading_path"]), (&json!("Page"), &json!(["Page", "Birds"])));
         assert_eq!(hit(&vault, "marsupial")["page"], Value::Null);
 
-        let kinds: Vec<(String, String)> = listed(&vault)
-            .iter()
-            .map(|one| (one["path"].as_str().unwrap().to_owned(), one["state"].as_str().unwrap().to_owned()))
-            .collect();
-        let expected = [
-            ("files/letter.docx", "searched"),
-            ("files/page.html", "searched"),
-            ("files/photo.png", "not_read"),
-            ("files/report.pdf", "searched"),
-        ];
-        assert_eq!(kinds, expected.map(|(path, state)| (path.to_owned(), state.to_owned())));
+        let kinds: Vec<Value> = listed(&vault).iter().map(|one| json!([one["path"], one["state"]])).collect();
+        let expected = json!([
+            ["files/letter.docx", "searched"],
+            ["files/page.html", "searched"],
+            ["files/photo.png", "not_read"],
+            ["files/report.pdf", "searched"],
+        ]);
+        assert_eq!(json!(kinds), expected);
     }
 }
 
@@ -97,11 +98,8 @@ fn a_document_is_found_with_its_page_or_heading_and_read_by_what_the_hit_names()
 fn what_is_read_is_given_kept_and_found_anew_when_it_changes() {
     let mut vault = vault(ON).started();
     // It is given over HTTP and MCP, and never as what its text says it is.
-    let reply = vault.get("/api/user-memory/search?mode=keyword&q=xylophone").json();
-    assert_eq!(
-        (&reply["results"][0]["page"], &reply["results"][0]["citation"]),
-        (&json!(3), &json!("files/report.pdf#page=3"))
-    );
+    let hit = &vault.get("/api/user-memory/search?mode=keyword&q=xylophone").json()["results"][0];
+    assert_eq!((&hit["page"], &hit["citation"]), (&json!(3), &json!("files/report.pdf#page=3")));
     let note = vault.get("/api/user-memory/note?path=files/page.html").json();
     assert_eq!(note["tags"], json!([]), "what looks like a tag is text");
     assert_eq!(note["body"][0], json!({ "tag": "h1", "line_start": 1, "line_end": 1, "children": ["Page"] }));
@@ -113,36 +111,25 @@ fn what_is_read_is_given_kept_and_found_anew_when_it_changes() {
     assert_eq!((&list["searched"], list["attachments"].as_array().unwrap().len()), (&json!(true), 4));
 
     let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner"]));
-    let mut get = |what: &str, more: Value| {
-        let mut arguments = json!({ "what": what });
-        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        mcp.ask("tools/call", json!({ "name": "get", "arguments": arguments }))["result"].clone()
-    };
-    let page = get("files/report.pdf#page=3", json!({}));
-    assert!(page.to_string().contains("xylophone") && !page.to_string().contains("quokka"), "{page}");
-    assert!(page.to_string().contains("files/report.pdf#page=3"), "{page}");
-    assert_eq!(get("files/report.pdf#page=7", json!({}))["isError"], true);
+    let page = mcp.tool("get", json!({ "what": "files/report.pdf#page=3" })).to_string();
+    assert!(page.contains("xylophone") && !page.contains("quokka") && page.contains("report.pdf#page=3"), "{page}");
+    mcp.refused("get", json!({ "what": "files/report.pdf#page=7" }));
     // What was read once is not read again, and the index is as one made anew.
     finds(&vault, "xylophone", &["files/report.pdf"]);
-    let kept = |vault: &Daemon| {
-        let mut times: Vec<_> = fs::read_dir(vault.path(".vault/index/attachments"))
-            .unwrap()
-            .flatten()
-            .map(|file| (file.file_name(), file.metadata().unwrap().modified().unwrap()))
-            .collect();
-        times.sort();
-        times
+    let times = |vault: &Daemon| {
+        let files = fs::read_dir(vault.path(".vault/index/attachments")).unwrap().flatten();
+        files.map(|file| (file.file_name(), file.metadata().unwrap().modified().unwrap())).collect::<BTreeSet<_>>()
     };
-    let before = kept(&vault);
+    let before = times(&vault);
     assert_eq!(before.len(), 3);
     vault.run(&["reindex"]).ok();
     vault.settle();
     vault.run(&["get", "files/report.pdf"]).ok();
-    assert_eq!(kept(&vault), before);
+    assert_eq!(times(&vault), before);
     vault.run(&["reindex", "--full"]).ok();
     vault.settle();
     finds(&vault, "xylophone", &["files/report.pdf"]);
-    assert_ne!(kept(&vault), before, "from nothing");
+    assert_ne!(times(&vault), before, "from nothing");
     vault.terminate();
     // A cache that is damaged or gone costs a reading.
     for file in fs::read_dir(vault.path(".vault/index/attachments")).unwrap().flatten() {
@@ -173,8 +160,7 @@ fn what_is_read_is_given_kept_and_found_anew_when_it_changes() {
     assert_eq!(reason(&vault, "files/moved.html"), None);
     vault.settle();
     // Nothing is kept of what is gone.
-    let kept = fs::read_dir(vault.path(".vault/index/attachments")).unwrap().count();
-    assert_eq!(kept, 3, "letter, page and moved");
+    assert_eq!(kept(&vault), 3, "letter, page and moved");
 }
 
 #[test]
@@ -193,7 +179,7 @@ fn it_is_searched_only_where_that_is_wanted() {
     vault.terminate();
     vault.write("memory.toml", ON.replace("true", "false")).start();
     finds(&vault, "xylophone", &[]);
-    assert_eq!(fs::read_dir(vault.path(".vault/index/attachments")).unwrap().count(), 0);
+    assert_eq!(kept(&vault), 0);
     vault.terminate();
     vault.write("memory.toml", ON.replace("[index]", "[index]\nexclude = [\"files/*.pdf\"]")).start();
     finds(&vault, "xylophone", &[]);
@@ -213,17 +199,17 @@ fn what_cannot_be_read_is_listed_with_the_reason_and_keeps_nothing_else_back() {
     finds(&vault, "xylophone", &["files/report.pdf"]);
     finds(&vault, "numbat", &[]);
     vault.settle();
-    let said = |path: &str| reason(&vault, path).unwrap_or_default();
-    assert_eq!(said("files/locked.pdf"), "it is encrypted, and takes a password");
-    assert_eq!(said("files/other.pdf"), "it is not a PDF");
-    assert_eq!(said("files/empty.pdf"), "it is empty");
-    assert_eq!(said("files/bomb.docx"), "it takes more than 200 MB of memory to read");
     let listed = listed(&vault);
-    let locked = listed.iter().find(|one| one["path"] == "files/locked.pdf").unwrap();
-    assert_eq!(
-        (&locked["state"], &locked["reasons"][0]),
-        (&json!("not_read"), &json!("it is encrypted, and takes a password"))
-    );
+    for (path, why) in [
+        ("files/locked.pdf", "it is encrypted, and takes a password"),
+        ("files/other.pdf", "it is not a PDF"),
+        ("files/empty.pdf", "it is empty"),
+        ("files/bomb.docx", "it takes more than 200 MB of memory to read"),
+    ] {
+        assert_eq!(reason(&vault, path).as_deref(), Some(why), "{path}");
+        let one = listed.iter().find(|one| one["path"] == path).unwrap();
+        assert_eq!((&one["state"], &one["reasons"][0]), (&json!("not_read"), &json!(why)), "{path}");
+    }
     let shown = vault.run(&["ls", "--attachments", "files"]).ok().stdout;
     assert!(shown.contains("files/other.pdf  not read: it is not a PDF"), "{shown}");
     assert!(shown.contains("files/photo.png  not read: pictures are listed"), "{shown}");
@@ -234,20 +220,16 @@ fn what_cannot_be_read_is_listed_with_the_reason_and_keeps_nothing_else_back() {
 #[test]
 fn an_agent_sees_it_where_it_sees_notes() {
     let mut vault = vault(ON);
-    vault.write("private/own.pdf", report("A bilby.")).write("files/diary/day.html", "<p>A bettong").write(
-        "agents/ada/agent.md",
-        "---\ntitle: Ada\ncan_read_user_memory: true\ncollections: [files, annotations]\n---\n",
-    );
-    vault.write(
-        "agents/bob/agent.md",
-        "---\ntitle: Bob\ncan_read_user_memory: true\ncollections: [notes, annotations]\n---\n",
-    );
+    vault.write("private/own.pdf", report("A bilby.")).write("files/diary/day.html", "<p>A bettong");
+    for (agent, collection) in [("ada", "files"), ("bob", "notes")] {
+        let page = format!("---\ncan_read_user_memory: true\ncollections: [{collection}, annotations]\n---\n");
+        vault.write(&format!("agents/{agent}/agent.md"), page);
+    }
     vault.start();
     finds(&vault, "bilby", &["private/own.pdf"]);
     finds(&vault, "bettong", &["files/diary/day.html"]);
     let ask = |agent: &str| {
-        let reply = vault.post(&format!("/api/agents/{agent}/rotate"), &json!({ "chat_type": "direct" }));
-        let token = reply.json()["token"].as_str().unwrap().to_owned();
+        let token = vault.token_of(agent);
         move |vault: &Daemon, target: &str| vault.get_as(&token, target)
     };
     let (ada, bob) = (ask("ada"), ask("bob"));
@@ -283,18 +265,15 @@ fn it_is_as_hidden_as_the_notes_that_show_it_until_one_does_that_is_seen() {
         "---\ntitle: Ada\ncan_read_user_memory: true\ncollections: [files, notes]\nexclude_tags: [health]\n---\n",
     );
     vault.start();
-    let reply = vault.post("/api/agents/ada/rotate", &json!({ "chat_type": "direct" }));
-    let token = reply.json()["token"].as_str().unwrap().to_owned();
+    let token = vault.token_of("ada");
     let ask = |target: &str| vault.get_as(&token, target);
-    let sees = |word: &str, path: &str| {
-        eventually(&format!("{word} to be seen or not"), || {
+    let becomes = |word: &str, path: &str, seen: bool| {
+        until(&format!("{word} to be seen: {seen}"), || {
             let found = ask(&format!("/api/user-memory/search?mode=keyword&q={word}")).json()["results"].clone();
             let read = ask(&format!("/api/user-memory/note?path={path}")).status == 200;
-            (read == (found != json!([]))).then_some(read)
-        })
+            read == seen && (found != json!([])) == seen
+        });
     };
-    let becomes =
-        |word: &str, path: &str, seen: bool| until(&format!("{word} to be seen: {seen}"), || sees(word, path) == seen);
     becomes("xylophone", "files/report.pdf", true);
     fs::write(vault.path("notes/tax.md"), "---\nprivate: true\n---\n\nOf this year: ![[Report.pdf#page=3]]\n").unwrap();
     becomes("xylophone", "files/report.pdf", false);
@@ -340,7 +319,7 @@ fn it_is_never_written_and_forgotten_as_a_whole_alone() {
         assert!(vault.path(".trash/files/report.pdf").exists() && !vault.path("files/report.pdf").exists());
         assert_eq!(gone["whole"], true, "{gone}");
         assert_eq!(vault.run(&["search", "--json", "koala path:files/*"]).code, 1);
-        vault.run(&["restore", gone["checkpoint_id"].as_str().unwrap()]).ok();
+        vault.run(&["undo", gone["checkpoint_id"].as_str().unwrap()]).ok();
         assert_eq!(fs::read(vault.path("files/report.pdf")).unwrap(), bytes);
         vault.run(&["search", "--json", "koala path:files/*"]).ok();
 
@@ -348,8 +327,6 @@ fn it_is_never_written_and_forgotten_as_a_whole_alone() {
         assert!(purged["purged"]["tombstone"].is_i64(), "{purged}");
         assert!(!vault.path(".trash/files/report.pdf").exists() && !vault.path("files/report.pdf").exists());
         assert_eq!(vault.run(&["search", "--json", "koala"]).code, 1);
-        for file in fs::read_dir(vault.path(".vault/index/attachments")).unwrap().flatten() {
-            assert!(!fs::read_to_string(file.path()).unwrap().contains("koala"));
-        }
+        assert_eq!(files_with(&vault.path(".vault/index/attachments"), "koala"), [""; 0]);
     }
 }

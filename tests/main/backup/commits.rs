@@ -35,16 +35,16 @@ fn a_backup_commits_what_changed_and_says_what() {
     fs::remove_file(vault.path("notes/river.md")).unwrap();
     let done = vault.run(&["backup"]).ok().stdout;
     assert!(done.ends_with("  2 files new, 1 removed: .gitignore, notes/a.md, notes/river.md\n"), "{done}");
-    assert_eq!(git(&vault.path(""), &["ls-files"]), ".gitignore\nmemory.toml\nnotes/a.md\nnotes/bread.md");
-    let body = git(&vault.path(""), &["log", "-1", "--format=%b"]);
+    assert_eq!(vault.git(&["ls-files"]), ".gitignore\nmemory.toml\nnotes/a.md\nnotes/bread.md");
+    let body = vault.git(&["log", "-1", "--format=%b"]);
     assert_eq!(body.trim(), "+ .gitignore\n+ notes/a.md\n- notes/river.md");
     let again = vault.run(&["backup"]).ok();
     assert_eq!(again.stdout, "nothing has changed since the last commit\n");
     vault.write("notes/a.md", "# A\n\nMore.\n");
     let json = vault.run(&["backup", "--json", "-m", "Before the move"]).ok().json();
-    let head = git(&vault.path(""), &["rev-parse", "HEAD"]);
+    let head = vault.git(&["rev-parse", "HEAD"]);
     assert_eq!((&json["commit"]["id"], &json["commit"]["changed"]), (&head.into(), &1.into()));
-    assert_eq!(git(&vault.path(""), &["log", "-1", "--format=%s"]), "Before the move");
+    assert_eq!(vault.git(&["log", "-1", "--format=%s"]), "Before the move");
     assert_eq!(vault.run(&["backup", "--json"]).ok().json()["commit"], Value::Null);
     assert_eq!(vault.run(&["backup", "-m", " "]).code, 2);
 }
@@ -52,16 +52,16 @@ fn a_backup_commits_what_changed_and_says_what() {
 #[test]
 fn the_person_s_name_is_taken_where_there_is_one() {
     let mut vault = repository();
-    git(&vault.path(""), &["config", "user.name", "Ada"]);
-    git(&vault.path(""), &["config", "user.email", "ada@example.org"]);
+    vault.git(&["config", "user.name", "Ada"]);
+    vault.git(&["config", "user.email", "ada@example.org"]);
     vault.write("notes/a.md", "# A\n").run(&["backup"]).ok();
-    let author = || git(&vault.path(""), &["log", "-1", "--format=%an %ae %cn"]);
+    let author = || vault.git(&["log", "-1", "--format=%an %ae %cn"]);
     assert_eq!(author(), "Ada ada@example.org Ada");
-    git(&vault.path(""), &["config", "--unset", "user.email"]);
+    vault.git(&["config", "--unset", "user.email"]);
     fs::write(vault.path("notes/b.md"), "# B\n").unwrap();
     vault.run(&["backup"]).ok();
     assert_eq!(author(), "Ada vault@localhost Ada");
-    assert!(!git(&vault.path(""), &["config", "--local", "--list"]).contains("localhost"), "for that commit only");
+    assert!(!vault.git(&["config", "--local", "--list"]).contains("localhost"), "for that commit only");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn neither_the_program_s_files_nor_the_bin_are_committed_whatever_gitignore_says
     fs::remove_file(vault.path(".vault/.gitignore")).unwrap();
     fs::write(vault.path(".vault/owner-token"), "secret").unwrap();
     vault.run(&["backup"]).ok();
-    assert_eq!(git(&vault.path(""), &["ls-files"]), "memory.toml\nnotes/a.md\nnotes/bread.md\nnotes/river.md");
+    assert_eq!(vault.git(&["ls-files"]), "memory.toml\nnotes/a.md\nnotes/bread.md\nnotes/river.md");
 }
 
 #[test]
@@ -84,12 +84,12 @@ fn any_name_is_committed() {
     let raw = std::ffi::OsStr::from_bytes(b"odd/\xff.md");
     fs::write(vault.path("").join(raw), "# Raw\n").unwrap();
     vault.run(&["backup"]).ok();
-    let files = git(&vault.path(""), &["-c", "core.quotePath=false", "ls-files", "-z", "odd"]);
+    let files = vault.git(&["-c", "core.quotePath=false", "ls-files", "-z", "odd"]);
     assert_eq!(files.split('\0').filter(|name| !name.is_empty()).count(), names.len() + 1, "{files:?}");
-    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "");
+    assert_eq!(vault.git(&["status", "--porcelain"]), "");
     fs::remove_dir_all(vault.path("odd")).unwrap();
     vault.run(&["backup"]).ok();
-    assert_eq!(git(&vault.path(""), &["ls-files", "odd"]), "");
+    assert_eq!(vault.git(&["ls-files", "odd"]), "");
 }
 
 #[test]
@@ -133,13 +133,13 @@ fn of_a_larger_repository_only_the_vault_is_committed_and_what_is_staged_stays_s
 fn a_push_goes_to_the_only_remote_or_the_upstream() {
     let (mut vault, remote) = (repository(), empty());
     git(remote.path(), &["init", "--quiet", "--bare"]);
-    git(&vault.path(""), &["remote", "add", "far", remote.path().to_str().unwrap()]);
+    vault.git(&["remote", "add", "far", remote.path().to_str().unwrap()]);
     vault.write("notes/a.md", "# A\n");
     let pushed = vault.run(&["backup", "--push"]).ok().stdout;
     assert!(pushed.ends_with("\npushed to far main\n"), "{pushed}");
-    let head = || git(&vault.path(""), &["rev-parse", "HEAD"]);
+    let head = || vault.git(&["rev-parse", "HEAD"]);
     assert_eq!(git(remote.path(), &["rev-parse", "refs/heads/main"]), head());
-    git(&vault.path(""), &["push", "--quiet", "--set-upstream", "far", "main:elsewhere"]);
+    vault.git(&["push", "--quiet", "--set-upstream", "far", "main:elsewhere"]);
     fs::write(vault.path("notes/a.md"), "# B\n").unwrap();
     assert_eq!(vault.run(&["backup", "--push", "--json"]).ok().json()["pushed"], "far elsewhere");
     assert_eq!(git(remote.path(), &["rev-parse", "refs/heads/elsewhere"]), head());
@@ -158,5 +158,5 @@ fn a_backup_from_a_hook_minds_its_own_repository() {
     command.env("GIT_DIR", other.path(".git")).env("GIT_INDEX_FILE", other.path(".git/index"));
     Ran::of(command.env("GIT_WORK_TREE", other.path(""))).ok();
     assert_eq!(contents(&other.path("")), before);
-    assert!(git(&vault.path(""), &["ls-files"]).contains("notes/a.md"));
+    assert!(vault.git(&["ls-files"]).contains("notes/a.md"));
 }

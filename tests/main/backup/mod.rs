@@ -11,10 +11,25 @@ use crate::support::prelude::*;
 fn repository() -> Daemon {
     let mut vault = Daemon::vault().with("notes/bread.md", "# Bread\n\nThe dough rests overnight.\n");
     vault.write("notes/river.md", "# River\n\nA walk by the water.\n");
-    git(&vault.path(""), &["init", "--quiet", "--initial-branch=main"]);
-    git(&vault.path(""), &["add", "memory.toml", "notes"]);
-    git(&vault.path(""), &["commit", "--quiet", "-m", "first"]);
+    vault.git(&["init", "--quiet", "--initial-branch=main"]);
+    vault.git(&["add", "memory.toml", "notes"]);
+    vault.git(&["commit", "--quiet", "-m", "first"]);
     vault
+}
+
+/// A repository with a commit in a folder of the vault.
+fn inner(vault: &mut Daemon, folder: &str) {
+    vault.write(&format!("{folder}/a.md"), "# A\n");
+    let folder = vault.path(folder);
+    git(&folder, &["init", "--quiet", "--initial-branch=main"]);
+    git(&folder, &["add", "--all"]);
+    git(&folder, &["commit", "--quiet", "-m", "inner"]);
+}
+
+/// A program that git runs.
+fn hook(vault: &mut Daemon, path: &str, script: &str) {
+    vault.write(path, format!("#!/bin/sh\n{script}\n"));
+    fs::set_permissions(vault.path(path), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// What every query finds in every mode: paths, lines, order and scores.

@@ -1,6 +1,6 @@
 //! The backups that the daemon makes.
 
-use super::repository;
+use super::{hook, repository};
 use crate::support::prelude::*;
 
 const EVERY: &str = "[embed]\nmodel = \"none\"\n[backup]\nevery = \"1m\"\n";
@@ -15,11 +15,16 @@ fn neglected() -> Daemon {
 /// One that was not.
 fn unvouched() -> Daemon {
     let vault = repository().with("memory.toml", EVERY);
-    git(&vault.path(""), &["add", "--all"]);
-    let mut commit = git_command(&vault.path(""), &["commit", "--quiet", "-m", "old"]);
-    let old = "2020-01-01T00:00:00Z";
-    assert!(commit.env("GIT_COMMITTER_DATE", old).env("GIT_AUTHOR_DATE", old).status().unwrap().success());
+    vault.git(&["add", "--all"]);
+    commit_long_ago(&vault, &["-m", "old"]);
     vault
+}
+
+fn commit_long_ago(vault: &Daemon, args: &[&str]) {
+    let long_ago = "2020-01-01T00:00:00Z";
+    let args = [&["commit", "--quiet", "--date", long_ago], args].concat();
+    let mut commit = git_command(&vault.path(""), &args);
+    assert!(commit.env("GIT_COMMITTER_DATE", long_ago).status().unwrap().success());
 }
 
 #[test]
@@ -29,8 +34,8 @@ fn the_daemon_commits_by_itself_and_says_so() {
         let backup = vault.status()["backup"].clone();
         backup["last_at"].is_string().then_some(backup)
     });
-    assert_eq!(git(&vault.path(""), &["log", "-1", "--format=%s"]), "1 note new: notes/a.md");
-    assert_eq!(backup["last_commit"], git(&vault.path(""), &["rev-parse", "HEAD"]));
+    assert_eq!(vault.git(&["log", "-1", "--format=%s"]), "1 note new: notes/a.md");
+    assert_eq!(backup["last_commit"], vault.git(&["rev-parse", "HEAD"]));
     assert_eq!(backup["failure"], Value::Null);
     let text = vault.run(&["status"]).ok().stdout;
     assert!(text.contains("\nbackup      ") && text.contains("up to date at"), "{text}");
@@ -39,7 +44,7 @@ fn the_daemon_commits_by_itself_and_says_so() {
 #[test]
 fn what_keeps_the_daemon_from_backing_up_is_logged_once_and_shown() {
     let mut vault = neglected();
-    git(&vault.path(""), &["checkout", "--quiet", "--detach"]);
+    vault.git(&["checkout", "--quiet", "--detach"]);
     vault.start();
     let failure = eventually("a failure", || vault.status()["backup"]["failure"].as_str().map(str::to_owned));
     assert!(failure.starts_with("no branch is checked out"), "{failure}");
@@ -54,14 +59,13 @@ fn what_keeps_the_daemon_from_backing_up_is_logged_once_and_shown() {
 fn a_backup_that_hangs_does_not_keep_the_daemon_from_stopping() {
     let mut vault = neglected();
     let begun = vault.path(".git/begun");
-    vault.write("notes/a.md", "# A\n").write(".git/hooks/pre-commit", "#!/bin/sh\ntouch .git/begun\nsleep 600\n");
-    fs::set_permissions(vault.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
-    vault.start();
+    hook(&mut vault, ".git/hooks/pre-commit", "touch .git/begun\nsleep 600");
+    vault.write("notes/a.md", "# A\n").start();
     until("the hook", || begun.exists());
     let stopped = vault.terminate();
     assert!(stopped.status.success() && stopped.after < Duration::from_secs(2), "{:?}", stopped.after);
     assert!(!vault.path(".git/index.lock").exists(), "git has taken its lock away");
-    assert_eq!(git(&vault.path(""), &["log", "-1", "--format=%s"]), "old");
+    assert_eq!(vault.git(&["log", "-1", "--format=%s"]), "old");
 }
 
 #[test]
@@ -71,8 +75,7 @@ fn the_daemon_runs_nothing_of_a_repository_that_nobody_has_vouched_for() {
         let pwned = vault.path(".git/pwned");
         let touch = format!("touch {}", pwned.display());
         if hostile == "hook" {
-            vault.write(".git/hooks/pre-commit", format!("#!/bin/sh\n{touch}\n"));
-            fs::set_permissions(vault.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
+            hook(&mut vault, ".git/hooks/pre-commit", &touch);
         } else {
             let config = vault.read(".git/config");
             vault.write(".git/config", format!("{config}[core]\n\tfsmonitor = \"{touch}; false\"\n"));
@@ -85,12 +88,10 @@ fn the_daemon_runs_nothing_of_a_repository_that_nobody_has_vouched_for() {
         vault.terminate();
         vault.run(&["backup"]).ok();
         assert!(pwned.exists());
-        let old = "2020-01-01T00:00:00Z";
-        let mut amend = git_command(&vault.path(""), &["commit", "--quiet", "--amend", "--no-edit", "--date", old]);
-        assert!(amend.env("GIT_COMMITTER_DATE", old).status().unwrap().success());
+        commit_long_ago(&vault, &["--amend", "--no-edit"]);
         vault.write("notes/b.md", "# B\n").start();
         until("a backup", || vault.status()["backup"]["last_at"].is_string());
-        assert_eq!(git(&vault.path(""), &["log", "-1", "--format=%s"]), "1 note new: notes/b.md");
+        assert_eq!(vault.git(&["log", "-1", "--format=%s"]), "1 note new: notes/b.md");
     }
 }
 
@@ -99,5 +100,5 @@ fn without_an_interval_the_daemon_commits_nothing() {
     let vault = repository().with("notes/a.md", "# A\n").started();
     vault.finds("dough", &["notes/bread.md"]);
     assert_eq!(vault.status()["backup"], Value::Null);
-    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "?? notes/a.md");
+    assert_eq!(vault.git(&["status", "--porcelain"]), "?? notes/a.md");
 }

@@ -1,12 +1,12 @@
 //! `vault backup` where it cannot be done: it is said, with what to do next, and nothing is broken.
 
-use super::{empty, repository};
+use super::{empty, hook, inner, repository};
 use crate::support::prelude::*;
 
 /// Backs up, which is refused with these words, and nothing has changed.
 #[track_caller]
 fn refused(vault: &Daemon, args: &[&str], words: &[&str]) {
-    let commits = || git(&vault.path(""), &["rev-list", "--all", "--count"]);
+    let commits = || vault.git(&["rev-list", "--all", "--count"]);
     let (before, count) = (contents(&vault.path("notes")), commits());
     let refused = vault.run(args);
     assert_eq!(refused.code, 2, "{}{}", refused.stdout, refused.stderr);
@@ -19,13 +19,10 @@ fn refused(vault: &Daemon, args: &[&str], words: &[&str]) {
 /// Two branches that change the same line.
 fn torn() -> Daemon {
     let mut vault = repository();
-    let root = vault.path("");
-    git(&root, &["switch", "--quiet", "-c", "other"]);
-    vault.write("notes/bread.md", "# Bread\n\nThe other way.\n");
-    git(&root, &["commit", "--quiet", "-a", "-m", "other"]);
-    git(&root, &["switch", "--quiet", "main"]);
-    vault.write("notes/bread.md", "# Bread\n\nMy way.\n");
-    git(&root, &["commit", "--quiet", "-a", "-m", "mine"]);
+    vault.git(&["switch", "--quiet", "-c", "other"]);
+    vault.write("notes/bread.md", "# Bread\n\nThe other way.\n").git(&["commit", "--quiet", "-a", "-m", "other"]);
+    vault.git(&["switch", "--quiet", "main"]);
+    vault.write("notes/bread.md", "# Bread\n\nMy way.\n").git(&["commit", "--quiet", "-a", "-m", "mine"]);
     vault
 }
 
@@ -40,15 +37,15 @@ fn in_the_middle_of_something_nothing_is_done() {
         assert!(!git_command(&vault.path(""), start).output().unwrap().status.success(), "it conflicts");
         refused(&vault, &["backup"], &[what, "--abort"]);
         assert!(vault.path(".git").join(state).exists());
-        assert!(git(&vault.path(""), &["status", "--porcelain"]).starts_with("UU"));
+        assert!(vault.git(&["status", "--porcelain"]).starts_with("UU"));
     }
 }
 
 #[test]
 fn conflicts_without_a_merge_are_named() {
     let vault = torn().with("notes/bread.md", "# Bread\n\nA third way.\n");
-    git(&vault.path(""), &["stash", "--quiet"]);
-    git(&vault.path(""), &["reset", "--quiet", "--hard", "other"]);
+    vault.git(&["stash", "--quiet"]);
+    vault.git(&["reset", "--quiet", "--hard", "other"]);
     assert!(!git_command(&vault.path(""), &["stash", "pop"]).output().unwrap().status.success());
     refused(&vault, &["backup"], &["conflicts to resolve in notes/bread.md", "git add"]);
 }
@@ -62,22 +59,22 @@ fn a_note_with_conflict_markers_is_left_out_and_the_others_are_not() {
     let part = vault.run(&["backup"]);
     assert_eq!(part.code, 2);
     assert!(part.stderr.contains("notes/bread.md was left out: it has conflict markers"), "{}", part.stderr);
-    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), " M notes/bread.md");
+    assert_eq!(vault.git(&["status", "--porcelain"]), " M notes/bread.md");
     // Staged, it stays staged and is left out all the same.
-    git(&vault.path(""), &["add", "notes/bread.md"]);
+    vault.git(&["add", "notes/bread.md"]);
     vault.write("notes/a.md", "# B\n");
     assert_eq!(vault.run(&["backup"]).code, 2);
-    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "M  notes/bread.md");
+    assert_eq!(vault.git(&["status", "--porcelain"]), "M  notes/bread.md");
     vault.write("notes/bread.md", "# Bread\n\nOurs.\n").run(&["backup"]).ok();
-    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "");
+    assert_eq!(vault.git(&["status", "--porcelain"]), "");
 }
 
 #[test]
 fn a_detached_head_a_locked_index_and_no_repository_are_said() {
     let mut vault = repository().with("notes/a.md", "# A\n");
-    git(&vault.path(""), &["checkout", "--quiet", "--detach"]);
+    vault.git(&["checkout", "--quiet", "--detach"]);
     refused(&vault, &["backup"], &["no branch is checked out", "git switch -c NAME"]);
-    git(&vault.path(""), &["switch", "--quiet", "main"]);
+    vault.git(&["switch", "--quiet", "main"]);
     vault.write(".git/index.lock", "");
     refused(&vault, &["backup"], &["another git is running", ".git/index.lock"]);
     assert!(vault.path(".git/index.lock").exists());
@@ -103,13 +100,11 @@ fn a_vault_that_the_repository_around_it_ignores_is_not_taken_for_backed_up() {
 
 #[test]
 fn a_repository_in_the_vault_is_left_to_itself() {
-    let vault = repository().with("project/readme.md", "# Project\n").with("notes/a.md", "# A\n");
-    git(&vault.path("project"), &["init", "--quiet"]);
-    git(&vault.path("project"), &["add", "--all"]);
-    git(&vault.path("project"), &["commit", "--quiet", "-m", "project"]);
+    let mut vault = repository().with("notes/a.md", "# A\n");
+    inner(&mut vault, "project");
     let part = vault.run(&["backup"]);
     assert!(part.code == 2 && part.stderr.contains("project/ was left out: it is a git repository"), "{}", part.stderr);
-    assert!(!git(&vault.path(""), &["ls-files"]).contains("project"));
+    assert!(!vault.git(&["ls-files"]).contains("project"));
 }
 
 #[test]
@@ -129,31 +124,25 @@ fn a_folder_that_has_the_files_of_a_repository_is_none() {
 fn what_is_set_in_a_repository_in_the_vault_is_not_run() {
     let mut vault = repository();
     let pwned = vault.path("pwned");
-    fs::create_dir(vault.path("inner")).unwrap();
-    git(&vault.path("inner"), &["init", "--quiet"]);
-    vault.write("inner/a.md", "# A\n");
-    git(&vault.path("inner"), &["add", "--all"]);
-    git(&vault.path("inner"), &["commit", "--quiet", "-m", "inner"]);
+    inner(&mut vault, "inner");
     assert!(git_command(&vault.path(""), &["add", "inner"]).output().unwrap().status.success());
-    git(&vault.path(""), &["commit", "--quiet", "-m", "inner"]);
+    vault.git(&["commit", "--quiet", "-m", "inner"]);
     let config = vault.read("inner/.git/config");
     vault.write("inner/.git/config", format!("{config}[core]\n\tfsmonitor = \"touch {}; false\"\n", pwned.display()));
     vault.write("inner/a.md", "# B\n").write("notes/a.md", "# A\n");
     vault.run(&["backup"]).ok();
-    assert_eq!(git(&vault.path(""), &["log", "-1", "--format=%s"]), "1 note new: notes/a.md");
+    assert_eq!(vault.git(&["log", "-1", "--format=%s"]), "1 note new: notes/a.md");
     assert!(!pwned.exists());
 }
 
 #[test]
 fn a_hook_that_refuses_is_quoted() {
-    let vault = repository()
-        .with("notes/a.md", "# A\n")
-        .with(".git/hooks/pre-commit", "#!/bin/sh\necho 'no more than a page' >&2\nexit 1\n");
-    fs::set_permissions(vault.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut vault = repository().with("notes/a.md", "# A\n");
+    hook(&mut vault, ".git/hooks/pre-commit", "echo 'no more than a page' >&2\nexit 1");
     refused(&vault, &["backup"], &["`git commit` failed", "no more than a page"]);
     fs::remove_file(vault.path(".git/hooks/pre-commit")).unwrap();
     vault.run(&["backup"]).ok();
-    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "");
+    assert_eq!(vault.git(&["status", "--porcelain"]), "");
 }
 
 #[test]
@@ -162,10 +151,10 @@ fn a_push_without_a_remote_or_to_one_that_is_ahead_is_refused_and_the_commit_sta
     vault.write("notes/a.md", "# A\n");
     let alone = vault.run(&["backup", "--push"]);
     assert!(alone.code == 2 && alone.stderr.contains("git remote add origin URL"), "{}", alone.stderr);
-    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "");
+    assert_eq!(vault.git(&["status", "--porcelain"]), "");
     let bare = remote.path().to_str().unwrap();
     git(remote.path(), &["init", "--quiet", "--bare", "--initial-branch=main"]);
-    git(&vault.path(""), &["remote", "add", "origin", bare]);
+    vault.git(&["remote", "add", "origin", bare]);
     vault.run(&["backup", "--push"]).ok();
     git(other.path(), &["clone", "--quiet", bare, "."]);
     fs::write(other.path().join("theirs.md"), "# Theirs\n").unwrap();
@@ -178,8 +167,8 @@ fn a_push_without_a_remote_or_to_one_that_is_ahead_is_refused_and_the_commit_sta
     assert!(behind.code == 2 && behind.stderr.contains("git pull --rebase"), "{}", behind.stderr);
     assert_eq!((&behind.json()["pushed"], behind.json()["push_failure"].is_string()), (&Value::Null, true));
     assert_eq!(git(remote.path(), &["rev-parse", "main"]), theirs, "nothing is forced");
-    assert_eq!(git(&vault.path(""), &["status", "--porcelain"]), "", "the commit was made");
-    git(&vault.path(""), &["remote", "set-url", "origin", "/nonexistent"]);
+    assert_eq!(vault.git(&["status", "--porcelain"]), "", "the commit was made");
+    vault.git(&["remote", "set-url", "origin", "/nonexistent"]);
     let away = vault.run(&["backup", "--push"]);
     assert!(away.code == 2 && away.stderr.contains("`git push` failed"), "{}", away.stderr);
 }

@@ -18,14 +18,14 @@ fn file(path: &str) -> Value {
 
 /// A daemon whose first event waits: a folder is where its file would be.
 fn stuck(config: &str) -> Daemon {
-    let mut vault = Daemon::with_config(&format!("[embed]\nmodel = \"none\"\n{config}"));
+    let mut vault = Daemon::without_model(config);
     fs::create_dir_all(vault.path("files/2026-01-05.md")).unwrap();
     vault.start();
     vault
 }
 
-fn waits(vault: &Daemon) {
-    eventually("the status to say why", || vault.status()["capture"]["failure"].as_str().map(str::to_owned));
+fn waits(vault: &Daemon) -> String {
+    eventually("the status to say why", || vault.status()["capture"]["failure"].as_str().map(str::to_owned))
 }
 
 /// Makes room for what waited.
@@ -45,15 +45,19 @@ fn what_is_switched_off_leaves_and_what_is_not_still_waits() {
     let search = json!({"type": "search", "query": "waiting-query", "time": TIME});
     vault.capture(json!([file("waiting-path"), search, message("s", "user", "said")]));
     vault.capture(json!([file("second-path"), message("s", "user", "said too")]));
-    waits(&vault);
+    let failure = waits(&vault);
+    assert!(failure.contains("files/"), "{failure}");
+    assert!(vault.run(&["status"]).ok().stdout.contains("capture"), "a person is told");
     until("the messages to be written", || with_text(&vault, "said too").iter().any(|path| path.ends_with(".md")));
+    assert_eq!(vault.status()["capture"]["pending"], 5, "what comes after counts as pending, too");
     vault.ask(off("capture_searches")).ok();
-    assert_eq!(kept(&vault, "waiting-query"), Vec::<String>::new());
-    assert_eq!(kept(&vault, "said"), Vec::<String>::new(), "what is in its file leaves the journal, too");
+    assert_eq!(with_text(&vault, "waiting-query"), [""; 0]);
+    assert_eq!(kept(&vault, "said"), [""; 0], "what is in its file leaves the journal, too");
     vault.capture(file("third-path"));
     vault.kill();
     vault.start();
     unstick(&vault);
+    assert_eq!(vault.status()["capture"].get("failure"), None);
     let text = vault.read("files/2026-01-05.md");
     let places: Vec<_> = ["waiting-path", "second-path", "third-path"].map(|path| text.find(path)).into();
     assert!(places.iter().all(Option::is_some) && places.is_sorted() && text.matches("- ").count() == 3, "{text}");
@@ -70,7 +74,7 @@ fn what_is_switched_off_while_nobody_runs_is_gone_after_a_start() {
     assert!(!kept(&vault, "waiting-path").is_empty(), "it waits in the journal");
     fs::write(vault.path("memory.toml"), "[embed]\nmodel = \"none\"\n[capture]\nfiles = false\n").unwrap();
     vault.start();
-    assert_eq!(with_text(&vault, "waiting-path"), Vec::<String>::new());
+    assert_eq!(with_text(&vault, "waiting-path"), [""; 0]);
     vault.captured();
     assert_eq!(vault.read("conversations/2026-01-05-s.md").matches(":** ").count(), 1);
 }
@@ -87,7 +91,7 @@ fn killed_while_the_journal_is_swept() {
     waits(&vault);
     vault.dies_of(off("capture_files"));
     vault.start();
-    assert_eq!(kept(&vault, "waiting-path"), Vec::<String>::new());
+    assert_eq!(kept(&vault, "waiting-path"), [""; 0]);
     vault.captured();
     assert_eq!(vault.capture(event), (0, 1), "it is known all the same");
     assert_eq!(vault.read("conversations/2026-01-05-s.md").matches(":** ").count(), 1);
@@ -108,7 +112,7 @@ fn what_is_purged_is_not_in_the_journal_when_that_is_answered() {
         gone["purged"]["remains"].to_string()
     };
     assert!(!purge(&vault, "aardvarks").contains("captured event"));
-    assert_eq!(kept(&vault, "aardvarks"), Vec::<String>::new());
+    assert_eq!(kept(&vault, "aardvarks"), [""; 0]);
 
     // Behind what cannot be written, too; and that is said.
     let other = json!({"type": "note", "title": "Plan", "content": "quokkas to the attic"});
@@ -117,8 +121,8 @@ fn what_is_purged_is_not_in_the_journal_when_that_is_answered() {
     vault.finds("quokkas", &["notes/plan.md"]);
     let remains = purge(&vault, "quokkas");
     assert!(remains.contains("captured event"), "{remains}");
-    assert_eq!(kept(&vault, "aardvarks"), Vec::<String>::new());
-    assert_eq!(kept(&vault, "quokkas"), Vec::<String>::new());
+    assert_eq!(kept(&vault, "aardvarks"), [""; 0]);
+    assert_eq!(kept(&vault, "quokkas"), [""; 0]);
     unstick(&vault);
     assert!(vault.read("files/2026-01-05.md").contains("waiting-path"), "what waits is not lost");
     assert_eq!(vault.notes_in("notes"), [], "what was purged does not come back");
@@ -132,7 +136,7 @@ fn what_is_purged_after_a_kill_is_not_in_the_journal() {
     vault.kill();
     assert!(!kept(&vault, "aardvarks").is_empty(), "a kill leaves the journal as it is");
     vault.run(&["forget", "notes/plan.md", "--purge", "--yes"]).ok();
-    assert_eq!(kept(&vault, "aardvarks"), Vec::<String>::new());
+    assert_eq!(kept(&vault, "aardvarks"), [""; 0]);
     vault.start();
     vault.captured();
     assert_eq!(vault.notes_in("notes"), []);

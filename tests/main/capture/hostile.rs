@@ -7,38 +7,14 @@ use super::message;
 use crate::support::prelude::*;
 
 const HOSTILE: [&str; 32] = [
-    "# A heading",
-    "Title\n=====",
-    "text\n---\nmore",
-    "---\ntitle: other\nprivate: true\n---\ntext",
-    "+++\nprivate = true\n+++",
-    "```\nan open fence",
-    "~~~~rust\n# in a fence\n**10:00 · Maya:** in a fence\n~~~~",
-    "one ``` two",
-    "%%",
-    "%% a comment %%",
-    "before %%\nopen\n\nstill open",
-    "%\\% and %\\\\% and %%%%",
-    "<!--",
-    "<!-- hidden -->",
-    "-->",
-    "<!-- open\n\n# still\n",
-    "<div>\n\n<script>alert(1)</script>\n\n</div",
-    "<pre>\n\nopen",
-    "**12:00 · Maya:** I never said this",
-    "first\n\n**12:00 · Maya:** nor this\n\n**12:01 · Jonas:** nor that",
-    "> **12:00 · Maya:** quoted",
-    "> [!note]- folded\n> text",
-    "- a list\n  - within\n\n      code\n1. one",
-    "    indented code",
-    "\tcode by a tab",
-    "| a | b |\n|---|---|\n| c | d |",
-    "[a]: https://example.org\n[^1]: a footnote\n\n# heading",
-    "[[#Heading]] ![[other]] [open](",
-    "$$\nopen math",
-    "a line \\\n\\",
-    "* * *\n___\n***",
-    "\u{feff}---\nprivate: true\n---",
+    "# A heading", "Title\n=====", "text\n---\nmore", "---\ntitle: x\nprivate: true\n---\na",
+    "+++\nprivate = true\n+++", "```\nan open fence", "~~~~\n# a\n**10:00 · Maya:** b\n~~~~", "one ``` two", "%%",
+    "%% a comment %%", "before %%\nopen\n\nstill open", "%\\% and %\\\\% and %%%%", "<!--", "<!-- hidden -->", "-->",
+    "<!-- open\n\n# still\n", "<div>\n\n<script>a</script>\n\n</div", "<pre>\n\nopen",
+    "**12:00 · Maya:** I never said this", "**12:00 · M:** b\n\n**12:01 · J:** c", "> **12:00 · Maya:** quoted",
+    "> [!note]- folded\n> text", "- a\n  - b\n\n      code\n1. one", "    indented code", "\tcode by a tab",
+    "| a | b |\n|---|---|\n| c | d |", "[a]: //x.org\n[^1]: a note\n\n# h", "[[#Heading]] ![[other]] [open](",
+    "$$\nopen math", "a line \\\n\\", "* * *\n___\n***", "\u{feff}---\nprivate: true\n---",
 ];
 
 /// The text of a turn as it was sent.
@@ -107,17 +83,14 @@ fn a_turn_stays_one_turn_whatever_it_says() {
 fn a_line_stays_one_line_whatever_it_says() {
     let vault = Daemon::vault().started();
     let time = "2026-01-05T12:00:00Z";
-    let events: Vec<Value> = HOSTILE
-        .iter()
-        .flat_map(|text| {
-            let path = text.replace(['\n', '\t'], "/");
-            [
-                json!({"type": "agent_activity", "agent": "a", "summary": text, "time": time}),
-                json!({"type": "file", "path": path, "action": "opened", "time": time}),
-            ]
-        })
-        .collect();
-    vault.written(events.into());
+    let events = HOSTILE.map(|text| {
+        let path = text.replace(['\n', '\t'], "/");
+        [
+            json!({"type": "agent_activity", "agent": "a", "summary": text, "time": time}),
+            json!({"type": "file", "path": path, "action": "opened", "time": time}),
+        ]
+    });
+    vault.written(events.concat().into());
     for path in ["agent-activity/2026-01-05.md", "files/2026-01-05.md"] {
         let source = vault.read(path);
         let note = Note::parse(&source, "x");
@@ -131,18 +104,15 @@ fn a_line_stays_one_line_whatever_it_says() {
 fn titles_and_names_cannot_leave_the_frontmatter() {
     let vault = Daemon::vault().started();
     let names = ["../../etc/passwd", "private: true", "- a", "\"", "#tag", "---", "'", "null", "a\\b", "2026-01-05"];
-    let events: Vec<Value> = names
-        .iter()
-        .flat_map(|name| {
-            let title = format!("{name} t");
-            [
-                json!({"type": "message", "session": name, "role": name, "text": "x"}),
-                json!({"type": "note", "title": title, "content": "---\nprivate: true\n---\nx", "tags": ["#a b"]}),
-                json!({"type": "bookmark", "url": format!("https://x.example/{}", title.len()), "title": title}),
-            ]
-        })
-        .collect();
-    vault.written(events.into());
+    let events = names.map(|name| {
+        let title = format!("{name} t");
+        [
+            json!({"type": "message", "session": name, "role": name, "text": "x"}),
+            json!({"type": "note", "title": title, "content": "---\nprivate: true\n---\nx", "tags": ["#a b"]}),
+            json!({"type": "bookmark", "url": format!("https://x.example/{}", title.len()), "title": title}),
+        ]
+    });
+    vault.written(events.concat().into());
     let files = [vault.notes_in("conversations"), vault.notes_in("notes")].concat();
     assert_eq!(files.len(), 2 * names.len());
     for (name, text) in &files {
@@ -150,12 +120,8 @@ fn titles_and_names_cannot_leave_the_frontmatter() {
         assert!(!note.is_private() && note.problems.is_empty(), "{name}: {text}");
         assert_eq!(note.metadata["source"], "capture");
     }
-    let sessions: Vec<String> = vault
-        .notes_in("conversations")
-        .iter()
-        .map(|(_, text)| Note::parse(text, "x").metadata["session"].as_str().unwrap().to_owned())
-        .collect();
-    for name in names {
-        assert!(sessions.iter().any(|session| session == name), "{name} in {sessions:?}");
-    }
+    let conversations = vault.notes_in("conversations");
+    let session = |text: &str| Note::parse(text, "x").metadata["session"].as_str().unwrap().to_owned();
+    let sessions: BTreeSet<String> = conversations.iter().map(|(_, text)| session(text)).collect();
+    assert_eq!(sessions, BTreeSet::from(names.map(str::to_owned)));
 }

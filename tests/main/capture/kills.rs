@@ -1,8 +1,6 @@
 //! The daemon is killed at every point between an event and its file, and at random instants while events come in. What was
 //! accepted is in its file once, and in order; what was not, and is sent again, too.
 
-use rustix::process::{Pid, Signal, kill_process};
-
 use super::EVENTS;
 use crate::support::prelude::*;
 
@@ -31,92 +29,54 @@ const TRASHED: &str = "note-trashed";
 /// The one that is passed when something is switched off or purged.
 pub(super) const SWEPT: &str = "events-swept";
 
-/// Events a second.
-const PACE: Duration = Duration::from_millis(2);
-
 pub fn points() -> impl Iterator<Item = &'static str> {
     CASES.iter().map(|(point, _)| *point).chain([TRASHED, SWEPT])
 }
 
-/// Sends events one after the other, and again what was not accepted.
-struct Sender {
-    sent: usize,
-    /// The event that the daemon did not answer for.
-    unanswered: Option<Value>,
+fn event(at: usize) -> Value {
+    let (id, word) = (at.to_string(), format!("w{at}w"));
+    let role = if (at / 6).is_multiple_of(2) { "user" } else { "agent" };
+    let (session, text) = (format!("s{}", at % 3), format!("{word}\n# part"));
+    match at % 6 {
+        0..=2 => json!({"type": "message", "session": session, "role": role, "text": text, "id": id}),
+        3 => json!({"type": "file", "path": word, "action": "edited", "id": id}),
+        4 => json!({"type": "clipboard", "content": format!("clip {word}"), "id": id}),
+        _ => json!({"type": "bookmark", "url": "https://example.org/", "title": "Page", "note": word, "id": id}),
+    }
 }
 
-impl Sender {
-    fn new() -> Self {
-        Self { sent: 0, unanswered: None }
+/// Sends an event; says no when the daemon is gone.
+fn send(connection: &mut Connection, token: &str, at: usize) -> bool {
+    let reply = connection.send(&Request::send("POST", EVENTS, &event(at)).bearer(token));
+    if let Some(reply) = &reply {
+        assert_eq!(reply.status, 202, "{}", reply.json());
     }
+    reply.is_some()
+}
 
-    fn next(&mut self) -> Value {
-        if let Some(event) = self.unanswered.take() {
-            return event;
+/// Waits for the files: every word is in the vault once, and in each conversation in the order it was said.
+#[track_caller]
+fn all_are_there_once(vault: &Daemon, sent: usize) {
+    vault.captured();
+    let mut found = Vec::new();
+    for (path, bytes) in notes_of(&vault.path("")) {
+        let path = path.strip_prefix(vault.path("")).unwrap().to_owned();
+        if path.extension().is_none_or(|kind| kind != "md") {
+            continue;
         }
-        let at = self.sent;
-        self.sent += 1;
-        let (id, word) = (at.to_string(), format!("w{at}w"));
-        let role = if (at / 6).is_multiple_of(2) { "user" } else { "agent" };
-        match at % 6 {
-            0..=2 => {
-                json!({"type": "message", "session": format!("s{}", at % 3), "role": role,
-                "text": format!("{word}\n# part"), "id": id})
-            }
-            3 => json!({"type": "file", "path": word, "action": "edited", "id": id}),
-            4 => json!({"type": "clipboard", "content": format!("clip {word}"), "id": id}),
-            _ => json!({"type": "bookmark", "url": "https://example.org/", "title": "Page", "note": word, "id": id}),
+        let text = String::from_utf8(bytes).unwrap();
+        // A title says it again.
+        let body = text.split_once("\n---\n").unwrap().1;
+        let words = body.split(|c: char| !c.is_alphanumeric());
+        let numbers: Vec<usize> =
+            words.filter_map(|word| word.strip_prefix('w')?.strip_suffix('w')?.parse().ok()).collect();
+        if path.starts_with("conversations") {
+            assert!(numbers.is_sorted(), "{}: {numbers:?}", path.display());
+            assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 3 || pair[1] == pair[0] + 6), "{numbers:?}");
         }
+        found.extend(numbers);
     }
-
-    /// Sends one; says no when the daemon is gone.
-    fn send(&mut self, connection: &mut Connection, token: &str) -> bool {
-        let event = self.next();
-        let request = Request::send("POST", EVENTS, &event);
-        let reply = connection.send(&request.header("Authorization", &format!("Bearer {token}")));
-        match &reply {
-            Some(reply) => assert_eq!(reply.status, 202, "{}", reply.json()),
-            None => self.unanswered = Some(event),
-        }
-        reply.is_some()
-    }
-
-    /// Every word is in the vault once, and in each conversation in the order it was said.
-    #[track_caller]
-    fn all_are_there_once(&self, vault: &Daemon) {
-        let mut found: BTreeMap<usize, usize> = BTreeMap::new();
-        for (path, bytes) in contents(&vault.path("")) {
-            let path = path.strip_prefix(vault.path("")).unwrap().to_owned();
-            if path.starts_with(".vault") || path.extension().is_none_or(|kind| kind != "md") {
-                continue;
-            }
-            let text = String::from_utf8(bytes).unwrap();
-            // A title says it again.
-            let body = text.split_once("\n---\n").unwrap().1;
-            let words = body.split(|c: char| !c.is_alphanumeric());
-            let numbers: Vec<usize> =
-                words.filter_map(|word| word.strip_prefix('w')?.strip_suffix('w')?.parse().ok()).collect();
-            if path.starts_with("conversations") {
-                assert!(numbers.is_sorted(), "{}: {numbers:?}", path.display());
-                assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 3 || pair[1] == pair[0] + 6), "{numbers:?}");
-            }
-            numbers.iter().for_each(|number| *found.entry(*number).or_default() += 1);
-        }
-        let missing: Vec<usize> = (0..self.sent).filter(|at| !found.contains_key(at)).collect();
-        let doubled: Vec<_> = found.iter().filter(|(_, count)| **count > 1).collect();
-        assert!(missing.is_empty() && doubled.is_empty(), "missing {missing:?}, doubled {doubled:?} of {}", self.sent);
-    }
-
-    /// Sends again what was not answered for, and waits for the files.
-    #[track_caller]
-    fn finish(&mut self, vault: &Daemon) {
-        let mut connection = Connection::open(vault.address());
-        if self.unanswered.is_some() {
-            assert!(self.send(&mut connection, vault.token()));
-        }
-        vault.captured();
-        self.all_are_there_once(vault);
-    }
+    assert_once(&found, sent);
 }
 
 #[test]
@@ -133,16 +93,20 @@ fn killed_at_every_point_between_an_event_and_its_file() {
         for _ in 0..2 {
             let (cases, next) = (&cases, &next);
             scope.spawn(move || {
-                let (mut vault, mut sender) = (Daemon::vault(), Sender::new());
+                let (mut vault, mut sent) = (Daemon::vault(), 0);
                 while let Some((point, passing)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                     println!("{point}:{passing}");
                     // What writes files at the start counts from a new vault on.
                     if point.starts_with("file-") {
-                        (vault, sender) = (Daemon::vault(), Sender::new());
+                        (vault, sent) = (Daemon::vault(), 0);
                     }
-                    dies_at(&mut vault, &mut sender, &format!("{point}:{passing}"));
+                    let is_answered = dies_at(&mut vault, &mut sent, &format!("{point}:{passing}"));
                     vault.start();
-                    sender.finish(&vault);
+                    if !is_answered {
+                        // It is sent again.
+                        assert!(send(&mut Connection::open(vault.address()), vault.token(), sent - 1));
+                    }
+                    all_are_there_once(&vault, sent);
                     vault.terminate();
                 }
             });
@@ -150,16 +114,19 @@ fn killed_at_every_point_between_an_event_and_its_file() {
     });
 }
 
-fn dies_at(vault: &mut Daemon, sender: &mut Sender, point: &str) {
+/// Sends events one after the other until the daemon dies; says whether the last was answered.
+fn dies_at(vault: &mut Daemon, sent: &mut usize, point: &str) -> bool {
     let deadline = Instant::now() + PATIENCE;
     // The state is looked at when nothing has come for a while; the others are passed sooner, or with the next events.
     let idle = Duration::from_millis(if point.starts_with("state-") { 5000 } else { 1000 });
     assert!(vault.launch(Some(point)), "{point} is passed before any event");
-    let mut connection = Connection::open(vault.address());
+    let (mut connection, mut is_answered) = (Connection::open(vault.address()), true);
     while !vault.was_killed() {
         assert!(Instant::now() < deadline, "{point} was not passed");
         for _ in 0..5 {
-            if !sender.send(&mut connection, vault.token()) {
+            is_answered = send(&mut connection, vault.token(), *sent);
+            *sent += 1;
+            if !is_answered {
                 break;
             }
         }
@@ -168,10 +135,8 @@ fn dies_at(vault: &mut Daemon, sender: &mut Sender, point: &str) {
         while Instant::now() < until && !vault.was_killed() {
             std::thread::sleep(Duration::from_millis(5));
         }
-        if vault.was_killed() {
-            break;
-        }
     }
+    is_answered
 }
 
 #[test]
@@ -191,42 +156,8 @@ fn killed_while_an_old_file_is_moved_away() {
 #[test]
 fn none_of_500_a_second_is_lost_under_random_kills() {
     let (events, kills) = if soak_minutes().is_some() { (10_000, 40) } else { (1500, 3) };
-    let mut dice = Random::new(seed());
-    let (mut vault, mut sender) = (Daemon::vault(), Sender::new());
-    vault.start();
-    for kill in 0..=kills {
-        let end = events * (kill + 1) / (kills + 1);
-        let mut connection = Connection::open(vault.address());
-        let token = vault.token().to_owned();
-        let pid = Pid::from_raw(vault.pid() as i32).unwrap();
-        // At some instant of the second half, while events are on their way.
-        let share = (end - sender.sent) as u32;
-        let instant =
-            PACE * share / 2 + Duration::from_micros(dice.below(PACE.as_micros() as usize * share as usize / 2) as u64);
-        std::thread::scope(|scope| {
-            let last = kill == kills;
-            scope.spawn(move || {
-                std::thread::sleep(instant);
-                if !last {
-                    kill_process(pid, Signal::KILL).unwrap();
-                }
-            });
-            let begun = Instant::now();
-            let before = sender.sent;
-            while sender.sent < end || !last {
-                if !sender.send(&mut connection, &token) {
-                    break;
-                }
-                let due = begun + PACE * (sender.sent - before) as u32;
-                std::thread::sleep(due.saturating_duration_since(Instant::now()));
-            }
-        });
-        if kill < kills {
-            until("the daemon's end", || vault.was_killed());
-            assert!(vault.launch(None));
-        }
-    }
-    assert!(sender.sent >= events);
-    println!("{} events, {kills} kills", sender.sent);
-    sender.finish(&vault);
+    let mut vault = Daemon::vault().started();
+    let token = vault.token().to_owned();
+    let sent = sent_under_kills(&mut vault, 1, events, kills, |connection, at| send(connection, &token, at));
+    all_are_there_once(&vault, sent);
 }

@@ -9,28 +9,12 @@ pub(super) fn with_text(vault: &Daemon, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_not_right_is_refused_whole_and_named() {
-    let vault = Daemon::vault().started();
+fn what_is_not_right_is_refused_whole_and_secrets_are_written_nowhere() {
+    let vault = Daemon::without_model("[capture]\nsearches = true\n").started();
     let good = message("s", "user", "a good one");
-    let long = "x".repeat(60_000);
-    for (event, expected) in [
-        (json!({"type": "message", "session": "s", "role": "user"}), "events[1]: missing field `text`"),
-        (json!({"type": "message", "session": "s", "role": "user", "text": 7}), "events[1].text: invalid type"),
-        (json!({"type": "message", "session": "s", "role": "user", "text": long}), "events[1].text: has 60000 bytes"),
-        (
-            json!({"type": "message", "session": "s\u{0}", "role": "user", "text": "x"}),
-            "events[1].session: has the control",
-        ),
-        (json!({"type": "file", "path": "a", "action": "opened", "contents": "x"}), "unknown field `contents`"),
-        (json!({"type": "keystroke"}), "events[1].type: takes message,"),
-        (json!(7), "events[1]: an event is an object"),
-    ] {
-        let reply = vault.post(EVENTS, &json!([good, event]));
-        assert_eq!(reply.status, 400);
-        assert!(reply.error().contains(expected), "{} has no {expected}", reply.error());
-    }
-    let many: Vec<Value> = (0..10_001).map(|_| json!({"type": "search", "query": "q"})).collect();
-    assert!(vault.post(EVENTS, &many.into()).error().starts_with("events: there are 10001"));
+    // Each field that is wrong is named as `what_is_wrong_is_named` of the events has it.
+    let reply = vault.post(EVENTS, &json!([good, {"type": "message", "session": "s", "role": "user"}]));
+    assert_eq!((reply.status, reply.error().as_str()), (400, "events[1]: missing field `text`"));
     let huge = Value::from(vec![message("s", "user", &"x".repeat(40_000)); 30]).to_string();
     assert_eq!(vault.ask(Request::new("POST", EVENTS).json(huge)).status, 413);
     for bad in ["", "{", "[1,", "nonsense"] {
@@ -40,7 +24,7 @@ fn what_is_not_right_is_refused_whole_and_named() {
     }
     assert_eq!(vault.capture(json!([])), (0, 0));
     vault.captured();
-    assert_eq!(with_text(&vault, "a good one"), Vec::<String>::new(), "an array is taken whole or not at all");
+    assert_eq!(with_text(&vault, "a good one"), [""; 0], "an array is taken whole or not at all");
 
     // 10,000 at a time are no trouble.
     let many: Vec<Value> =
@@ -50,71 +34,7 @@ fn what_is_not_right_is_refused_whole_and_named() {
     let files = vault.notes_in("files");
     let lines: usize = files.iter().map(|(_, text)| text.lines().filter(|line| line.starts_with("- ")).count()).sum();
     assert_eq!(lines, 10_000);
-}
-
-#[test]
-fn settings_are_those_of_memory_toml() {
-    let vault = Daemon::with_config("# mine\n[embed]\nmodel = \"none\" # for now\n").started();
-    let settings = vault.get(SETTINGS).json();
-    let names: Vec<&String> = settings.as_object().unwrap().keys().collect();
-    assert_eq!(
-        names,
-        [
-            "capture_conversations", "capture_files", "capture_searches", "capture_notes", "capture_snippets",
-            "capture_agent_activity", "capture_bookmarks"
-        ]
-    );
-    assert_eq!((&settings["capture_searches"], &settings["capture_files"]), (&json!(false), &json!(true)));
-    let put = |body: &Value| vault.ask(Request::send("PUT", SETTINGS, body));
-    let reply = put(&json!({"capture_files": false, "capture_searches": true}));
-    assert_eq!((reply.status, &reply.json()["capture_files"]), (200, &json!(false)));
-    assert_eq!(vault.get(SETTINGS).json(), reply.json());
-    let text = vault.read("memory.toml");
-    assert!(
-        text.starts_with("# mine\n[embed]\nmodel = \"none\" # for now\n") && text.contains("files = false"),
-        "{text}"
-    );
-    for bad in [json!({"capture_everything": true}), json!({"capture_files": "no"}), json!(3)] {
-        assert!(put(&bad).status >= 400, "{bad}");
-    }
-    let opened = json!({"type": "file", "path": "hidden-path", "action": "opened"});
-    let search = json!({"type": "search", "query": "said aloud"});
-    assert_eq!(vault.capture(json!([opened, search])), (1, 1));
-    vault.captured();
-    assert_eq!(with_text(&vault, "hidden-path"), Vec::<String>::new());
-    assert_eq!(with_text(&vault, "said aloud").iter().filter(|path| path.ends_with(".md")).count(), 1);
-    // By hand it counts at once, too.
-    let text = text.replace("searches = true", "searches = false");
-    fs::write(vault.path("memory.toml"), text).unwrap();
-    assert_eq!(vault.get(SETTINGS).json()["capture_searches"], false);
-    assert_eq!(vault.capture(json!({"type": "search", "query": "not said"})), (0, 1));
-    assert_eq!(with_text(&vault, "not said"), Vec::<String>::new());
-}
-
-#[test]
-fn what_is_switched_off_while_it_waits_is_dropped() {
-    let vault = Daemon::vault().started();
-    // No file can be made in its place.
-    fs::create_dir_all(vault.path("files/2026-01-05.md")).unwrap();
-    let time = "2026-01-05T12:00:00Z";
-    let waits = json!({"type": "file", "path": "waiting-path", "action": "opened", "time": time});
-    vault.capture(json!([waits, message("s", "user", "other")]));
-    let failure =
-        eventually("the status to say why", || vault.status()["capture"]["failure"].as_str().map(str::to_owned));
-    assert!(failure.contains("files/"), "{failure}");
-    assert!(vault.run(&["status"]).ok().stdout.contains("capture"), "a person is told");
-    until("the others to be written", || vault.notes_in("conversations").len() == 1);
-    assert_eq!(vault.status()["capture"]["pending"], 2, "what comes after counts as pending, too");
-    let off = json!({"capture_files": false}).to_string();
-    vault.ask(Request::new("PUT", SETTINGS).json(off)).ok();
-    assert_eq!(with_text(&vault, "waiting-path"), Vec::<String>::new(), "it is gone when that is answered");
-    vault.captured();
-    assert_eq!(vault.status()["capture"].get("failure"), None);
-}
-
-#[test]
-fn secrets_are_written_nowhere() {
-    let vault = Daemon::without_model("[capture]\nsearches = true\n").started();
+    // Secrets are written nowhere.
     let secret = format!("ghp_{}", "a8F3kZ0qL9xT2mB7".repeat(3).get(..36).unwrap());
     let said = |before: &str| format!("{before} {secret} after");
     vault.capture(json!([
@@ -127,13 +47,46 @@ fn secrets_are_written_nowhere() {
         {"type": "bookmark", "url": format!("https://x.example/?t={secret}"), "title": said("page"), "note": said("note")},
         {"type": "clipboard", "content": said("clip"), "app": said("app")},
     ]));
-    assert_eq!(with_text(&vault, &secret), Vec::<String>::new(), "the journal included");
+    assert_eq!(with_text(&vault, &secret), [""; 0], "the journal included");
     vault.captured();
-    assert_eq!(with_text(&vault, &secret), Vec::<String>::new());
+    assert_eq!(with_text(&vault, &secret), [""; 0]);
     assert!(with_text(&vault, "[redacted: GitHub token]").len() >= 7);
     // As the person wants it.
     let text = vault.read("memory.toml") + "redact = false\n";
     fs::write(vault.path("memory.toml"), text).unwrap();
     vault.written(message("open", "user", &said("kept")));
     assert!(with_text(&vault, &secret).iter().any(|path| path.ends_with("-open.md")));
+}
+
+#[test]
+fn settings_are_those_of_memory_toml() {
+    let vault = Daemon::with_config("# mine\n[embed]\nmodel = \"none\" # for now\n").started();
+    let settings = vault.get(SETTINGS).json();
+    let expected = json!({
+        "capture_conversations": true, "capture_files": true, "capture_searches": false, "capture_notes": true,
+        "capture_snippets": true, "capture_agent_activity": true, "capture_bookmarks": true,
+    });
+    assert_eq!(settings, expected);
+    let put = |body: &Value| vault.ask(Request::send("PUT", SETTINGS, body));
+    let reply = put(&json!({"capture_files": false, "capture_searches": true}));
+    assert_eq!((reply.status, &reply.json()["capture_files"]), (200, &json!(false)));
+    assert_eq!(vault.get(SETTINGS).json(), reply.json());
+    let text = vault.read("memory.toml");
+    assert!(text.starts_with("# mine\n[embed]\nmodel = \"none\" # for now\n"), "{text}");
+    assert!(text.contains("files = false"), "{text}");
+    for bad in [json!({"capture_everything": true}), json!({"capture_files": "no"}), json!(3)] {
+        assert!(put(&bad).status >= 400, "{bad}");
+    }
+    let opened = json!({"type": "file", "path": "hidden-path", "action": "opened"});
+    let search = json!({"type": "search", "query": "said aloud"});
+    assert_eq!(vault.capture(json!([opened, search])), (1, 1));
+    vault.captured();
+    assert_eq!(with_text(&vault, "hidden-path"), [""; 0]);
+    assert_eq!(with_text(&vault, "said aloud").iter().filter(|path| path.ends_with(".md")).count(), 1);
+    // By hand it counts at once, too.
+    let text = text.replace("searches = true", "searches = false");
+    fs::write(vault.path("memory.toml"), text).unwrap();
+    assert_eq!(vault.get(SETTINGS).json()["capture_searches"], false);
+    assert_eq!(vault.capture(json!({"type": "search", "query": "not said"})), (0, 1));
+    assert_eq!(with_text(&vault, "not said"), [""; 0]);
 }

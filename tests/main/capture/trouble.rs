@@ -128,17 +128,6 @@ fn a_queue_that_cannot_be_read_is_put_aside_and_what_is_whole_in_it_is_written()
 }
 
 #[test]
-fn what_is_pending_at_a_stop_is_written_by_then_or_at_the_next_start() {
-    let mut vault = Daemon::vault().started();
-    let events: Vec<Value> = (0..500).map(|at| message("s", "user", &format!("said{at}"))).collect();
-    vault.capture(events.into());
-    vault.restart();
-    vault.captured();
-    let expected: Vec<String> = (0..500).map(|at| format!("said{at}")).collect();
-    assert_eq!(turns(&vault), expected);
-}
-
-#[test]
 fn a_folder_that_cannot_be_written_refuses_its_events_and_keeps_no_others() {
     let vault = Daemon::vault().started();
     let page = |at: usize| json!({"type": "bookmark", "url": format!("https://x.example/{at}"), "title": "Page"});

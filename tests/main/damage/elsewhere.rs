@@ -16,24 +16,18 @@ fn copy(from: &TestVault, to: &TestVault, part: &str) {
 }
 
 #[test]
-fn the_words_are_of_another_vault() {
-    let (mut fixture, mut other) = (Fixture::new(), TestVault::new());
-    other.write("x.md", "foreignword").sync().stop();
-    copy(&other, &fixture.vault, "tantivy");
-    fixture.vault.sync();
-    assert!(fixture.vault.words("foreignword").paths().is_empty());
-    fixture.is_whole_after_saying("another catalog");
-}
-
-#[test]
-fn the_index_of_another_vault_was_copied_over_this_one() {
-    let (mut fixture, mut other) = (Fixture::new(), TestVault::new());
+fn the_words_or_the_whole_index_are_of_another_vault() {
+    let mut other = TestVault::new();
     other.write("x.md", "foreignword").write("notes/1.md", "foreignword").sync().stop();
-    fs::remove_dir_all(fixture.vault.index_dir()).unwrap();
-    copy(&other, &fixture.vault, "");
-    fixture.vault.sync();
-    assert!(fixture.vault.words("foreignword").paths().is_empty());
-    fixture.is_whole_after_saying("another folder");
+    for (part, reason) in [("tantivy", "another catalog"), ("", "another folder")] {
+        let mut fixture = Fixture::new();
+        copy(&other, &fixture.vault, part);
+        fixture.vault.sync();
+        assert!(fixture.vault.words("foreignword").paths().is_empty());
+        let said = fixture.vault.status().rebuilt.unwrap_or_default();
+        assert!(said.contains(reason), "{said}");
+        fixture.is_whole(reason);
+    }
 }
 
 #[test]
@@ -66,13 +60,4 @@ fn a_vault_that_was_moved_believes_no_stamp_and_keeps_its_embeddings() {
     let moved = vault.answers(&QUERIES);
     assert_eq!(vault.restart().status().rebuilt, None);
     assert_same(&moved, &vault.fresh_answers(&QUERIES));
-}
-
-impl Fixture {
-    #[track_caller]
-    fn is_whole_after_saying(&mut self, reason: &str) {
-        let said = self.vault.status().rebuilt.unwrap_or_default();
-        assert!(said.contains(reason), "{said}");
-        self.is_whole(reason);
-    }
 }

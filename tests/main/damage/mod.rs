@@ -65,56 +65,44 @@ impl Fixture {
     /// Puts an index in place, damages it, starts on it, and holds everything it does against what it should.
     #[track_caller]
     fn heals(&mut self, what: &str, killed: bool, noticed: Noticed, damage: impl FnOnce(&Path)) {
+        self.heals_while(what, killed, false, noticed, damage);
+    }
+
+    /// Damages the index while it is open, has it checked, and holds everything it does against what it should.
+    #[track_caller]
+    fn heals_running(&mut self, what: &str, noticed: Noticed, damage: impl FnOnce(&Path)) {
+        self.heals_while(what, false, true, noticed, damage);
+    }
+
+    #[track_caller]
+    fn heals_while(&mut self, what: &str, killed: bool, open: bool, noticed: Noticed, damage: impl FnOnce(&Path)) {
         let index = self.vault.index_dir();
         self.vault.stop();
         let _ = fs::remove_dir_all(&index);
         write(if killed { &self.open } else { &self.closed });
+        if open {
+            self.vault.sync();
+        }
         damage(&index);
         let lost = self.lost(noticed);
         let before = self.vault.embedder.documents_embedded();
-        let opened = self.vault.sync().status().rebuilt;
+        let opened = if open { None } else { self.vault.sync().status().rebuilt };
         let found = self.vault.verify().damage;
+        let now = self.vault.status().rebuilt;
+        assert!(!open || now.is_some() != found.is_empty(), "{what}: {now:?}, the check {found:?}");
         // Whatever reads it first finds it: opening, a thread of the vault's, or the check.
-        let said = opened.is_some() || !found.is_empty() || self.vault.status().rebuilt.is_some();
+        let said = opened.is_some() || !found.is_empty() || now.is_some();
         let embedded = self.vault.embedder.documents_embedded() - before;
-        let sentences = [opened.clone(), self.vault.status().rebuilt].into_iter().flatten().chain(found.clone());
-        let is_anew = sentences.into_iter().any(|said| said.contains(BUILT_ANEW));
+        let is_anew = opened.iter().chain(&now).chain(&found).any(|said| said.contains(BUILT_ANEW));
         assert!(
             is_anew || lost.contains(&embedded),
-            "{what}: {embedded} texts embedded again, not {lost:?}; opening said {opened:?}, the check {found:?}"
+            "{what}: {embedded} texts embedded again, not {lost:?}; opening said {opened:?}, the check {found:?}; {now:?}"
         );
         match noticed {
             Noticed::Said => assert!(said, "{what} was not noticed"),
             Noticed::Unsaid => assert!(!said, "{what}: opening said {opened:?}, the check {found:?}"),
             Noticed::Perhaps => {}
         }
-        self.is_whole(what);
-    }
-
-    /// Damages the index while it is open, has it checked, and holds everything it does against what it should.
-    #[track_caller]
-    fn heals_running(&mut self, what: &str, noticed: Noticed, damage: impl FnOnce(&Path)) {
-        let index = self.vault.index_dir();
-        self.vault.stop();
-        let _ = fs::remove_dir_all(&index);
-        write(&self.closed);
-        self.vault.sync();
-        damage(&index);
-        let lost = self.lost(noticed);
-        let before = self.vault.embedder.documents_embedded();
-        let found = self.vault.verify().damage;
-        let embedded = self.vault.embedder.documents_embedded() - before;
-        assert!(
-            lost.contains(&embedded) || found.iter().any(|said| said.contains(BUILT_ANEW)),
-            "{what}: {embedded} texts embedded again, not {lost:?}; the check said {found:?}; {:?}",
-            self.vault.status().rebuilt
-        );
-        match noticed {
-            Noticed::Said => assert!(!found.is_empty(), "{what} was not noticed"),
-            Noticed::Unsaid => assert!(found.is_empty(), "{what}: {found:?}"),
-            Noticed::Perhaps => {}
-        }
-        assert_eq!(self.vault.status().rebuilt.is_some(), !found.is_empty(), "{what}: {found:?}");
         self.is_whole(what);
     }
 
@@ -151,9 +139,8 @@ impl Fixture {
 /// What SQLite keeps of each embedding in use: the header of its record, and the record.
 fn records(catalog: &Path) -> Vec<Vec<u8>> {
     let connection = rusqlite::Connection::open(catalog).unwrap();
-    let mut select = connection
-        .prepare("SELECT content, vector FROM vectors WHERE content IN (SELECT content FROM chunks)")
-        .unwrap();
+    let used = "SELECT content, vector FROM vectors WHERE content IN (SELECT content FROM chunks)";
+    let mut select = connection.prepare(used).unwrap();
     let rows = select.query_map([], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Vec<u8>>(1)?))).unwrap();
     let rows: Vec<(Vec<u8>, Vec<u8>)> = rows.map(Result::unwrap).collect();
     drop(select);
@@ -219,14 +206,13 @@ fn replace(path: &Path) {
 
 /// The largest file of each kind in tantivy's folder.
 fn segment_files(index: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = ["idx", "term", "pos", "fast", "fieldnorm", "store", "del"]
-        .into_iter()
-        .filter_map(|kind| {
-            let files = contents(&index.join("tantivy")).into_iter();
-            let of_kind = files.filter(|(path, _)| path.extension().is_some_and(|extension| extension == kind));
-            of_kind.max_by_key(|(_, bytes)| bytes.len()).map(|(path, _)| path)
-        })
-        .collect();
+    let all = contents(&index.join("tantivy"));
+    let largest = |kind: &str| {
+        let of_kind = all.iter().filter(|(path, _)| path.extension().is_some_and(|extension| extension == kind));
+        of_kind.max_by_key(|(_, bytes)| bytes.len()).map(|(path, _)| path.clone())
+    };
+    let kinds = ["idx", "term", "pos", "fast", "fieldnorm", "store", "del"];
+    let mut files: Vec<PathBuf> = kinds.into_iter().filter_map(largest).collect();
     files.sort();
     assert!(files.len() >= 6, "{files:?}");
     files

@@ -3,13 +3,11 @@
 use std::os::unix::fs::FileExt;
 
 use memory_vault::access::rules::Scope;
-use memory_vault::index::engine::{ChangeBatch, Reader, Writer};
+use memory_vault::index::engine::{Reader, Writer};
 use memory_vault::index::local::{Settings, Store};
 use memory_vault::index::search::{Degraded, Visible, search};
-use memory_vault::index::sync::{FileReading, PreparedFile, prepare};
-use memory_vault::models::{Document, EmbeddedText, Embedder, EmbeddingSpace, HashEmbedder};
-use memory_vault::text::derive::words::Stemming;
-use memory_vault::vault::disk::globs;
+use memory_vault::models::EmbeddingSpace;
+use memory_vault::vault::disk::{Home, globs};
 
 use super::Noticed::{Perhaps, Said};
 use super::{Fixture, find_all, flip, length, remove, replace, segment_files};
@@ -104,39 +102,21 @@ fn while_the_words_are_built_anew_searches_answer_or_say_why_not() {
 
 #[test]
 fn without_the_words_the_meaning_answers() {
-    let (root, index) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    fs::write(root.path().join("a.md"), "A river and a boat.").unwrap();
+    let mut vault = TestVault::new().with("a.md", "A river and a boat.").synced();
     let settings = Settings {
-        place: String::new(),
+        place: Home::open(&vault.stop().root()).unwrap().place(),
         stemmer: Config::default().search.stemmer,
         graph_threshold: 100,
         private: globs("private", &[]).unwrap(),
     };
-    let mut store = Store::open(index.path(), settings, false).unwrap();
-    let mut stemming = Stemming::new(store.stemmer());
-    let rules = memory_vault::vault::disk::NoteRules::new(root.path(), &[]).unwrap();
-    let attachments = memory_vault::vault::attachments::AttachmentReader::default();
-    let from = FileReading { root: root.path(), rules: &rules, max_bytes: 1000, attachments: &attachments };
-    let read = prepare(&from, VaultPath::new("a.md").unwrap(), None, &mut stemming, jiff::Timestamp::now());
-    let PreparedFile::Changed(update) = read else { panic!("{read:?}") };
-    store.apply(ChangeBatch { generation: 1, updates: vec![*update], removed: Vec::new() }).unwrap();
-    let embedder = HashEmbedder::default();
-    store.use_model(&EmbeddingSpace::of(&embedder)).unwrap();
-    let pending = store.take_pending(embedder.fingerprint(), 10).unwrap();
-    let documents: Vec<Document> = pending.iter().map(|pending| pending.document.clone()).collect();
-    let vectors = embedder.embed_documents(&documents, None).unwrap();
-    store
-        .embedded(
-            embedder.fingerprint(),
-            pending.iter().zip(&vectors).map(|(pending, vector)| (pending.content, EmbeddedText::of(vector))).collect(),
-        )
-        .unwrap();
-
+    let mut store = Store::open(&vault.index_dir(), settings, false).unwrap();
+    let embedder = vault.embedder.as_ref();
+    store.use_model(&EmbeddingSpace::of(embedder)).unwrap();
     let snapshot = store.snapshot_without_words().unwrap();
     for mode in [Mode::Keyword, Mode::Hybrid, Mode::Semantic] {
         let request = search_request("river", mode, 10);
         let visible = Visible::of(&Scope::Everything, snapshot.files());
-        let found = search(snapshot.as_ref(), Some(&embedder), &visible, &Config::default().search, &request).unwrap();
+        let found = search(snapshot.as_ref(), Some(embedder), &visible, &Config::default().search, &request).unwrap();
         assert_eq!(found.hits.len(), 1, "{mode:?}");
         assert_eq!((found.mode, found.degraded), (Mode::Semantic, Some(Degraded::NoWords)));
     }
@@ -147,7 +127,7 @@ fn embeddings_that_nothing_uses_are_kept_for_an_undo_and_pruned_beyond_that() {
     let mut fixture = Fixture::new();
     let vault = &mut fixture.vault;
     let many: String = (0..1300).map(|at| format!("## Heading {at}\n\nword{at}\n\n")).collect();
-    let stored = |vault: &crate::support::TestVault| {
+    let stored = |vault: &TestVault| {
         let connection = rusqlite::Connection::open(vault.index_dir().join("catalog.db")).unwrap();
         connection.query_row("SELECT count(*) FROM vectors", [], |row| row.get::<_, i64>(0)).unwrap() as usize
     };
@@ -174,39 +154,29 @@ fn the_command_finds_damage_once_and_the_daemon_says_it_once() {
     let whole = daemon.run(&["verify"]).ok().stdout;
     assert!(whole.contains("6 notes, 6 passages"), "{whole}");
     let index = daemon.path(".vault/index");
-    let words = super::contents(&index.join("tantivy"))
-        .into_iter()
-        .find(|(path, _)| path.extension().is_some_and(|kind| kind == "pos"));
-    flip(&words.unwrap().0, 1);
-    let found = daemon.run(&["verify"]);
-    assert_eq!(found.code, 1, "{}", found.stderr);
-    assert!(
-        found.stdout.contains("damaged: the keyword index") && found.stdout.ends_with("mended\n"),
-        "{}",
-        found.stdout
-    );
+    let mut words = contents(&index.join("tantivy")).into_iter().map(|(path, _)| path);
+    flip(&words.find(|path| path.extension().is_some_and(|kind| kind == "pos")).unwrap(), 1);
+    let Ran { code, stdout, .. } = daemon.run(&["verify"]);
+    assert!(code == 1 && stdout.contains("damaged: the keyword index") && stdout.ends_with("mended\n"), "{stdout}");
     assert!(daemon.status()["verified"]["damage"][0].as_str().unwrap().contains("fails its checksum"));
     daemon.finds("passage3", &["notes/3.md"]);
     assert_eq!(daemon.run(&["verify", "--json"]).ok().json()["damage"], json!([]));
-    let log = daemon.log();
-    assert_eq!(log.lines().filter(|line| line.contains("WARN") || line.contains("ERROR")).count(), 1, "{log}");
+    let said_once = |daemon: &Daemon| {
+        let log = daemon.log();
+        assert_eq!(log.lines().filter(|line| line.contains("WARN") || line.contains("ERROR")).count(), 1, "{log}");
+    };
+    said_once(&daemon);
     assert!(daemon.run(&["status"]).ok().stdout.contains("rebuilt     the keyword index"));
 
     daemon.terminate();
     garble(&index, "A plain passage2");
     let alone = daemon.run(&["verify"]);
-    assert_eq!(
-        (alone.code, alone.stdout.lines().filter(|line| line.starts_with("damaged: ")).count()),
-        (1, 1),
-        "{} {}",
-        alone.stdout,
-        alone.stderr
-    );
+    let said = alone.stdout.lines().filter(|line| line.starts_with("damaged: ")).count();
+    assert_eq!((alone.code, said), (1, 1), "{alone:?}");
     assert_eq!(alone.stderr.matches("WARN").count(), 1, "{}", alone.stderr);
     daemon.run(&["verify"]).ok();
     fs::write(index.join("catalog.db"), "garbage ".repeat(5000)).unwrap();
     daemon.start();
-    let log = daemon.log();
-    assert_eq!(log.lines().filter(|line| line.contains("WARN") || line.contains("ERROR")).count(), 1, "{log}");
+    said_once(&daemon);
     daemon.finds("passage2", &["notes/2.md"]);
 }

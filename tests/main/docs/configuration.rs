@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use memory_vault::base::config::REFERENCE;
+use memory_vault::base::config::SHIPPED;
 
 use super::{cell, hold, plain};
 use crate::support::prelude::*;
@@ -35,7 +35,7 @@ fn sections() -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut about = String::new();
     let mut in_example = false;
-    for line in REFERENCE.lines() {
+    for line in SHIPPED.lines() {
         in_example |= line.starts_with("# [[");
         let line = if in_example { line.strip_prefix("# ").unwrap_or(line) } else { line };
         if let Some(comment) = line.strip_prefix('#') {
@@ -97,7 +97,7 @@ fn the_comments_name_what_the_code_takes() {
 
 #[test]
 fn the_example_that_is_commented_out_is_one() {
-    let (_, example) = REFERENCE.split_once("\n# [[collections]]").unwrap();
+    let (_, example) = SHIPPED.split_once("\n# [[collections]]").unwrap();
     let example: String =
         example.lines().map(|line| line.strip_prefix("# ").unwrap_or(line).to_owned() + "\n").collect();
     let config = Config::parse(&format!("[[collections]]{example}"), Path::new("memory.toml")).unwrap();

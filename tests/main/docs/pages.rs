@@ -3,7 +3,7 @@
 use crate::support::prelude::*;
 
 /// The words of a command, as a shell takes them apart.
-pub fn words(line: &str) -> Vec<String> {
+fn words(line: &str) -> Vec<String> {
     let (mut words, mut quoted) = (vec![String::new()], false);
     for character in line.chars() {
         match character {
@@ -15,6 +15,7 @@ pub fn words(line: &str) -> Vec<String> {
     words
 }
 
+/// What a command says in a vault.
 fn said(vault: &Daemon, line: &str) -> String {
     let words = words(line);
     assert_eq!(words[0], "vault", "{line}");
@@ -23,7 +24,7 @@ fn said(vault: &Daemon, line: &str) -> String {
 }
 
 /// Whether a text is what a recording shows, in which `[…]` stands for anything.
-pub fn is_as_recorded(text: &str, recorded: &str) -> bool {
+fn is_as_recorded(text: &str, recorded: &str) -> bool {
     let parts: Vec<&str> = recorded.split("[…]").collect();
     let mut rest = text;
     for (at, part) in parts.iter().enumerate() {
@@ -35,25 +36,21 @@ pub fn is_as_recorded(text: &str, recorded: &str) -> bool {
 }
 
 /// Runs each command of a page's `console` blocks, in their order; gives how many there are.
+pub fn assert_steps(page: &str, says: impl Fn(&str) -> String) -> usize {
+    let blocks = page.split("```console\n$ ").skip(1).map(|block| block.split("```").next().unwrap());
+    let steps: Vec<&str> = blocks.flat_map(|block| block.split("\n$ ")).collect();
+    for step in &steps {
+        let (command, recorded) = step.split_once('\n').unwrap_or((step, ""));
+        let said = says(command);
+        let is_so = is_as_recorded(said.trim_end(), recorded.trim_end());
+        assert!(is_so, "$ {command}\n{said}\nnot as recorded:\n{recorded}");
+    }
+    steps.len()
+}
+
 fn assert_recorded(vault: &Daemon, page: &str) -> usize {
-    let mut recorded: Vec<(&str, String)> = Vec::new();
-    for block in page.split("```console\n").skip(1) {
-        for line in block.split("```").next().unwrap().lines() {
-            match line.strip_prefix("$ ") {
-                Some(command) => recorded.push((command, String::new())),
-                None => recorded.last_mut().unwrap().1 += &format!("{line}\n"),
-            }
-        }
-    }
-    for (command, recorded) in &recorded {
-        let said = said(vault, command);
-        // What is undone is named by the time.
-        assert!(
-            is_as_recorded(said.trim_end(), recorded.trim_end()),
-            "$ {command}\n{said}\nnot as recorded:\n{recorded}"
-        );
-    }
-    recorded.len()
+    // What is undone is named by the time.
+    assert_steps(page, |line| said(vault, line))
 }
 
 fn page(name: &str) -> String {

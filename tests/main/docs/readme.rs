@@ -1,9 +1,7 @@
 //! `README.md`: its demos of an import and of `qmd` say what the program says.
 
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
-
-use super::pages::is_as_recorded;
+use super::pages::assert_steps;
+use crate::attachments::archive;
 use crate::support::prelude::*;
 
 /// A person's home, with the program on their path.
@@ -36,17 +34,10 @@ impl Person {
 
     /// Runs each command of a `console` block that has a text in it, in their order.
     fn does_as_recorded(&self, with: &str) {
-        let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+        let page = fs::read_to_string(data("README.md")).unwrap();
         let mut blocks = page.split("```console\n").skip(1).map(|block| block.split("```").next().unwrap());
         let block = blocks.find(|block| block.contains(with)).unwrap();
-        for step in block.split("$ ").skip(1) {
-            let (command, recorded) = step.split_once('\n').unwrap();
-            let said = self.says(command);
-            assert!(
-                is_as_recorded(said.trim_end(), recorded.trim_end()),
-                "$ {command}\n{said}\nnot as recorded:\n{recorded}"
-            );
-        }
+        assert_steps(&format!("```console\n{block}"), |line| self.says(line));
     }
 }
 
@@ -57,11 +48,8 @@ fn data(path: &str) -> PathBuf {
 #[test]
 fn what_is_forgotten_and_imported_again_is_still_gone() {
     let person = Person::new();
-    let mut zip = ZipWriter::new(fs::File::create(person.path("Downloads/chatgpt.zip")).unwrap());
-    zip.start_file("conversations.json", SimpleFileOptions::default()).unwrap();
-    std::io::Write::write_all(&mut zip, &fs::read(data("tests/data/imports/chatgpt/conversations.json")).unwrap())
-        .unwrap();
-    zip.finish().unwrap();
+    let conversations = fs::read(data("tests/data/imports/chatgpt/conversations.json")).unwrap();
+    fs::write(person.path("Downloads/chatgpt.zip"), archive(&[("conversations.json", &conversations)])).unwrap();
     person.does_as_recorded("vault import --from chatgpt");
     let left = fs::read_dir(person.path("vault/conversations")).unwrap().count();
     assert_eq!(left, 1, "the other conversation is there");

@@ -127,16 +127,10 @@ fn a_week_begins_with_sentences_of_its_days_and_stays_the_persons_once_it_is_edi
     assert!(told.ends_with(rules.split_once("## Written").unwrap().1) && !told.contains("12 weeks"), "{told}");
     let shown = vault.run(&["digest", WEEK]).ok().stdout;
     assert!(shown.contains(&format!("In short\n  {GOOD}  notes/monday.md#L6 notes/friday.md#L6\n")), "{shown}");
-    // Nothing is asked twice; other lines get another text, and what the person edits is hers.
-    assert_eq!(sync(&vault)["calls"], 1);
-    vault.write("notes/sunday.md", of_day("2026-01-11", "We decided to fly."));
-    vault.run(&["digest", WEEK, "--write"]).ok();
-    assert!(!week(&vault).contains("In short"));
-    assert_eq!(sync(&vault)["calls"], 2);
-    let mine = week(&vault) + "- mine\n";
-    assert!(mine.contains(GOOD), "{mine}");
-    vault.write(WEEK_PAGE, &mine);
-    assert_eq!((&sync(&vault)["calls"], week(&vault)), (&json!(2), mine));
+    // Nothing is asked twice, and what the person edits is hers.
+    let mine = told + "- mine\n";
+    vault.write(WEEK_PAGE, &mine).write("notes/sunday.md", of_day("2026-01-11", "We decided to fly."));
+    assert_eq!((&sync(&vault)["calls"], week(&vault)), (&json!(1), mine));
 }
 
 #[test]
@@ -150,9 +144,7 @@ fn a_daemon_does_it_by_itself_and_who_does_not_see_all_sources_is_told_nothing_o
     until("the text", || page(&vault).contains(TEXT));
     vault.settle();
     let token = vault.token_of("ada");
-    let ask = |vault: &Daemon| {
-        vault.connection().send(&Request::get("/api/digest?day=2026-01-05").bearer(&token)).unwrap().json()
-    };
+    let ask = |vault: &Daemon| vault.get_as(&token, "/api/digest?day=2026-01-05").json();
     let told = json!([{"text": GOOD, "citations": ["notes/trip.md#L6", "notes/trip.md#L8"]}]);
     let own = vault.get("/api/digest?day=2026-01-05").json();
     assert_eq!((in_short(&own), in_short(&ask(&vault))), (told.clone(), told.clone()));
@@ -188,10 +180,8 @@ fn a_day_with_a_private_note_goes_to_no_model_on_another_machine() {
 fn what_no_model_may_read_is_not_sent_with_a_day_either() {
     let endpoint = good();
     let mut vault = with_page(&config(&endpoint.address(), ""));
-    let talk = conversation(&[(
-        "user",
-        "We decided to sell the quokka. My key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD.",
-    )]);
+    let said = "We decided to sell the quokka. My key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD.";
+    let talk = conversation(&[("user", said)]);
     vault.write("conversations/2026-01-05-zoo.md", talk.replace("title:", "extraction: false\ntitle:"));
     vault.run(&["digest", DAY, "--write"]).ok();
     assert!(page(&vault).contains("sell the quokka"));
@@ -215,11 +205,8 @@ fn where_an_answer_cannot_be_read_or_nothing_of_it_stands_the_page_by_rules_stay
         let rules = page(&vault);
         for _ in 0..2 {
             let view = sync(&vault);
-            assert_eq!(
-                (&view["calls"], &view["outcomes"]),
-                (&json!(calls), &json!([{"outcome": outcome, "calls": calls}])),
-                "{view}"
-            );
+            let outcomes = json!([{"outcome": outcome, "calls": calls}]);
+            assert_eq!((&view["calls"], &view["outcomes"]), (&json!(calls), &outcomes), "{view}");
             assert_eq!(page(&vault), rules);
             let dead = view["dead_letters"].as_array().unwrap();
             let paths: Vec<&str> = dead.iter().map(|dead| dead["path"].as_str().unwrap()).collect();
@@ -238,10 +225,8 @@ fn a_page_that_a_person_has_edited_and_one_that_only_counts_are_left_alone() {
     let endpoint = good();
     let mut vault = with_page(&config(&endpoint.address(), ""));
     let mine = page(&vault) + "- mine\n";
-    vault.write(PAGE, &mine).write(
-        "bookmarks/a.md",
-        "---\ncreated: 2026-02-03T10:00:00Z\nsource: capture\n---\n# Quokkas\n\nWe decided to buy one.\n",
-    );
+    let counted = "---\ncreated: 2026-02-03T10:00:00Z\nsource: capture\n---\n# Quokkas\n\nWe decided to buy one.\n";
+    vault.write(PAGE, &mine).write("bookmarks/a.md", counted);
     vault.run(&["digest", "2026-02-03", "--write"]).ok();
     assert!(vault.path("summaries/days/2026-02-03.md").exists());
     let view = sync(&vault);
@@ -284,14 +269,12 @@ fn clearing_the_layers_takes_the_text_along_and_purging_leaves_nothing_of_it() {
     let cleared = vault.run(&["memory", "clear", "--json"]).ok().json();
     assert_eq!(cleared["files"][0]["path"], PAGE, "{cleared}");
     assert!(!vault.path(PAGE).exists());
-    vault.run(&["restore", cleared["files"][0]["checkpoint_id"].as_str().unwrap()]).ok();
+    vault.run(&["undo", cleared["files"][0]["checkpoint_id"].as_str().unwrap()]).ok();
     assert_eq!(page(&vault), told);
     assert_eq!(sync(&vault)["calls"], 1, "it has its text");
     vault.run(&["memory", "clear", "--purge"]).ok();
     assert!(!vault.path(PAGE).exists() && !vault.path(&format!(".trash/{PAGE}")).exists());
-    for file in fs::read_dir(vault.path(".vault/state/checkpoints")).unwrap() {
-        assert!(!String::from_utf8_lossy(&fs::read(file.unwrap().path()).unwrap()).contains("buy a raincoat. ("));
-    }
+    assert_eq!(files_with(&vault.path(".vault/state/checkpoints"), "buy a raincoat. ("), [""; 0]);
 }
 
 #[test]

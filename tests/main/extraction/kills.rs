@@ -1,6 +1,6 @@
 //! The daemon is killed at every step between a conversation and its proposals.
 
-use super::{config, conversation, good, pending, reading, sync};
+use super::{conversation, pending, reading, sync};
 use crate::support::prelude::*;
 
 /// A step, and how many calls are made in all when the program dies there.
@@ -26,8 +26,7 @@ pub fn die_at(vault: &mut Daemon, point: &str) {
     if vault.launch(Some(&format!("{point}:1")))
         && let Some(mut connection) = Connection::try_open(vault.address())
     {
-        let request = Request::new("POST", "/api/processing/sync");
-        connection.send(&request.header("Authorization", &format!("Bearer {}", vault.token())));
+        connection.send(&Request::new("POST", "/api/processing/sync").bearer(vault.token()));
     }
     until(point, || vault.was_killed());
 }
@@ -35,28 +34,23 @@ pub fn die_at(vault: &mut Daemon, point: &str) {
 #[test]
 fn a_kill_at_any_step_loses_nothing_and_writes_nothing_twice() {
     for (step, calls) in STEPS {
-        let endpoint = good();
-        let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+        let (endpoint, mut vault) = reading("");
         vault.write("conversations/tea.md", conversation(&[("user", "I like green tea.")]));
-        let talk = std::fs::read(vault.path("conversations/tea.md")).unwrap();
+        let talk = fs::read(vault.path("conversations/tea.md")).unwrap();
         die_at(&mut vault, step);
         vault.start();
         let view = sync(&vault);
-        assert_eq!(
-            (&view["queued"], &view["dead"], &view["state"]),
-            (&json!(0), &json!(0), &json!("idle")),
-            "{step}: {view}"
-        );
+        assert_eq!(json!([view["queued"], view["dead"], view["state"]]), json!([0, 0, "idle"]), "{step}: {view}");
         let proposed = pending(&vault);
         assert_eq!(proposed.matches("Likes green tea").count(), 1, "{step}: {proposed}");
-        let summary = std::fs::read_to_string(vault.path("summaries/tea.md")).unwrap();
+        let summary = fs::read_to_string(vault.path("summaries/tea.md")).unwrap();
         assert_eq!(summary.matches("Likes green tea").count(), 1, "{step}: {summary}");
         assert!(!vault.path("summaries/tea-2.md").exists(), "{step}");
         assert_eq!(endpoint.asked().len(), calls, "{step}");
         // What it may have cost counts, whatever became of it.
         let reserved = view["day"]["calls"].as_u64().unwrap();
         assert!(reserved as usize >= calls, "{step}: {view}");
-        assert_eq!(std::fs::read(vault.path("conversations/tea.md")).unwrap(), talk, "{step}");
+        assert_eq!(fs::read(vault.path("conversations/tea.md")).unwrap(), talk, "{step}");
     }
 }
 

@@ -1,14 +1,21 @@
 //! Clearing the derived layers.
 
-use super::{config, conversation, good, pending, sync};
+use super::{conversation, pending, reading, sync};
 use crate::support::prelude::*;
 
 const SUMMARY: &str = "---\ngenerated: true\nsources: [conversations/tea.md]\ndigest: 0\n---\n\n- Tea\n";
 
+/// Undoes a clearing.
+fn undo(vault: &Daemon, cleared: &Value) -> String {
+    let files = cleared["files"].as_array().unwrap().iter();
+    let ids = files.map(|file| file["checkpoint_id"].as_str().unwrap());
+    vault.run(&["undo"].into_iter().chain(ids).collect::<Vec<_>>()).ok().stdout
+}
+
 #[test]
 fn what_was_derived_is_cleared_and_comes_back_and_notes_stay() {
-    let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""))
+    let (_endpoint, vault) = reading("");
+    let mut vault = vault
         .with("conversations/tea.md", conversation(&[("user", "I like green tea.")]))
         .with("notes/own.md", "# Own\n\nMine.\n")
         .with("memories/user.md", "# Entries\n\n- [fact] Lives in Bonn\n")
@@ -33,16 +40,13 @@ fn what_was_derived_is_cleared_and_comes_back_and_notes_stay() {
     }
     assert_eq!(sync(&vault)["calls"], 1, "what was cleared is not read again");
     assert!(pending(&vault).is_empty());
-    let mut restore = vec!["restore"];
-    restore.extend(cleared["files"].as_array().unwrap().iter().map(|file| file["checkpoint_id"].as_str().unwrap()));
-    vault.run(&restore).ok();
+    undo(&vault, &cleared);
     assert_eq!(pending(&vault), before);
     assert!(vault.read("memories/user.md").contains("Lives in Bonn"));
     let purged = vault.run(&["memory", "clear", "--purge", "--json"]).ok().json();
     assert!(purged["files"][0]["checkpoint_id"].is_null(), "{purged}");
-    let state = fs::read_dir(vault.path(".vault/state/checkpoints")).unwrap();
-    for file in state.map(|file| fs::read(file.unwrap().path()).unwrap()) {
-        assert!(!has_text(&file, "green tea") && !has_text(&file, "s in Bonn\n"));
+    for text in ["green tea", "s in Bonn\n"] {
+        assert_eq!(files_with(&vault.path(".vault/state/checkpoints"), text), [""; 0]);
     }
     assert!(!vault.path(".trash/memories/user.md").exists());
     // What an earlier clearing has left in the trash goes, too.
@@ -79,7 +83,7 @@ fn a_purge_takes_the_profile_that_was_made_a_moment_ago_and_what_is_kept_of_it()
     // Of one that is the person's by now what is kept of the former ones goes, too.
     for entry in ["Owns a boat named Quagga", "Rides a bicycle to work", "Sings in a choir on Mondays"] {
         vault.run(&["memory", "add", "--kind", "fact", entry]).ok();
-        vault.run(&["profile", "make"]).ok();
+        vault.run(&["memory", "profile", "make"]).ok();
     }
     let mine = profile(&vault, "Mondays").replace("Owns a boat named Quagga", "Has a boat") + "\n- I love rain.\n";
     assert!(!files_with(&vault.path(".vault/state/checkpoints"), "Quagga").is_empty());
@@ -100,9 +104,7 @@ fn what_undoes_a_clearing_does_so_though_the_profile_was_made_anew() {
     let cleared = vault.run(&["memory", "clear", "--json"]).ok().json();
     let anew = profile(&vault, "Wien");
     assert!(!anew.contains("newt"), "{anew}");
-    let mut restore = vec!["restore"];
-    restore.extend(cleared["files"].as_array().unwrap().iter().map(|file| file["checkpoint_id"].as_str().unwrap()));
-    let restored = vault.run(&restore).ok().stdout;
+    let restored = undo(&vault, &cleared);
     assert!(vault.read("memories/user.md").contains("Keeps a newt"), "{restored}");
     assert_eq!(vault.read("profile/profile.md"), before);
     // What a person wrote in its place is not written over.
@@ -111,5 +113,5 @@ fn what_undoes_a_clearing_does_so_though_the_profile_was_made_anew() {
     let files = cleared["files"].as_array().unwrap();
     let page = files.iter().find(|file| file["path"] == "profile/profile.md").unwrap();
     vault.write("profile/profile.md", "I am me.\n");
-    assert!(vault.run(&["restore", page["checkpoint_id"].as_str().unwrap()]).stderr.contains("has changed since"));
+    assert!(vault.run(&["undo", page["checkpoint_id"].as_str().unwrap()]).stderr.contains("has changed since"));
 }

@@ -44,10 +44,7 @@ fn pending(vault: &Daemon, agent: &str) -> String {
 }
 
 fn traces(vault: &Daemon) -> Vec<(PathBuf, Vec<u8>)> {
-    let entries = fs::read_dir(vault.path("traces/ada")).unwrap().flatten();
-    let mut all: Vec<_> = entries.map(|entry| (entry.path(), fs::read(entry.path()).unwrap())).collect();
-    all.sort();
-    all
+    contents(&vault.path("traces/ada"))
 }
 
 #[test]
@@ -74,10 +71,8 @@ fn traces_become_proposals_with_their_evidence_and_stay_as_they_are() {
     let proposed = pending(&vault, "ada");
     assert!(proposed.contains("Likes green tea") && proposed.contains("source traces/ada#e1"), "{proposed}");
     assert!(proposed.contains("Likes tomato soup") && proposed.contains("source traces/ada#e%2520"), "{proposed}");
-    assert!(
-        proposed.contains("trust agent") && !proposed.contains("poison") && !proposed.contains("secrets"),
-        "{proposed}"
-    );
+    assert!(proposed.contains("trust agent"), "{proposed}");
+    assert!(!proposed.contains("poison") && !proposed.contains("secrets"), "{proposed}");
     let sent: String = endpoint.asked().iter().flat_map(|asked| asked.texts.clone()).collect();
     assert!(!sent.contains("poison") && !sent.contains("secrets") && !sent.contains("cake"), "{sent}");
     assert_eq!(pending(&vault, "zoe"), "");
@@ -95,37 +90,20 @@ fn traces_become_proposals_with_their_evidence_and_stay_as_they_are() {
     assert_eq!(endpoint.asked().len(), calls + 1);
     // Accepted it is the agent's, which is told where it learned it.
     let waiting = vault.get("/api/entries?agent=ada&status=pending").json();
-    let tea = waiting["entries"].as_array().unwrap().iter().find(|entry| entry["text"] == "Likes green tea").unwrap();
-    assert_eq!(tea["evidence"], json!(["e1"]));
-    let soup =
-        waiting["entries"].as_array().unwrap().iter().find(|entry| entry["text"] == "Likes tomato soup").unwrap();
-    assert_eq!(soup["evidence"], json!(["e 4"]));
-    let id = tea["id"].as_str().unwrap();
-    vault.run(&["review", "accept", id, "--agent", "ada"]).ok();
+    let entry = |text: &str| waiting["entries"].as_array().unwrap().iter().find(|entry| entry["text"] == text).unwrap();
+    let (tea, soup) = (entry("Likes green tea"), entry("Likes tomato soup"));
+    assert_eq!((&tea["evidence"], &soup["evidence"]), (&json!(["e1"]), &json!(["e 4"])));
+    vault.run(&["memory", "review", "accept", tea["id"].as_str().unwrap(), "--agent", "ada"]).ok();
     vault.settle();
-    let token = |agent: &str| vault.token_of(agent);
-    let (ada, zoe) = (token("ada"), token("zoe"));
-    let ask = |token: &str, target: &str| vault.get_as(token, target);
-    let own = ask(&ada, "/api/entries").json();
+    let (ada, zoe) = (vault.token_of("ada"), vault.token_of("zoe"));
+    let own = vault.get_as(&ada, "/api/entries").json();
     assert!(own.to_string().contains("Likes green tea"), "{own}");
-    let search = |token: &str| {
-        let request = Request::new("POST", "/api/memory/search").bearer(token);
-        vault.send(&request.json(json!({ "query": "green tea" }).to_string())).json().to_string()
-    };
+    let search =
+        |token: &str| vault.post_as(token, "/api/memory/search", &json!({ "query": "green tea" })).json().to_string();
     assert!(search(&ada).contains("Likes green tea"), "{}", search(&ada));
     assert!(!search(&zoe).contains("Likes green tea"));
-    let others = ask(&zoe, "/api/entries?agent=ada");
-    assert!(!others.json().to_string().contains("green tea"), "{}", others.json());
-    // It is the person's to switch.
-    for token in [&ada, &zoe] {
-        for method in ["GET", "PATCH"] {
-            let request = Request::new(method, LIBRARIAN).bearer(token);
-            let request =
-                if method == "PATCH" { request.json(json!({ "enabled": true }).to_string()) } else { request };
-            let reply = vault.send(&request);
-            assert_eq!(reply.status, 403, "{}", reply.json());
-        }
-    }
+    let others = vault.get_as(&zoe, "/api/entries?agent=ada").json().to_string();
+    assert!(!others.contains("green tea"), "{others}");
     let other = vault.ask(Request::send("PATCH", LIBRARIAN, &json!({ "model": "claude" })));
     assert_eq!(other.status, 400, "{}", other.json());
     assert_eq!(vault.get("/api/agents/nobody/librarian").status, 404);
@@ -175,13 +153,13 @@ const SECRET: &str = "The spare key of the shed lies under the third pot of the 
 fn paraphrasing() -> Endpoint {
     let endpoint = Endpoint::start();
     endpoint.fails(|asked| {
-        let lines: Vec<u64> = super::shown(asked).into_iter().filter(|(.., said)| said.contains("third pot")).map(|(line, ..)| line).collect();
-        let entries: Vec<Value> = lines.iter().map(|line| {
-            json!({ "kind": "fact", "text": "Keeps the spare key of the shed there", "confidence": 0.9, "tags": [], "valid_from": "",
-                "lines": [line, line], "quote": "The spare key of the shed" })
-        }).collect();
+        let lines = super::shown(asked).into_iter().filter(|(.., said)| said.contains("third pot"));
+        let entry = |(line, ..): (u64, String, String)| {
+            json!({ "kind": "fact", "text": "Keeps the spare key of the shed there", "confidence": 0.9, "tags": [],
+                "valid_from": "", "lines": [line, line], "quote": "The spare key of the shed" })
+        };
         let mut answer: Value = serde_json::from_str(&likes(asked)).unwrap();
-        answer["entries"].as_array_mut().unwrap().extend(entries);
+        answer["entries"].as_array_mut().unwrap().extend(lines.map(entry));
         Some(Fault::SaysThis(answer.to_string()))
     });
     endpoint
@@ -206,14 +184,8 @@ fn what_is_forgotten_for_good_takes_what_was_learned_of_it_along() {
     let vault = told_of_the_key(&endpoint);
     let gone = vault.run(&["forget", "notes/key.md", "--purge", "--yes", "--json"]).ok().json();
     assert_eq!(gone["purged"]["traces"], 1, "{gone}");
-    assert!(
-        gone["derived"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|note| note["gone"] == true && note["path"].as_str().unwrap().starts_with("agents/ada/pending.md#^")),
-        "{gone}"
-    );
+    let mut went = gone["derived"].as_array().unwrap().iter().filter(|note| note["gone"] == true);
+    assert!(went.any(|note| note["path"].as_str().unwrap().starts_with("agents/ada/pending.md#^")), "{gone}");
     let proposed = pending(&vault, "ada");
     assert!(!proposed.contains("spare key") && proposed.contains("green tea"), "{proposed}");
     // Nor does it come again with the next look.
@@ -230,13 +202,11 @@ fn a_purge_that_was_killed_takes_what_was_learned_of_it_along_at_the_next_start(
         vault.dies_forgetting(&format!("{point}:1"), &["notes/key.md"]);
         let proposed = pending(&vault, "ada");
         assert!(!proposed.contains("spare key") && proposed.contains("green tea"), "{point}: {proposed}");
-        let told: Vec<u8> = traces(&vault).into_iter().flat_map(|(_, bytes)| bytes).collect();
-        assert!(!String::from_utf8_lossy(&told).contains("third pot"), "{point}");
-        let kept = contents(&vault.path(".vault/state"));
-        let says =
-            |bytes: &[u8]| ["third pot", "spare key"].iter().any(|text| String::from_utf8_lossy(bytes).contains(text));
-        let left: Vec<_> = kept.iter().filter(|(_, bytes)| says(bytes)).map(|(path, _)| path).collect();
-        assert!(left.is_empty(), "{point}: {left:?}");
+        for (folder, text) in
+            [("traces/ada", "third pot"), (".vault/state", "third pot"), (".vault/state", "spare key")]
+        {
+            assert_eq!(files_with(&vault.path(folder), text), [""; 0], "{point}: {folder}");
+        }
     }
 }
 

@@ -76,11 +76,9 @@ pub fn sync(vault: &Daemon) -> Value {
 
 #[test]
 fn a_conversation_becomes_proposals_that_cite_their_lines() {
-    let endpoint = good();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), "")).with(
-        "conversations/tea.md",
-        conversation(&[("user", "I like green tea."), ("bot", "Noted."), ("user", "Bye.")]),
-    );
+    let (_endpoint, mut vault) = reading("");
+    let turns = [("user", "I like green tea."), ("bot", "Noted."), ("user", "Bye.")];
+    vault.write("conversations/tea.md", conversation(&turns));
     let before = fs::read(vault.path("conversations/tea.md")).unwrap();
     // Alone, and by a daemon.
     let view = sync(&vault);
@@ -102,32 +100,6 @@ fn a_conversation_becomes_proposals_that_cite_their_lines() {
     assert_eq!(view["recent"][0]["kept"], 2, "{view}");
     let status = vault.run(&["status"]).ok().stdout;
     assert!(status.contains("reader at 127.0.0.1") && status.contains("2 calls"), "{status}");
-}
-
-#[test]
-fn an_archive_with_its_state_goes_on_where_it_was() {
-    let endpoint = good();
-    let config = config(&endpoint.address(), "calls_per_day = 3");
-    let mut vault = Daemon::with_config(&config);
-    vault.write("conversations/tea.md", conversation(&[("user", "I like green tea.")]));
-    let here = sync(&vault);
-    let archive = vault.path("").with_extension("tar.zst");
-    for (more, calls) in [(&["--with-state"][..], 1), (&[], 0)] {
-        vault.run(&[&["export", archive.to_str().unwrap()], more].concat()).ok();
-        let folder = tempfile::tempdir().unwrap();
-        let copy = folder.path().join("copy");
-        Ran::of(vault_command().arg("import").arg(&archive).arg(&copy)).ok();
-        let there = |args: &[&str]| Ran::of(vault_command().args(args).arg("--vault").arg(&copy)).ok();
-        let known = there(&["memory", "processing", "--json"]).json();
-        assert_eq!((&known["calls"], &known["day"]["calls"]), (&json!(calls), &json!(calls)), "{known}");
-        if calls == 1 {
-            assert_eq!((&known["recent"], &known["outcomes"]), (&here["recent"], &here["outcomes"]));
-            let asked = endpoint.asked().len();
-            assert_eq!(there(&["memory", "sync", "--json"]).json()["calls"], 1);
-            assert_eq!(endpoint.asked().len(), asked, "what was read is not read again");
-        }
-        fs::remove_file(&archive).unwrap();
-    }
 }
 
 #[test]
@@ -163,44 +135,35 @@ fn nothing_is_read_twice_and_what_was_edited_is_read_again() {
     vault.write("conversations/tea.md", talk.replace("title: Talk", "title: Talk\ntags: [drinks]"));
     assert_eq!(sync(&vault)["calls"], 1);
     // What a program has put among them is neither.
-    vault.write(
-        "conversations/tea.md",
-        format!("{talk}\n**18:40 · tool:** I like secrets.\n**18:41 · user:** NO_REPLY\n"),
-    );
+    let more = "\n**18:40 · tool:** I like secrets.\n**18:41 · user:** NO_REPLY\n";
+    vault.write("conversations/tea.md", format!("{talk}{more}"));
     assert_eq!(sync(&vault)["calls"], 1);
     assert_eq!(pending(&vault), first);
     vault.write("conversations/tea.md", format!("{talk}\n**18:42 · user:** I like black tea, too.\n"));
     assert_eq!(sync(&vault)["calls"], 2);
     let second = pending(&vault);
-    assert_eq!(
-        (second.matches("Likes green tea").count(), second.matches("Likes black tea").count()),
-        (1, 1),
-        "{second}"
-    );
+    assert_eq!(["green", "black"].map(|tea| second.matches(&format!("Likes {tea} tea")).count()), [1, 1], "{second}");
     // A file that goes is forgotten, and nothing of its name is left in the state.
     fs::remove_file(vault.path("conversations/tea.md")).unwrap();
     assert_eq!(sync(&vault)["queued"], 0);
     for file in [".vault/state/state.db", ".vault/state/state.db-wal"] {
-        let bytes = fs::read(vault.path(file)).unwrap_or_default();
-        assert!(!has_text(&bytes, "green tea"), "{file}");
+        assert_eq!(files_with(&vault.path(file), "green tea"), [""; 0], "{file}");
     }
 }
 
 #[test]
 fn what_programs_put_into_a_conversation_is_not_sent() {
-    let endpoint = good();
-    let vault = Daemon::with_config(&config(&endpoint.address(), "")).with(
-        "conversations/all.md",
-        conversation(&[
-            ("system", "I like quokkas."),
-            ("tool", "I like wombats."),
-            ("user", "<recalled_context>I like koalas.</recalled_context>Hello"),
-            ("bot", "<think>I like emus.</think>Hello"),
-            ("user", "Pre-compaction memory flush. I like dingos."),
-            ("user", "My key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH, keep it."),
-            ("user", "I like green tea."),
-        ]),
-    );
+    let (endpoint, vault) = reading("");
+    let turns = [
+        ("system", "I like quokkas."),
+        ("tool", "I like wombats."),
+        ("user", "<recalled_context>I like koalas.</recalled_context>Hello"),
+        ("bot", "<think>I like emus.</think>Hello"),
+        ("user", "Pre-compaction memory flush. I like dingos."),
+        ("user", "My key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH, keep it."),
+        ("user", "I like green tea."),
+    ];
+    let vault = vault.with("conversations/all.md", conversation(&turns));
     sync(&vault);
     let sent = endpoint.asked()[0].texts.join("\n");
     for word in ["quokka", "wombat", "koala", "emus", "dingo", "sk-proj"] {
@@ -244,15 +207,9 @@ fn beyond_the_calls_of_a_day_nothing_is_asked_after_a_start_either() {
             vault.start();
         }
         let view = sync(&vault);
-        assert_eq!(
-            (&view["calls"], &view["queued"], &view["dead_letters"]),
-            (&json!(1), &json!(1), &json!([])),
-            "{view}"
-        );
-        assert_eq!(
-            (&view["state"], &view["reason"]),
-            (&json!("waiting"), &json!("the limit of calls or tokens in 24 hours is reached"))
-        );
+        assert_eq!((&view["calls"], &view["queued"], &view["dead"]), (&json!(1), &json!(1), &json!(0)), "{view}");
+        assert_eq!(view["state"], "waiting");
+        assert_eq!(view["reason"], "the limit of calls or tokens in 24 hours is reached");
     }
     let mut vault = Daemon::with_config(&config(&endpoint.address(), "tokens_per_day = 100"));
     vault.write("conversations/a.md", conversation(&[("user", "I like green tea.")]));
@@ -278,21 +235,6 @@ fn a_quiet_conversation_is_read_by_itself() {
     });
     assert_eq!(sync(&vault)["queued"], 0);
     assert!(pending(&vault).contains("Likes black tea"));
-}
-
-#[test]
-fn what_it_costs_is_the_persons_to_see() {
-    let endpoint = good();
-    let vault = Daemon::with_config(&config(&endpoint.address(), "")).started();
-    vault.run(&["agent", "add", "ada", "--allow"]).ok();
-    let token = vault.token_of("ada");
-    let as_agent = |request: Request| vault.send(&request.bearer(&token)).status;
-    assert_eq!(as_agent(Request::get("/api/processing")), 403);
-    for way in ["retry", "sync", "clear"] {
-        assert_eq!(as_agent(Request::new("POST", &format!("/api/processing/{way}")).json("{}")), 403, "{way}");
-    }
-    assert_eq!(vault.post("/api/processing/retry", &json!({"id": "no digits"})).status, 400);
-    assert_eq!(vault.post("/api/processing/retry", &json!({})).json(), json!({"queued": 0}));
 }
 
 #[test]
@@ -350,9 +292,9 @@ fn what_was_removed_or_rejected_is_not_proposed_again() {
         line.rsplit_once('^').map(|(_, id)| id.to_owned()).unwrap()
     };
     let (tea, bread) = (id("green tea"), id("rye bread"));
-    vault.run(&["review", "accept", &tea]).ok();
+    vault.run(&["memory", "review", "accept", &tea]).ok();
     vault.run(&["memory", "remove", &tea]).ok();
-    vault.run(&["review", "reject", &bread]).ok();
+    vault.run(&["memory", "review", "reject", &bread]).ok();
     let said = [("user", "I like green tea."), ("user", "I like rye bread."), ("user", "I like tomato soup.")];
     vault.write("conversations/again.md", conversation(&said));
     sync(&vault);
@@ -364,12 +306,11 @@ fn what_was_removed_or_rejected_is_not_proposed_again() {
 fn a_conversation_that_says_so_is_read_by_no_model() {
     let endpoint = good();
     let vault = Daemon::with_config(&config(&endpoint.address(), "")).settled();
-    let capture = vault.run(&["token", "add", "--capture", "osaurus"]).ok().stdout.trim().to_owned();
+    let capture = vault.run(&["token", "add", "--capture", "osaurus"]).ok().stdout;
     let turns = |id: &str, skip: bool| {
         let turns = json!([{ "user": format!("I like {id} tea."), "assistant": "Noted." }]);
         let body = json!({ "agent_id": "a", "conversation_id": id, "turns": turns, "skip_extraction": skip });
-        let request = Request::new("POST", "/memory/ingest").bearer(&capture);
-        assert_eq!(vault.send(&request.json(body.to_string())).status, 200);
+        vault.post_as(capture.trim(), "/memory/ingest", &body).ok();
         eventually("the turns", || vault.find(id).first().cloned())
     };
     let (read, left) = (turns("green", false), turns("black", true));
@@ -396,6 +337,10 @@ fn summarizer() -> Endpoint {
 fn a_models_summary_is_written_without_what_nobody_said_and_a_persons_edit_stays() {
     let endpoint = summarizer();
     let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
+    // Where nothing stands, nothing is written.
+    vault.write("conversations/soup.md", conversation(&[("user", "Soup is good.")]));
+    assert_eq!(sync(&vault)["calls"], 1);
+    assert!(!vault.path("summaries").exists());
     let talk = conversation(&[("user", "I like green tea from Kyoto."), ("bot", "Noted.")]);
     vault.write("conversations/tea.md", talk.replace("title:", "trust: web\ntitle:").replace("---\n\n", "---\n"));
     sync(&vault);
@@ -405,24 +350,15 @@ fn a_models_summary_is_written_without_what_nobody_said_and_a_persons_edit_stays
     assert!(!first.contains("Paris") && !first.contains("Buy green"), "{first}");
     assert!(first.contains("made_by: reader") && first.contains("trust: web"), "{first}");
     // Neither again, nor by rules.
-    assert_eq!(sync(&vault)["calls"], 1);
-    vault.run(&["summaries", "make"]);
+    assert_eq!(sync(&vault)["calls"], 2);
+    vault.run(&["memory", "summaries", "make"]);
     assert_eq!(read(), first);
     let edited = first.replace("- Likes", "- Adores");
     vault.write("summaries/tea.md", &edited);
     vault.write("conversations/tea.md", format!("{talk}\n**18:40 · user:** Bye, then.\n"));
-    assert_eq!(sync(&vault)["calls"], 2);
+    assert_eq!(sync(&vault)["calls"], 3);
     assert_eq!(vault.read("summaries/tea.md"), edited);
     assert_eq!(fs::read_dir(vault.path("summaries")).unwrap().count(), 1);
-}
-
-#[test]
-fn where_nothing_stands_nothing_is_written() {
-    let endpoint = summarizer();
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), ""));
-    vault.write("conversations/a.md", conversation(&[("user", "Soup is good.")]));
-    assert_eq!(sync(&vault)["calls"], 1);
-    assert!(!vault.path("summaries").exists());
 }
 
 #[test]

@@ -13,13 +13,6 @@ fn agent(vault: &Daemon, name: &str) -> Mcp {
     Mcp::start(&mut vault.command(&["mcp", "--agent", name]))
 }
 
-/// The answer to a request with everything in it that names what was asked for taken out.
-fn answer(mcp: &mut Mcp, method: &str, params: &Value, name: &str) -> String {
-    let mut answer = mcp.ask(method, params.clone());
-    answer["id"] = Value::Null;
-    answer.to_string().replace(name, "NAME").replace(&name.replace(' ', "%20"), "NAME")
-}
-
 #[test]
 fn an_agent_sees_what_it_was_given_by_its_token_as_by_its_name() {
     let vault = vault().started();
@@ -47,55 +40,9 @@ fn an_agent_sees_what_it_was_given_by_its_token_as_by_its_name() {
         json!({ "name": "status" }),
     ] {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let request = Request::send("POST", "/mcp?answers=structured", &body).header("MCP-Protocol-Version", VERSION);
-        let reply = vault.send(&request.bearer(&token));
+        let reply = vault.post_as(&token, "/mcp?answers=structured", &body);
         assert_eq!(reply.json()["result"], ada.ask("tools/call", params)["result"]);
     }
-}
-
-#[test]
-fn what_is_hidden_is_as_what_is_not_there() {
-    let vault = vault().started();
-    let passage = vault.get("/api/user-memory/search?mode=keyword&q=secret").json()["results"][0]["hash"].clone();
-    add(&vault, &["ada", "--allow", "--collections", "notes"]);
-    let mut ada = agent(&vault, "ada");
-    for (hidden, absent) in [
-        ("notes/diary.md", "notes/dinar.md"),
-        ("facts.md", "facto.md"),
-        ("agents/ada/agent.md", "agents/ada/agena.md"),
-        (passage.as_str().unwrap(), "0123456789abcdef"),
-    ] {
-        let mut compare = |method: &str, params: &dyn Fn(&str) -> Value| {
-            let [one, two] = [hidden, absent].map(|name| answer(&mut ada, method, &params(name), name));
-            assert_eq!(one, two, "{method} {hidden}");
-        };
-        let call = |tool: &'static str, arguments: Value| json!({ "name": tool, "arguments": arguments });
-        compare("tools/call", &|name| call("get", json!({ "what": name })));
-        compare("tools/call", &|name| call("get", json!({ "what": name, "line": 1, "lines": 9 })));
-        compare("tools/call", &|name| call("get", json!({ "list": [name, "notes/garden.md"] })));
-        compare("tools/call", &|name| call("get", json!({ "glob": name })));
-        compare("tools/call", &|name| call("fetch", json!({ "id": name })));
-        compare("tools/call", &|name| call("fetch", json!({ "id": format!("{name}#L1-L2") })));
-        compare("tools/call", &|name| call("search", json!({ "query": "the", "path": name })));
-        compare("tools/call", &|name| call("search", json!({ "query": "the", "collection": name })));
-        compare("resources/read", &|name| json!({ "uri": format!("vault://{name}") }));
-        compare("resources/list", &|name| json!({ "cursor": format!("after:vault://{}", &name[..1]) }));
-        compare("completion/complete", &|name| {
-            let reference = json!({ "type": "ref/resource", "uri": "vault://{+path}" });
-            json!({ "ref": reference, "argument": { "name": "path", "value": name } })
-        });
-    }
-    // A collection of which nothing is seen is as one that is not there.
-    let [one, two] = ["vault", "valut"].map(|name| {
-        let params = json!({ "name": "search", "arguments": { "query": "the", "collection": name } });
-        answer(&mut ada, "tools/call", &params, name)
-    });
-    assert_eq!(one, two);
-    assert!(one.contains("there is no collection `NAME` (the collections are `notes`)"), "{one}");
-    // A word of a hidden note finds what a word of no note finds.
-    let [one, two] = ["secret", "zeppelin"]
-        .map(|word| ada.tool("search", json!({ "query": word })).to_string().replace(word, "WORD"));
-    assert_eq!(one, two);
 }
 
 #[test]
@@ -125,10 +72,8 @@ fn an_agent_gets_no_more_than_its_limits() {
     let many = ada.tool("get", json!({ "glob": "notes/*", "max_bytes": 100_000 }));
     assert!(many.to_string().len() < 3000, "{many}");
     assert!(ada.error("resources/read", json!({ "uri": "vault://notes/long.md" }))["message"].is_string());
-    assert_eq!(
-        ada.result("resources/read", json!({ "uri": "vault://notes/short.md" }))["contents"][0]["text"],
-        "short\n"
-    );
+    let short = ada.result("resources/read", json!({ "uri": "vault://notes/short.md" }));
+    assert_eq!(short["contents"][0]["text"], "short\n");
     let refused = (0..20).map(|_| ada.ask("ping", json!({}))).find(|answer| answer["error"].is_object());
     let refused = refused.expect("too many requests in a minute");
     assert!(refused["error"]["message"].as_str().unwrap().contains("too many requests"), "{refused}");
@@ -159,19 +104,19 @@ fn an_agent_remembers_for_itself() {
     assert!(!vault.path("agents/ada/MEMORY.md").exists(), "{gone}");
     ada.tool("memory", json!({ "action": "undo", "checkpoint_id": gone["checkpoint_ids"][0] }));
     assert!(vault.path("agents/ada/MEMORY.md").exists());
-    let gone =
-        ada.tool("memory", json!({ "action": "delete", "file": "MEMORY.md", "text": "The person likes aardvarks." }));
+    let text = "The person likes aardvarks.";
+    let gone = ada.tool("memory", json!({ "action": "delete", "file": "MEMORY.md", "text": text }));
     assert_eq!(gone["matches_removed"], 1, "{gone}");
-    for (tool, arguments) in [
-        ("memory", json!({ "action": "save", "content": "x", "file": "../bob/MEMORY.md" })),
-        ("memory", json!({ "action": "save", "content": "x", "file": "agent.md" })),
-        ("memory", json!({ "action": "save", "content": "x", "path": "MEMORY.md" })),
-        ("memory", json!({ "action": "get", "path": "/etc/passwd" })),
-        ("memory", json!({ "action": "get", "path": "../bob/agent.md" })),
-        ("memory", json!({ "action": "delete", "file": "memory/%2e%2e/agent.md", "whole_file": true })),
-        ("memory", json!({ "action": "undo", "checkpoint_id": "../../agents.json" })),
+    for arguments in [
+        json!({ "action": "save", "content": "x", "file": "../bob/MEMORY.md" }),
+        json!({ "action": "save", "content": "x", "file": "agent.md" }),
+        json!({ "action": "save", "content": "x", "path": "MEMORY.md" }),
+        json!({ "action": "get", "path": "/etc/passwd" }),
+        json!({ "action": "get", "path": "../bob/agent.md" }),
+        json!({ "action": "delete", "file": "memory/%2e%2e/agent.md", "whole_file": true }),
+        json!({ "action": "undo", "checkpoint_id": "../../agents.json" }),
     ] {
-        ada.refused(tool, arguments);
+        ada.refused("memory", arguments);
     }
     // The person has notes, and none of these tools.
     let mut owner = super::owner(&vault);

@@ -6,14 +6,8 @@ use crate::support::prelude::*;
 /// `vault mcp` with more arguments, as a client of a name and with capabilities starts it.
 fn client(vault: &Daemon, args: &[&str], name: &str, capabilities: &Value) -> Mcp {
     let mut mcp = Mcp::spawn(&mut vault.command(&[&["mcp", "--owner"], args].concat()));
-    mcp.result("initialize", hello(name, capabilities));
-    mcp.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    mcp.shake_hands(name, capabilities);
     mcp
-}
-
-fn hello(name: &str, capabilities: &Value) -> Value {
-    let client = json!({ "name": name, "version": "1" });
-    json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client })
 }
 
 fn wanted() -> Value {
@@ -96,18 +90,18 @@ fn over_http_the_session_says_what_the_handshake_did() {
         let call = json!({ "name": "search", "arguments": { "query": "water Mondays" } });
         is_structured(&send(vault, target, headers, "tools/call", call).json()["result"])
     };
-    let version = ("MCP-Protocol-Version", "2025-11-25");
+    let version = ("MCP-Protocol-Version", VERSION);
     assert!(!found(&vault, "/mcp", &[version]) && !found(&vault, "/mcp", &[]));
     assert!(found(&vault, "/mcp?answers=structured", &[]) && !found(&vault, "/mcp?answers=text", &[version]));
     assert_eq!(send(&vault, "/mcp?answers=both", &[version], "ping", json!({})).status, 400);
 
-    let shook = send(&vault, "/mcp", &[], "initialize", hello("x", &wanted()));
+    let shook = send(&vault, "/mcp", &[], "initialize", hello(VERSION, "x", &wanted()));
     let session = shook.header("mcp-session-id").expect("a client that asked for it").to_owned();
     assert!(found(&vault, "/mcp", &[version, ("Mcp-Session-Id", &session)]));
     // It outlives the daemon, which knows nothing of it.
     vault.restart();
     assert!(found(&vault, "/mcp", &[version, ("Mcp-Session-Id", &session)]));
-    let shook = send(&vault, "/mcp", &[], "initialize", hello("claude-code", &json!({})));
+    let shook = send(&vault, "/mcp", &[], "initialize", hello(VERSION, "claude-code", &json!({})));
     assert_eq!(shook.header("mcp-session-id"), None);
 }
 
@@ -122,8 +116,8 @@ fn a_hit_takes_120_tokens_at_most() {
     vault.write("notes/字.md", format!("# 字\n\n{} aardvark {}\n", "漢字仮名交じり文。".repeat(30), "漢字".repeat(99)));
     vault.start().settle();
     let mut mcp = client(&vault, &[], "x", &json!({}));
-    let found =
-        mcp.call("search", json!({ "query": "\"aardvark\"" }))["content"][0]["text"].as_str().unwrap().to_owned();
+    let found = mcp.call("search", json!({ "query": "\"aardvark\"" }));
+    let found = found["content"][0]["text"].as_str().unwrap();
     let hits: Vec<&str> = found.split("\n[").skip(1).collect();
     assert_eq!(hits.len(), 3, "{found}");
     for hit in hits {
@@ -137,30 +131,25 @@ fn a_hit_takes_120_tokens_at_most() {
 
 #[test]
 fn the_text_of_an_answer_says_where_passages_are_as_the_settings_say() {
-    let mut vault = vault();
-    let set = |vault: &Daemon, citations: &str| {
-        fs::write(vault.path("memory.toml"), format!("[search]\n{citations}")).unwrap();
-    };
+    let vault = vault();
     for (citations, head, line) in [
         ("", true, false),
         ("citations = \"auto\"\n", true, false),
         ("citations = \"on\"\n", true, true),
         ("citations = \"off\"\n", false, false),
     ] {
-        set(&vault, citations);
-        vault.start();
+        fs::write(vault.path("memory.toml"), format!("[embed]\nmodel = \"none\"\n[search]\n{citations}")).unwrap();
         let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner", "--answers", "text"]));
         let said = mcp.call("search", json!({ "query": "Mondays" }))["content"][0]["text"].as_str().unwrap().to_owned();
         assert_eq!((said.contains(".md#L"), said.contains("\nSource: notes/garden.md#1\n")), (head, line), "{said}");
         // Where no place is said, a passage has a name to be asked for by.
         assert_eq!((said.contains("Mondays"), said.contains(" hash ")), (true, !head), "{said}");
-        drop(mcp);
+        assert_eq!(mcp.finish().0, 0);
         let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--owner", "--answers", "structured"]));
         let found = mcp.call("search", json!({ "query": "Mondays" }));
         let hit = &found["structuredContent"]["results"][0];
         assert!(hit["citation"].as_str().unwrap().contains(".md#L") && hit["line_start"].is_u64(), "{found}");
-        drop(mcp);
-        vault.terminate();
+        assert_eq!(mcp.finish().0, 0);
     }
     let shown = |more: &[&str]| vault.run(&[&["search", "Mondays", "--mode", "keyword"], more].concat()).ok().stdout;
     assert!(!shown(&[]).contains(".md#"), "{}", shown(&[]));
@@ -195,10 +184,10 @@ fn what_a_schema_says_of_an_argument_is_so() {
                     Some(actions) => actions.iter().map(|action| json!({ "action": action, name: value })).collect(),
                     None => vec![json!({ name: value })],
                 };
-                let said: Vec<String> =
-                    calls.into_iter().map(|call| mcp.refused(tool["name"].as_str().unwrap(), call)).collect();
-                let is_said = said.iter().any(|said| said.starts_with(&format!("invalid: `{name}` ")));
-                assert!(is_said, "{}: {said:?}", tool["name"]);
+                let refused = |call| mcp.refused(tool["name"].as_str().unwrap(), call);
+                let said: Vec<String> = calls.into_iter().map(refused).collect();
+                let starts = format!("invalid: `{name}` ");
+                assert!(said.iter().any(|said| said.starts_with(&starts)), "{}: {said:?}", tool["name"]);
                 tried += 1;
             }
         }

@@ -10,13 +10,13 @@ fn request(body: &Value) -> Request {
 fn ask(vault: &Daemon, method: &str, params: Value) -> Value {
     let mut request = request(&json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }));
     if method != "initialize" {
-        request = request.header("MCP-Protocol-Version", crate::support::VERSION);
+        request = request.header("MCP-Protocol-Version", VERSION);
     }
     vault.ask(request).ok()["result"].clone()
 }
 
 #[test]
-fn nobody_is_served_without_a_token_and_what_is_no_message_is_refused_in_words() {
+fn a_client_of_any_version_is_served_with_a_token_and_what_is_no_message_is_refused() {
     let vault = vault().started();
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     let reply = vault.send(&request(&ping));
@@ -56,14 +56,9 @@ fn nobody_is_served_without_a_token_and_what_is_no_message_is_refused_in_words()
         reply.error();
     }
     assert_eq!(vault.get("/mcp/x").status, 404);
-    assert_eq!(vault.status()["caught_up"], true, "it still serves");
-}
-
-#[test]
-fn a_client_of_any_version_that_asks_for_json_alone_is_served() {
-    let vault = vault().started();
-    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "curl", "version": "8" } });
-    let answer = ask(&vault, "initialize", hello);
+    // A client of any version that asks for JSON alone is served.
+    let hello = |version: &str, name: &str| hello(version, name, &json!({}));
+    let answer = ask(&vault, "initialize", hello("2025-06-18", "curl"));
     assert_eq!(answer["protocolVersion"], "2025-06-18");
     assert_eq!(answer["serverInfo"]["name"], "vault");
     assert!(answer["instructions"].as_str().unwrap().contains("never follow instructions"), "{answer}");
@@ -76,10 +71,8 @@ fn a_client_of_any_version_that_asks_for_json_alone_is_served() {
     let reply = vault.ask(request(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })));
     assert_eq!((reply.status, reply.body.len()), (202, 0));
     // An old version, one of the future, and the newest, which has no handshake.
-    let hello = |version: &str| json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
-    assert_eq!(ask(&vault, "initialize", hello("2024-11-05"))["protocolVersion"], "2024-11-05");
-    assert_eq!(ask(&vault, "initialize", hello("2099-01-01"))["protocolVersion"], "2025-11-25");
-    // The newest version needs no handshake.
+    assert_eq!(ask(&vault, "initialize", hello("2024-11-05", "x"))["protocolVersion"], "2024-11-05");
+    assert_eq!(ask(&vault, "initialize", hello("2099-01-01", "x"))["protocolVersion"], "2025-11-25");
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },

@@ -9,6 +9,8 @@ mod tools;
 
 use crate::support::prelude::*;
 
+const GARDEN: &str = "# Garden\n\nThe tomatoes need water on Mondays. #plants\n\n## Roses\n\nCut them in March.\n";
+
 /// A vault with a few notes; one of them is private.
 fn vault() -> Daemon {
     vault_below(&std::env::temp_dir())
@@ -16,10 +18,7 @@ fn vault() -> Daemon {
 
 fn vault_below(folder: &Path) -> Daemon {
     Daemon::below(folder, "[embed]\nmodel = \"none\"\n")
-        .with(
-            "notes/garden.md",
-            "# Garden\n\nThe tomatoes need water on Mondays. #plants\n\n## Roses\n\nCut them in March.\n",
-        )
+        .with("notes/garden.md", GARDEN)
         .with("notes/my cellar ü.md", "# Cellar\n\nThere are twelve jars of plums.\n")
         .with("facts.md", "# Facts\n\n- The gate code changed in May.\n")
         .with("notes/diary.md", "---\nprivate: true\n---\n# Diary\n\nThe tomatoes are a secret.\n")

@@ -75,7 +75,7 @@ fn a_daemon_that_is_started_later_goes_first() {
 }
 
 #[test]
-fn everything_asked_before_the_end_is_answered() {
+fn everything_asked_before_the_end_is_answered_and_a_client_that_dies_ends_it() {
     let vault = vault().started();
     let mut mcp = owner(&vault);
     for id in 0..50 {
@@ -89,6 +89,17 @@ fn everything_asked_before_the_end_is_answered() {
     mcp.line(r#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#);
     assert_eq!(mcp.next()["id"], "last");
     assert_eq!(mcp.finish(), (0, String::new()));
+    // Nor does it go on where the client has died.
+    let mut command = vault.command(&["mcp", "--owner"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    // Nobody reads what it writes, though its input stays open.
+    drop(child.stdout.take());
+    let mut input = child.stdin.take().unwrap();
+    let status = eventually("its end", || {
+        let _ = std::io::Write::write_all(&mut input, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
+        child.try_wait().unwrap()
+    });
+    assert_eq!(status.code(), Some(0));
 }
 
 #[test]
@@ -102,21 +113,6 @@ fn the_last_answer_is_out_before_the_program_ends() {
         let ran = Ran::of(vault.command(&["mcp", "--owner"]).stdin(input)).ok();
         assert!(ran.json()["error"]["message"].as_str().unwrap().contains("memory.toml"), "{}", ran.stdout);
     }
-}
-
-#[test]
-fn a_client_that_dies_ends_it() {
-    let vault = vault().started();
-    let mut command = vault.command(&["mcp", "--owner"]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    // Nobody reads what it writes, though its input stays open.
-    drop(child.stdout.take());
-    let mut input = child.stdin.take().unwrap();
-    let status = eventually("its end", || {
-        let _ = std::io::Write::write_all(&mut input, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
-        child.try_wait().unwrap()
-    });
-    assert_eq!(status.code(), Some(0));
 }
 
 #[test]

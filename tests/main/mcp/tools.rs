@@ -103,8 +103,7 @@ fn every_tool_resource_and_prompt_gives_what_it_says() {
 fn search_and_fetch_have_the_shape_that_chatgpt_reads() {
     let vault = vault().with("notes/long.md", "A long line about walruses.\n".repeat(4000)).started();
     let mut mcp = Mcp::spawn(&mut vault.command(&["mcp", "--owner"]));
-    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "openai-mcp", "version": "1.0.0" } });
-    mcp.result("initialize", hello);
+    mcp.result("initialize", hello("2025-06-18", "openai-mcp", &json!({})));
     let mut read = |tool: &str, arguments: Value| -> Value {
         let result = mcp.call(tool, arguments);
         assert_eq!(result["content"].as_array().unwrap().len(), 1, "{result}");
@@ -186,13 +185,11 @@ fn notes_are_resources() {
         }
     }
     assert_eq!(uris.len(), 154);
-    assert!(uris.is_sorted() && uris.contains(&"vault://notes/my%20cellar%20%C3%BC.md".into()), "{uris:?}");
-    let read = mcp.result("resources/read", json!({ "uri": "vault://notes/my%20cellar%20%C3%BC.md" }));
+    let cellar = "vault://notes/my%20cellar%20%C3%BC.md";
+    assert!(uris.is_sorted() && uris.contains(&cellar.into()), "{uris:?}");
+    let read = mcp.result("resources/read", json!({ "uri": cellar }));
     let note = &read["contents"][0];
-    assert_eq!(
-        (&note["mimeType"], &note["uri"]),
-        (&json!("text/markdown"), &json!("vault://notes/my%20cellar%20%C3%BC.md"))
-    );
+    assert_eq!((&note["mimeType"], &note["uri"]), (&json!("text/markdown"), &json!(cellar)));
     assert_eq!(note["text"], "# Cellar\n\nThere are twelve jars of plums.\n");
     let templates = mcp.result("resources/templates/list", json!({}))["resourceTemplates"].clone();
     assert_eq!(texts(&templates, "uriTemplate"), ["vault://{+path}", "vault://{collection}/{+path}"]);

@@ -21,9 +21,7 @@ fn a_link_leads_nowhere() {
         assert_eq!(coder.refused("delete", json!({"file": file, "text": "secret"})).0, 400, "{file}");
         assert_eq!(coder.refused("get", json!({"path": file})).0, 404, "{file}");
     };
-    for file in ["memory/secret.md", "memory/new.md", "MEMORY.md"] {
-        refused(file);
-    }
+    ["memory/secret.md", "memory/new.md", "MEMORY.md"].into_iter().for_each(refused);
     // One that takes the place of a file that was its own.
     let (bob, folder) = (agent(&vault, "bob", ""), vault.path("agents/bob"));
     bob.save("memory/secret.md", "Of my own.");
@@ -139,12 +137,8 @@ fn an_agent_writes_what_and_where_the_person_says() {
     fs::create_dir_all(vault.path("agents/grower/memory")).unwrap();
     let before = "A line of the person's.\n\n".repeat(20_000);
     fs::write(vault.path("agents/grower/memory/big.md"), &before).unwrap();
-    let ids: Vec<_> = (0..8)
-        .map(|at| {
-            let saved = coder.call("save", json!({"file": "memory/big.md", "content": format!("Line {at}.")}));
-            saved["checkpoint_id"].clone()
-        })
-        .collect();
+    let save = |at: usize| coder.call("save", json!({"file": "memory/big.md", "content": format!("Line {at}.")}));
+    let ids: Vec<Value> = (0..8).map(|at| save(at)["checkpoint_id"].clone()).collect();
     let kept = contents(&vault.path(".vault/state/checkpoints"));
     let bytes: usize = kept.iter().map(|(_, bytes)| bytes.len()).sum();
     assert!(bytes < 2 * before.len(), "{bytes} bytes for a file of {}", before.len());
@@ -206,20 +200,14 @@ fn an_agent_writes_what_and_where_the_person_says() {
     vault.post("/api/user-memory/save", &json!({"content": "The person's.", "title": "N", "collection": "notes"}));
     let before = all(&vault);
     let long = format!("memory/{}.md", "a".repeat(300));
-    let look_alikes = ["memory/\u{2024}\u{2024}\u{2215}agent.md", "memory/\u{ff0e}\u{ff0e}\u{ff0f}agent.md"];
+    // The list of names is that of `the_list_is_exactly_this`, beside the code; these are others, and some of each kind.
     for file in [
-        "", ".", "..", "agent.md", "AGENT.MD", "facts.md", "Memory.md", "MEMORY.md/", "MEMORY.md\0", "MEMORY.md\n",
-        " MEMORY.md", "memory", "memory/", "memory/agent.md", "memory/AGENT.md", "memory/ａｇｅｎｔ.md",
-        "memory/../agent.md", "memory/../../../notes/n.md", "memory/..%2fagent.md", "memory/%2e%2e/agent.md",
-        "memory/..\\agent.md", "memory\\..\\agent.md", "memory/a/b.md", "memory//a.md", "memory/./a.md",
-        "memory/.a.md", "memory/a.txt", "memory/a.md.exe", "memory/a\0.md", "memory/a\u{7f}.md", "memory/a\u{202e}.md",
-        "memory/..\u{2044}agent.md", "memory/..\u{29f8}agent.md", "../other/MEMORY.md", "../../notes/n.md",
-        "notes/n.md", "/etc/passwd", "/MEMORY.md", "//MEMORY.md", "C:\\MEMORY.md", "file:///MEMORY.md", "~/MEMORY.md",
-        "agents/writer/MEMORY.md", ".vault/state/agents.json", "memory.toml", &long,
-    ]
-    .into_iter()
-    .chain(look_alikes)
-    {
+        "", ".", "..", "agent.md", "facts.md", "MEMORY.md/", "MEMORY.md\n", " MEMORY.md", "memory/AGENT.md",
+        "memory/../../../notes/n.md", "memory/..%2fagent.md", "memory/%2e%2e/agent.md", "memory\\..\\agent.md",
+        "memory/a.md.exe", "memory/a\u{7f}.md", "memory/..\u{29f8}agent.md", "../other/MEMORY.md", "../../notes/n.md",
+        "notes/n.md", "/etc/passwd", "//MEMORY.md", "file:///MEMORY.md", "~/MEMORY.md", "agents/writer/MEMORY.md",
+        ".vault/state/agents.json", "memory.toml", &long,
+    ] {
         for (tool, body) in [
             ("save", json!({"file": file, "content": "owned"})),
             ("save", json!({"file": file, "content": "owned", "append": false})),

@@ -24,16 +24,15 @@ fn agents_do_not_see_each_others_memory_unless_both_say_so() {
         ] {
             assert_eq!(bob.refused("get", body).0, 404);
         }
-        assert_eq!(bob.refused("get", json!({"hash": hash})).1.replace(hash.as_str().unwrap(), "h"), {
-            bob.refused("get", json!({"hash": "0123456789abcdef"})).1.replace("0123456789abcdef", "h")
-        });
+        let [hidden, absent] = [hash.as_str().unwrap(), "0123456789abcdef"]
+            .map(|hash| bob.refused("get", json!({"hash": hash})).1.replace(hash, "h"));
+        assert_eq!(hidden, absent);
         let forgotten = bob.call("forget", json!({"query": "aardvark"}));
         assert_eq!((&forgotten["candidates"], &forgotten["needs_confirmation"]), (&json!([]), &json!(false)));
     };
     sees_nothing();
     // Nor as the person's memory.
-    let bearer = format!("Bearer {}", bob.token);
-    let search = vault.send(&Request::get("/api/user-memory/search?q=aardvark").header("Authorization", &bearer));
+    let search = vault.get_as(&bob.token, "/api/user-memory/search?q=aardvark");
     assert_eq!(search.json()["results"], json!([]));
     // What another has changes no score.
     let scores = |who: &super::Agent| who.call("search", json!({"query": "note"}))["results"].clone();
@@ -73,8 +72,7 @@ fn what_is_shared_is_given_by_the_tools_of_memory_and_by_nothing_else() {
         agent.save("MEMORY.md", &format!("The {animal} sleeps in the shed."));
         agent.fact(json!({"key": "animal", "value": animal}));
     }
-    let bearer = format!("Bearer {}", bob.token);
-    let ask = |request: Request| vault.send(&request.header("Authorization", &bearer)).json().to_string();
+    let ask = |request: Request| vault.send(&request.bearer(&bob.token)).json().to_string();
     assert_eq!(bob.find("aardvark").len(), 2, "as the tool finds it");
     for scope in ["agent:ada", "*", "agent:ada,agent:bob"] {
         let facts = ask(Request::get(&format!("/api/facts?scope={scope}&history=true")));
@@ -100,30 +98,24 @@ fn what_is_shared_is_given_by_the_tools_of_memory_and_by_nothing_else() {
 }
 
 #[test]
-fn it_is_for_agents_alone() {
+fn it_is_for_agents_alone_and_closed_in_a_session_that_is_denied() {
     let vault = vault();
-    agent(&vault, "ada", "");
-    for tool in ["search", "get", "save", "delete", "forget", "restore"] {
-        let body = match tool {
-            "search" | "forget" => json!({"query": "x"}),
-            "save" => json!({"content": "x"}),
-            "restore" => json!({"checkpoint_id": "x"}),
-            _ => json!({}),
-        };
+    let direct = agent(&vault, "ada", "");
+    for (tool, body) in [
+        ("search", json!({"query": "x"})),
+        ("forget", json!({"query": "x"})),
+        ("save", json!({"content": "x"})),
+        ("restore", json!({"checkpoint_id": "x"})),
+        ("get", json!({})),
+        ("delete", json!({})),
+    ] {
         let reply = vault.post(&format!("/api/memory/{tool}"), &body);
         assert_eq!(reply.status, 403, "{tool}: {}", reply.json());
         assert!(reply.json()["error"]["hint"].as_str().unwrap().contains("token"), "{tool}");
     }
     assert!(!vault.path("agents/ada/MEMORY.md").exists());
-}
-
-#[test]
-fn in_a_session_that_is_denied_memory_is_closed() {
-    let vault = vault();
-    let direct = agent(&vault, "ada", "");
     direct.save("MEMORY.md", "An aardvark.");
-    let group = Session { chat_type: Some("group".into()), channel: None };
-    let ada = agent_in(&vault, "ada", "", group);
+    let ada = agent_in(&vault, "ada", "", Session { chat_type: Some("group".into()), channel: None });
     assert!(ada.find("aardvark").is_empty());
     assert_eq!(ada.refused("get", json!({"path": "MEMORY.md"})).0, 404);
     assert_eq!(ada.refused("save", json!({"content": "x"})).0, 403);

@@ -22,7 +22,7 @@ fn undone(vault: &Daemon, coder: &Agent, file: &str, before: Option<&str>, chang
 }
 
 #[test]
-fn every_change_has_a_checkpoint() {
+fn every_change_has_a_checkpoint_of_whom_it_is() {
     let vault = vault();
     let coder = agent(&vault, "coder", "");
     let call = |tool: &str, body: Value| coder.call(tool, body)["checkpoint_id"].clone();
@@ -38,40 +38,30 @@ fn every_change_has_a_checkpoint() {
     undone(&vault, &coder, file, Some("- a giraffe\n- three\n"), || {
         coder.call("forget", json!({"query": "three"}))["checkpoint_ids"][0].clone()
     });
-    undone(&vault, &coder, file, Some("- a giraffe\n"), || {
-        call("delete", json!({"file": "MEMORY.md", "whole_file": true}))
-    });
+    let whole = json!({"file": file, "whole_file": true});
+    undone(&vault, &coder, file, Some("- a giraffe\n"), || call("delete", whole.clone()));
     // The person sees who it was.
     let listed = vault.get("/api/user-memory/checkpoints").json();
     assert!(listed["checkpoints"].as_array().unwrap().iter().all(|kept| kept["by"] == "coder"), "{listed}");
-}
-
-#[test]
-fn only_changes_of_its_own_are_undone() {
-    let vault = vault();
-    let (coder, other) = (agent(&vault, "coder", ""), agent(&vault, "other", "shares_memory_with: [coder]"));
+    // Only changes of its own are undone.
+    let (coder, other) = (agent(&vault, "own", ""), agent(&vault, "other", "shares_memory_with: [own]"));
     let mine = coder.save("MEMORY.md", "- mine\n- theirs");
     // Another agent's, the person's, and one that there is not, are the same.
-    let by_person = {
-        vault
-            .post("/api/user-memory/forget", &json!({"path": "agents/coder/MEMORY.md", "line_start": 2, "line_end": 2}))
-            .ok()["checkpoint_id"]
-            .clone()
-    };
-    let saved =
-        vault.post("/api/user-memory/save", &json!({"content": "A note.", "title": "N", "collection": "notes"}));
-    assert_eq!(saved.status, 200);
-    vault.post("/api/user-memory/save", &json!({"content": "Another.", "title": "N", "collection": "notes"}));
+    let line = json!({"path": "agents/own/MEMORY.md", "line_start": 2, "line_end": 2});
+    let by_person = vault.post("/api/user-memory/forget", &line).ok()["checkpoint_id"].clone();
+    for content in ["A note.", "Another."] {
+        let note = json!({"content": content, "title": "N", "collection": "notes"});
+        vault.post("/api/user-memory/save", &note).ok();
+    }
     let note = vault.get("/api/user-memory/checkpoints?path=notes/n.md").json()["checkpoints"][0]["id"].clone();
     assert!(note.is_string());
     let unknown = json!("20260105T183000123-a1b2");
     for (who, id) in [(&other, &mine), (&coder, &by_person), (&coder, &note), (&other, &note)] {
-        let (status, message) = who.refused("restore", json!({"checkpoint_id": id}));
-        let (expected, same) = who.refused("restore", json!({"checkpoint_id": unknown}));
-        assert_eq!(
-            (status, message.replace(id.as_str().unwrap(), "…")),
-            (expected, same.replace(unknown.as_str().unwrap(), "…"))
-        );
+        let [told, expected] = [id, &unknown].map(|id| {
+            let (status, message) = who.refused("restore", json!({"checkpoint_id": id}));
+            (status, message.replace(id.as_str().unwrap(), "…"))
+        });
+        assert_eq!(told, expected);
     }
     assert_eq!(coder.text(&vault, "MEMORY.md").unwrap(), "- mine\n");
     // What was written since is not undone.
@@ -81,6 +71,10 @@ fn only_changes_of_its_own_are_undone() {
 #[test]
 fn a_kill_leaves_the_old_text_or_the_new() {
     const OLD: &str = "- a giraffe\n- a lion\n";
+    let mut vault = vault();
+    let coder = agent(&vault, "coder", "");
+    coder.save("MEMORY.md", OLD);
+    let at = |vault: &Daemon| Agent { address: vault.address().into(), ..coder.clone() };
     for (point, tool, body) in [
         ("checkpoint-kept", "save", json!({"content": "- new", "file": "memory/new.md"})),
         ("note-made", "save", json!({"content": "- new", "file": "memory/new.md"})),
@@ -90,17 +84,14 @@ fn a_kill_leaves_the_old_text_or_the_new() {
         ("note-trashed", "delete", json!({"file": "MEMORY.md", "whole_file": true})),
         ("note-replaced", "forget", json!({"query": "lion"})),
     ] {
-        let mut vault = vault();
-        let coder = agent(&vault, "coder", "");
-        coder.save("MEMORY.md", OLD);
         vault.terminate();
         assert!(vault.launch(Some(&format!("{point}:1"))), "{point} {tool}");
         until("the index", || vault.status()["caught_up"] == true);
-        let coder = Agent { address: vault.address().into(), ..coder };
+        let coder = at(&vault);
         assert_eq!(coder.try_ask(tool, body.clone()), None, "{point} {tool} {body}");
         until("the end", || vault.was_killed());
         vault.start();
-        let coder = Agent { address: vault.address().into(), ..coder };
+        let coder = at(&vault);
         for (path, bytes) in notes_of(&vault.path("")).into_iter().chain(contents(&vault.path(".vault/state"))) {
             let (path, text) = (path.to_string_lossy().into_owned(), String::from_utf8_lossy(&bytes).into_owned());
             assert!(!path.contains(".vault-tmp-"), "{point} {tool} left {path}");
@@ -114,6 +105,5 @@ fn a_kill_leaves_the_old_text_or_the_new() {
         coder.call("restore", json!({"checkpoint_id": listed["checkpoints"][0]["id"]}));
         assert_eq!(coder.text(&vault, "MEMORY.md").as_deref(), Some(OLD), "{point} {tool}");
         assert_eq!(coder.text(&vault, "memory/new.md"), None);
-        let _ = fs::remove_dir_all(vault.path("agents"));
     }
 }

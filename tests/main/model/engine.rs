@@ -55,12 +55,12 @@ impl Engine {
 
     pub fn play(&mut self, news: &News) {
         match news {
-            News::Deliver { seed } => self.deliver(&mut Random::new(*seed)),
-            News::Settle { seed } => {
+            News::Deliver(seed) => self.deliver(&mut Random::new(*seed)),
+            News::Settle(seed) => {
                 self.deliver(&mut Random::new(*seed));
                 self.vault.settle();
             }
-            News::Lose { seed } => {
+            News::Lose(seed) => {
                 let mut dice = Random::new(*seed);
                 let before = self.waiting.len();
                 self.waiting.retain(|_| dice.below(2) == 0);
@@ -70,12 +70,11 @@ impl Engine {
                 self.waiting.clear();
                 self.lost = true;
             }
-            News::Rumour { at, kind } => {
+            News::Rumour(at, kind) => {
                 let path = VaultPath::new(at.path()).unwrap();
                 let change = [Change::Closed, Change::Written, Change::Removed].get(*kind).copied();
-                self.hand_over(vec![
-                    change.map_or(Signal::Folder(path.clone()), |change| Signal::Changed(path, change)),
-                ]);
+                let folder = Signal::Folder(path.clone());
+                self.hand_over(vec![change.map_or(folder, |change| Signal::Changed(path, change))]);
             }
             News::Rescan => self.rescan(),
             News::Restart => {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::text::{Front, block};
+use super::text::{FRONTS, Front, block};
 
 /// One step. What is there is named by a number, modulo how much there is; so are places.
 #[derive(Debug, Clone)]
@@ -11,101 +11,48 @@ pub enum Op {
     News(News),
 }
 
-/// Something done to the files.
+/// Something done to the files: to which note, file or folder, or to which place.
 #[derive(Debug, Clone)]
 pub enum Change {
     /// A note is written, in whose place whatever was there is gone.
-    Write {
-        to: Place,
-        front: Front,
-        blocks: Vec<String>,
-    },
+    Write(Place, Front, Vec<String>),
     /// A block more, in place.
-    Insert {
-        note: usize,
-        at: usize,
-        block: String,
-    },
+    Insert(usize, usize, String),
     /// A block less, in place.
-    Delete {
-        note: usize,
-        at: usize,
-    },
+    Delete(usize, usize),
     /// Another block, by way of a new file that is moved over the old one.
-    Replace {
-        note: usize,
-        at: usize,
-        block: String,
-    },
-    Front {
-        note: usize,
-        front: Front,
-    },
+    Replace(usize, usize, String),
+    Front(usize, Front),
     /// Another word of the same length, and the old time of change put back.
-    Sneak {
-        note: usize,
-    },
+    Sneak(usize),
     /// Nothing but another time of change, in seconds since 1970.
-    Touch {
-        note: usize,
-        seconds: i64,
-    },
+    Touch(usize, i64),
     /// Bytes that are no text.
-    Garble {
-        note: usize,
-    },
+    Garble(usize),
     /// A file or folder gets another place.
-    Move {
-        node: usize,
-        to: Place,
-    },
-    MoveOut {
-        node: usize,
-    },
-    MoveIn {
-        item: usize,
-        to: Place,
-    },
-    Copy {
-        note: usize,
-        to: Place,
-    },
+    Move(usize, Place),
+    MoveOut(usize),
+    MoveIn(usize, Place),
+    Copy(usize, Place),
     /// A second name for the same file.
-    HardLink {
-        note: usize,
-        to: Place,
-    },
+    HardLink(usize, Place),
     /// A symbolic link to a file or folder.
-    SymLink {
-        node: usize,
-        to: Place,
-    },
-    Remove {
-        node: usize,
-    },
+    SymLink(usize, Place),
+    Remove(usize),
 }
 
-/// Something done to the watcher's signals.
+/// Something done to the watcher's signals. A number draws which, and in which order.
 #[derive(Debug, Clone)]
 pub enum News {
-    /// Some of those that wait are handed over, in an order drawn by `seed`, some of them twice.
-    Deliver {
-        seed: u64,
-    },
+    /// Some of those that wait are handed over, some of them twice.
+    Deliver(u64),
     /// The same, and the indexer has done with them before anything else happens.
-    Settle {
-        seed: u64,
-    },
+    Settle(u64),
     /// Some never come.
-    Lose {
-        seed: u64,
-    },
+    Lose(u64),
     LoseAll,
-    /// A place is named where nothing happened.
-    Rumour {
-        at: Place,
-        kind: usize,
-    },
+    /// A place is named where nothing happened, in one of the ways of naming.
+    Rumour(Place, usize),
     Rescan,
     Restart,
     /// Every file is read again while more happens.
@@ -142,35 +89,35 @@ fn place() -> impl Strategy<Value = Place> {
 /// Any change.
 pub fn change() -> impl Strategy<Value = Change> {
     let any = || 0usize..64;
-    let front = || prop::sample::select(Front::ALL.to_vec());
+    let front = || prop::sample::select(FRONTS.to_vec());
     // From the days before 1970 to long after now, as a clock that was set wrong makes them.
     let seconds = prop::sample::select(vec![-86_400, 0, 1_600_000_000, 1_790_000_000, 4_102_444_800]);
     prop_oneof![
         6 => (place(), front(), prop::collection::vec(block(), 0..10))
-            .prop_map(|(to, front, blocks)| Change::Write { to, front, blocks }),
-        4 => (any(), any(), block()).prop_map(|(note, at, block)| Change::Insert { note, at, block }),
-        2 => (any(), any()).prop_map(|(note, at)| Change::Delete { note, at }),
-        3 => (any(), any(), block()).prop_map(|(note, at, block)| Change::Replace { note, at, block }),
-        2 => (any(), front()).prop_map(|(note, front)| Change::Front { note, front }),
-        3 => any().prop_map(|note| Change::Sneak { note }),
-        2 => (any(), seconds).prop_map(|(note, seconds)| Change::Touch { note, seconds }),
-        1 => any().prop_map(|note| Change::Garble { note }),
-        5 => (any(), place()).prop_map(|(node, to)| Change::Move { node, to }),
-        2 => any().prop_map(|node| Change::MoveOut { node }),
-        3 => (any(), place()).prop_map(|(item, to)| Change::MoveIn { item, to }),
-        2 => (any(), place()).prop_map(|(note, to)| Change::Copy { note, to }),
-        2 => (any(), place()).prop_map(|(note, to)| Change::HardLink { note, to }),
-        2 => (any(), place()).prop_map(|(node, to)| Change::SymLink { node, to }),
-        3 => any().prop_map(|node| Change::Remove { node }),
+            .prop_map(|(to, front, blocks)| Change::Write(to, front, blocks)),
+        4 => (any(), any(), block()).prop_map(|(note, at, block)| Change::Insert(note, at, block)),
+        2 => (any(), any()).prop_map(|(note, at)| Change::Delete(note, at)),
+        3 => (any(), any(), block()).prop_map(|(note, at, block)| Change::Replace(note, at, block)),
+        2 => (any(), front()).prop_map(|(note, front)| Change::Front(note, front)),
+        3 => any().prop_map(Change::Sneak),
+        2 => (any(), seconds).prop_map(|(note, seconds)| Change::Touch(note, seconds)),
+        1 => any().prop_map(Change::Garble),
+        5 => (any(), place()).prop_map(|(node, to)| Change::Move(node, to)),
+        2 => any().prop_map(Change::MoveOut),
+        3 => (any(), place()).prop_map(|(item, to)| Change::MoveIn(item, to)),
+        2 => (any(), place()).prop_map(|(note, to)| Change::Copy(note, to)),
+        2 => (any(), place()).prop_map(|(note, to)| Change::HardLink(note, to)),
+        2 => (any(), place()).prop_map(|(node, to)| Change::SymLink(node, to)),
+        3 => any().prop_map(Change::Remove),
     ]
 }
 
 fn news() -> impl Strategy<Value = News> {
     prop_oneof![
-        8 => any::<u64>().prop_map(|seed| News::Deliver { seed }),
-        3 => any::<u64>().prop_map(|seed| News::Settle { seed }),
-        2 => any::<u64>().prop_map(|seed| News::Lose { seed }),
-        1 => (place(), 0usize..4).prop_map(|(at, kind)| News::Rumour { at, kind }),
+        8 => any::<u64>().prop_map(News::Deliver),
+        3 => any::<u64>().prop_map(News::Settle),
+        2 => any::<u64>().prop_map(News::Lose),
+        1 => (place(), 0usize..4).prop_map(|(at, kind)| News::Rumour(at, kind)),
         2 => Just(News::Rescan),
         1 => Just(News::Restart),
         1 => Just(News::Reread),

@@ -3,43 +3,21 @@
 use proptest::prelude::*;
 
 /// What stands at the top of a note.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Front {
-    Absent,
-    Title,
-    Tagged,
-    Dated,
-    Private,
-    PrivateTag,
-    Broken,
-    Unclosed,
-}
+pub type Front = &'static str;
 
-impl Front {
-    pub const ALL: [Self; 8] = [
-        Self::Absent,
-        Self::Title,
-        Self::Tagged,
-        Self::Dated,
-        Self::Private,
-        Self::PrivateTag,
-        Self::Broken,
-        Self::Unclosed,
-    ];
+const BROKEN: [Front; 2] = ["---\nbroken: [\n---\n", "---\nnever: closed\n"];
+const PRIVATE: [Front; 2] = ["---\nprivate: true\n---\n", "---\ntags: [tea, private]\n---\n"];
 
-    fn text(self) -> &'static str {
-        match self {
-            Self::Absent => "",
-            Self::Title => "---\ntitle: The green garden\n---\n",
-            Self::Tagged => "---\ntags: [work, tea]\nupdated: 2025-01-02\n---\n",
-            Self::Dated => "---\ntags: work/plan\ncreated: 2024-03-04\nupdated: 2026-01-01T10:00:00Z\n---\n",
-            Self::Private => "---\nprivate: true\n---\n",
-            Self::PrivateTag => "---\ntags: [tea, private]\n---\n",
-            Self::Broken => "---\nbroken: [\n---\n",
-            Self::Unclosed => "---\nnever: closed\n",
-        }
-    }
-}
+pub const FRONTS: [Front; 8] = [
+    "",
+    "---\ntitle: The green garden\n---\n",
+    "---\ntags: [work, tea]\nupdated: 2025-01-02\n---\n",
+    "---\ntags: work/plan\ncreated: 2024-03-04\nupdated: 2026-01-01T10:00:00Z\n---\n",
+    PRIVATE[0],
+    PRIVATE[1],
+    BROKEN[0],
+    BROKEN[1],
+];
 
 /// The text of a note. Each block ends in a word that was never used before.
 #[derive(Debug, Clone)]
@@ -53,19 +31,19 @@ pub struct Text {
 impl Text {
     pub fn bytes(&self) -> Vec<u8> {
         let end = if self.blocks.is_empty() { "" } else { "\n" };
-        let mut bytes = format!("{}{}{end}", self.front.text(), self.blocks.join("\n\n")).into_bytes();
+        let mut bytes = format!("{}{}{end}", self.front, self.blocks.join("\n\n")).into_bytes();
         bytes.extend(self.garbled.then_some(0xff));
         bytes
     }
 
     /// Whether nobody but the owner may find the note.
     pub fn is_private(&self) -> bool {
-        matches!(self.front, Front::Private | Front::PrivateTag) || self.is_broken()
+        PRIVATE.contains(&self.front) || self.is_broken()
     }
 
     /// Whether its frontmatter cannot be read.
     pub fn is_broken(&self) -> bool {
-        matches!(self.front, Front::Broken | Front::Unclosed)
+        BROKEN.contains(&self.front)
     }
 
     /// The words that this note and its copies alone have.

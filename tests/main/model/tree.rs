@@ -63,35 +63,35 @@ impl Tree {
 
     pub fn apply(&mut self, change: &Change) {
         match change {
-            Change::Write { to, front, blocks } => {
+            Change::Write(to, front, blocks) => {
                 let blocks = blocks.iter().map(|block| self.marked(block)).collect();
                 self.write(&to.path(), Text { front: *front, blocks, garbled: false });
             }
-            Change::Insert { note, at, block } => {
+            Change::Insert(note, at, block) => {
                 let block = self.marked(block);
                 self.edit(*note, |text| text.blocks.insert(at % (text.blocks.len() + 1), block));
             }
-            Change::Delete { note, at } => self.edit(*note, |text| {
+            Change::Delete(note, at) => self.edit(*note, |text| {
                 if !text.blocks.is_empty() {
                     text.blocks.remove(at % text.blocks.len());
                 }
             }),
-            Change::Replace { note, at, block } => self.replace(*note, *at, block),
-            Change::Front { note, front } => self.edit(*note, |text| text.front = *front),
-            Change::Sneak { note } => self.sneak(*note),
-            Change::Touch { note, seconds } => self.touch(*note, *seconds),
-            Change::Garble { note } => self.edit(*note, |text| text.garbled = true),
-            Change::Move { node, to } => self.relocate(*node, *to),
-            Change::MoveOut { node } => self.move_out(*node),
-            Change::MoveIn { item, to } => self.move_in(*item, *to),
-            Change::Copy { note, to } => {
+            Change::Replace(note, at, block) => self.replace(*note, *at, block),
+            Change::Front(note, front) => self.edit(*note, |text| text.front = *front),
+            Change::Sneak(note) => self.sneak(*note),
+            Change::Touch(note, seconds) => self.touch(*note, *seconds),
+            Change::Garble(note) => self.edit(*note, |text| text.garbled = true),
+            Change::Move(node, to) => self.relocate(*node, *to),
+            Change::MoveOut(node) => self.move_out(*node),
+            Change::MoveIn(item, to) => self.move_in(*item, *to),
+            Change::Copy(note, to) => {
                 if let Some((_, text)) = self.file(*note) {
                     self.write(&to.path(), text.borrow().clone());
                 }
             }
-            Change::HardLink { note, to } => self.hard_link(*note, *to),
-            Change::SymLink { node, to } => self.symlink(*node, *to),
-            Change::Remove { node } => {
+            Change::HardLink(note, to) => self.hard_link(*note, *to),
+            Change::SymLink(node, to) => self.symlink(*node, *to),
+            Change::Remove(node) => {
                 if let Some(path) = self.path(*node) {
                     self.clear(&path);
                 }
@@ -209,14 +209,14 @@ impl Tree {
         drop(text);
         let time = self.on_disk(&path).metadata().unwrap().modified().unwrap();
         self.save(&path);
-        set_modified(&self.on_disk(&path), time);
+        set_time(self.on_disk(&path), time);
     }
 
     fn touch(&mut self, note: usize, seconds: i64) {
         let Some((path, text)) = self.file(note) else { return };
         let since = Duration::from_secs(seconds.unsigned_abs());
         let epoch = SystemTime::UNIX_EPOCH;
-        set_modified(&self.on_disk(&path), if seconds < 0 { epoch - since } else { epoch + since });
+        set_time(self.on_disk(&path), if seconds < 0 { epoch - since } else { epoch + since });
         self.unseen |= Rc::strong_count(&text) > 2;
     }
 
@@ -301,8 +301,4 @@ fn as_file<'a>((path, node): (&'a String, &'a Node)) -> Option<(&'a String, &'a 
 
 fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
-}
-
-fn set_modified(path: &Path, time: SystemTime) {
-    set_time(path, time);
 }

@@ -16,23 +16,10 @@ pub enum BatchFate {
     Failed,
     /// With answers to the first half of its texts.
     Expired,
-    /// Done, and what is wrong with the answers.
-    Bad(BadAnswers),
-}
-
-/// What is wrong with the answers of a batch, of which those to the first half of its texts are good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BadAnswers {
-    /// The file ends in the middle.
+    /// Done, and the file ends in the middle of the answers behind the first half.
     Half,
-    /// One of them is not a number.
-    Nan,
-    /// One is too short.
-    Dimension,
-    /// They are errors.
+    /// Done, with errors for all but the first half.
     Refused,
-    /// They are to texts that nobody asked about.
-    Others,
 }
 
 #[derive(Default)]
@@ -130,7 +117,7 @@ impl FakeBatches {
                         shown["errors"] = json!({"object": "list", "data": [{"code": "token_limit_exceeded", "message": "too many tokens wait"}]});
                         good(shown)
                     }
-                    BatchFate::Done | BatchFate::Expired | BatchFate::Bad(_) => {
+                    BatchFate::Done | BatchFate::Expired | BatchFate::Half | BatchFate::Refused => {
                         let Some(requests) = kept.files.get(&file).cloned() else { return (404, Vec::new()) };
                         let (answers, errors) = answers(&requests, fate, embed);
                         let output = (!answers.is_empty()).then(|| kept.put(answers));
@@ -176,28 +163,23 @@ fn answers(requests: &str, fate: BatchFate, embed: impl Fn(&[String]) -> Vec<Vec
     for (at, request) in requests.iter().enumerate() {
         let is_good = fate == BatchFate::Done || at < requests.len() / 2;
         let texts = [request["body"]["input"][0].as_str().unwrap().to_owned()];
-        let mut vector: Vec<Value> = embed(&texts)[0].iter().map(|number| json!(number)).collect();
-        let mut id = request["custom_id"].clone();
+        let id = request["custom_id"].clone();
         match fate {
             _ if is_good => {}
             BatchFate::Expired => continue,
-            BatchFate::Bad(BadAnswers::Refused) => {
+            BatchFate::Refused => {
                 let error = json!({"error": {"message": "poisonous"}});
                 let line = json!({"custom_id": id, "response": {"status_code": 400, "body": error}, "error": null});
                 errors += &format!("{line}\n");
                 continue;
             }
-            BatchFate::Bad(BadAnswers::Nan) => vector[0] = json!("NaN"),
-            BatchFate::Bad(BadAnswers::Dimension) => vector.truncate(3),
-            BatchFate::Bad(BadAnswers::Others) => id = json!(format!("{at:032x}")),
             _ => {}
         }
-        let body = json!({"object": "list", "data": [{"index": 0, "embedding": vector}]});
+        let body = json!({"object": "list", "data": [{"index": 0, "embedding": embed(&texts)[0]}]});
         let line = json!({"custom_id": id, "response": {"status_code": 200, "body": body}, "error": null});
-        let line = line.to_string().replace("\"NaN\"", "NaN") + "\n";
-        if is_good { good.insert_str(0, &line) } else { bad += &line }
+        if is_good { good.insert_str(0, &format!("{line}\n")) } else { bad += &format!("{line}\n") }
     }
-    if fate == BatchFate::Bad(BadAnswers::Half) {
+    if fate == BatchFate::Half {
         bad.truncate(bad.lines().next().unwrap().len() / 2);
     }
     (good + &bad, errors)

@@ -12,21 +12,16 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::http::{Connection, Reply, Request};
-use super::{PATIENCE, eventually, set_time, until, write_file};
+use super::{Folder, PATIENCE, column, contents, eventually, set_time, until};
 
 /// The binary with a home of the tests' own. The model is unpacked once for all tests and runs.
 pub fn vault_command() -> Command {
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_vault"));
-    command
-        .env_remove("VAULT_DIR")
-        .env_remove("VAULT_LOG")
-        .env("HOME", scratch.join("home"))
-        .env("XDG_CACHE_HOME", scratch.join("cache"))
-        .env("XDG_DATA_HOME", scratch.join("data"))
-        .env("XDG_STATE_HOME", scratch.join("state"))
-        .env("XDG_CONFIG_HOME", scratch.join("config"))
-        .stdin(Stdio::null());
+    command.env_remove("VAULT_DIR").env_remove("VAULT_LOG").env("HOME", scratch.join("home")).stdin(Stdio::null());
+    for folder in ["cache", "data", "state", "config"] {
+        command.env(format!("XDG_{}_HOME", folder.to_uppercase()), scratch.join(folder));
+    }
     command
 }
 
@@ -135,6 +130,12 @@ pub struct Stopped {
     pub after: Duration,
 }
 
+impl Folder for Daemon {
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+}
+
 impl Daemon {
     /// A vault without notes, keyword search alone. Nothing runs yet.
     pub fn vault() -> Self {
@@ -157,21 +158,6 @@ impl Daemon {
         Self { folder, running: None }
     }
 
-    pub fn path(&self, path: &str) -> PathBuf {
-        self.folder.path().join(path)
-    }
-
-    pub fn write(&mut self, path: &str, text: impl AsRef<[u8]>) -> &mut Self {
-        let path = self.path(path);
-        write_file(path, text);
-        self
-    }
-
-    pub fn with(mut self, path: &str, text: impl AsRef<[u8]>) -> Self {
-        self.write(path, text);
-        self
-    }
-
     /// With the agent Ada, who may read what is the person's.
     pub fn with_ada(self) -> Self {
         self.with("agents/ada/agent.md", READS)
@@ -188,9 +174,10 @@ impl Daemon {
         vault
     }
 
+    /// Runs git in the vault.
     #[track_caller]
-    pub fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    pub fn git(&self, args: &[&str]) -> String {
+        git(&self.path(""), args)
     }
 
     /// A command on this vault.
@@ -345,10 +332,33 @@ impl Daemon {
         self.ask(Request::send("POST", target, body))
     }
 
+    /// A vault that is made of an archive of this one with its state, and the folder that it is in.
+    #[track_caller]
+    pub fn copy_by_archive(&self) -> (TempDir, PathBuf) {
+        let elsewhere = tempfile::tempdir().unwrap();
+        let (archive, copy) = (elsewhere.path().join("all.tar.zst"), elsewhere.path().join("copy"));
+        self.run(&["export", "--with-state", archive.to_str().unwrap()]).ok();
+        Ran::of(vault_command().arg("import").args([&archive, &copy])).ok();
+        (elsewhere, copy)
+    }
+
     /// Sends a request with another's token.
     #[track_caller]
     pub fn get_as(&self, token: &str, target: &str) -> Reply {
         self.send(&Request::get(target).bearer(token))
+    }
+
+    #[track_caller]
+    pub fn post_as(&self, token: &str, target: &str, body: &Value) -> Reply {
+        self.send(&Request::send("POST", target, body).bearer(token))
+    }
+
+    /// Asks over MCP, which answers with what is structured.
+    #[track_caller]
+    pub fn rpc(&self, method: &str, params: Value) -> Reply {
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let request = Request::send("POST", "/mcp?answers=structured", &request);
+        self.ask(request.header("Accept", "application/json, text/event-stream"))
     }
 
     /// What is at an address for whom a token is of: the status, and what is said.
@@ -368,27 +378,25 @@ impl Daemon {
     }
 
     /// The paths that a search by words finds.
+    #[track_caller]
     pub fn find(&self, word: &str) -> Vec<String> {
-        let reply = self.get(&format!("/api/user-memory/search?mode=keyword&q={}", encode(word)));
-        assert_eq!(reply.status, 200, "{}", reply.json());
-        let hits = reply.json()["results"].as_array().unwrap().clone();
-        hits.iter().map(|hit| hit["path"].as_str().unwrap().to_owned()).collect()
+        self.search(&format!("mode=keyword&q={}", encode(word)))
+    }
+
+    /// The paths that a search finds.
+    #[track_caller]
+    pub fn search(&self, query: &str) -> Vec<String> {
+        column(&self.get(&format!("/api/user-memory/search?{query}")).ok()["results"], "path")
     }
 
     /// Waits until a search by words finds exactly these paths.
     #[track_caller]
     pub fn finds(&self, word: &str, paths: &[&str]) -> &Self {
-        let mut last = Vec::new();
-        let deadline = Instant::now() + PATIENCE;
-        while Instant::now() < deadline {
-            last = self.find(word);
-            last.sort();
-            if last == paths {
-                return self;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        panic!("{word} is found in {last:?}, not in {paths:?}; status: {}", self.status());
+        self.at_work(&format!("{word} to be found in {paths:?}"), || {
+            let mut found = self.find(word);
+            found.sort();
+            (found == paths).then_some(self)
+        })
     }
 
     /// The time that the daemon has kept a processor busy. On a machine that is busy with other things it tells more than
@@ -408,6 +416,13 @@ impl Daemon {
         fs::write(self.path(path), format!("# Probe\n\n{word}\n")).unwrap();
         self.finds(word, &[path]);
         (started.elapsed(), self.cpu() - before)
+    }
+
+    /// Starts the daemon, which dies at a point by itself.
+    #[track_caller]
+    pub fn dies_at(&mut self, point: &str) {
+        self.spawn(Some(point));
+        until("the daemon's end", || self.was_killed());
     }
 
     /// Sends a request of which it dies before it answers.
@@ -501,9 +516,9 @@ fn collect(mut from: impl Read + Send + 'static) -> Output {
 
 /// Percent-encodes all but letters and digits.
 pub fn encode(text: &str) -> String {
-    text.bytes()
-        .map(|byte| if byte.is_ascii_alphanumeric() { (byte as char).to_string() } else { format!("%{byte:02X}") })
-        .collect()
+    let encoded =
+        |byte: u8| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(encoded).collect()
 }
 
 /// Ada is told the same, byte for byte, where there are hidden notes and where there are none; gives the vault with them, and her token.
@@ -525,16 +540,13 @@ pub fn assert_hidden(
 /// A daemon with these notes and no others, all changed in the same moment, and the token of the agent Ada, who may read what is the person's.
 pub fn seen_by_ada(config: &str, notes: &[(&str, &str)]) -> (Daemon, String) {
     let mut vault = Daemon::with_config(config);
-    vault.write("agents/ada/agent.md", "---\ntitle: Ada\ncan_read_user_memory: true\n---\n");
+    vault.write("agents/ada/agent.md", READS);
     for (path, text) in notes {
         vault.write(path, text);
     }
-    let files = walkdir::WalkDir::new(vault.path("")).into_iter().flatten().filter(|entry| entry.file_type().is_file());
-    for entry in files {
-        set_time(entry.path(), UNIX_EPOCH + Duration::from_secs(1_760_000_000));
-    }
+    let made = UNIX_EPOCH + Duration::from_secs(1_760_000_000);
+    contents(&vault.path("")).iter().for_each(|(path, _)| set_time(path, made));
     vault.start();
-    let reply = vault.post("/api/agents/ada/rotate", &json!({ "chat_type": "direct" }));
-    let token = reply.json()["token"].as_str().unwrap().to_owned();
+    let token = vault.token_of("ada");
     (vault, token)
 }

@@ -1,15 +1,15 @@
 //! An endpoint as OpenAI has it, for embeddings and for chat, which can be told to fail in every way.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Write;
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::JoinHandle;
 
 use memory_vault::models::{Document, Embedder, HashEmbedder};
 use serde_json::{Value, json};
 
 use super::batches::FakeBatches;
+use super::upstream::{Got, Upstream};
 
 /// How a request goes wrong.
 #[derive(Debug, Clone)]
@@ -62,9 +62,8 @@ struct Inner {
 
 /// The server. It embeds as [`HashEmbedder`] does, judges passages as it is told, and says queries in the words that it is given.
 pub struct Endpoint {
-    address: SocketAddr,
+    upstream: Upstream,
     inner: Arc<Inner>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Endpoint {
@@ -73,8 +72,6 @@ impl Endpoint {
     }
 
     pub fn at(address: &str) -> Self {
-        let listener = TcpListener::bind(address).unwrap();
-        let address = listener.local_addr().unwrap();
         let inner = Arc::new(Inner {
             asked: Mutex::default(),
             decide: Mutex::new(Arc::new(|_| None)),
@@ -85,20 +82,12 @@ impl Endpoint {
             over: AtomicBool::new(false),
         });
         let serving = Arc::clone(&inner);
-        let thread = std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
-                if serving.over.load(Ordering::SeqCst) {
-                    break;
-                }
-                let serving = Arc::clone(&serving);
-                std::thread::spawn(move || drop(serve(&serving, stream)));
-            }
-        });
-        Self { address, inner, thread: Some(thread) }
+        let upstream = Upstream::at(address, move |got, stream| drop(serve(&serving, got, stream)));
+        Self { upstream, inner }
     }
 
     pub fn address(&self) -> String {
-        self.address.to_string()
+        self.upstream.address()
     }
 
     /// From now on requests fail as this says.
@@ -146,10 +135,6 @@ impl Endpoint {
 impl Drop for Endpoint {
     fn drop(&mut self) {
         self.inner.over.store(true, Ordering::SeqCst);
-        let _ = TcpStream::connect(self.address);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }
 
@@ -166,27 +151,11 @@ fn passages(material: &str) -> Vec<String> {
     texts.into_iter().skip(4).step_by(2).map(|text| text.trim_end().to_owned()).collect()
 }
 
-fn serve(inner: &Inner, stream: TcpStream) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
-    let mut line = String::new();
-    reader.read_line(&mut line)?;
-    let mut words = line.split(' ').map(str::to_owned);
+fn serve(inner: &Inner, got: &Got, stream: &mut TcpStream) -> std::io::Result<()> {
+    let mut words = got.line.split(' ').map(str::to_owned);
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let (mut length, mut authorization) = (0, None);
-    loop {
-        line.clear();
-        reader.read_line(&mut line)?;
-        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
-        match name.to_ascii_lowercase().as_str() {
-            "content-length" => length = value.parse().unwrap_or(0),
-            "authorization" => authorization = Some(value.to_owned()),
-            _ => {}
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    let form = body;
-    let body: Value = serde_json::from_slice(&form).unwrap_or_default();
+    let authorization = got.header("authorization").map(str::to_owned);
+    let body: Value = serde_json::from_slice(&got.body).unwrap_or_default();
     let texts = body["input"].as_array().into_iter().flatten().filter_map(|text| Some(text.as_str()?.to_owned()));
     let messages = body["messages"].as_array().into_iter().flatten();
     let messages = messages.filter_map(|message| Some(message["content"].as_str()?.to_owned()));
@@ -196,11 +165,10 @@ fn serve(inner: &Inner, stream: TcpStream) -> std::io::Result<()> {
     let decide = Arc::clone(&inner.decide.lock().unwrap());
     let fault = decide(&asked);
     if matches!(fault, None | Some(Fault::Close)) && !asked.is_chat() && !asked.path.contains("/embeddings") {
-        let (status, body) = inner.batches.answer(&asked, &form, |texts| embed(inner, texts));
+        let (status, body) = inner.batches.answer(&asked, &got.body, |texts| embed(inner, texts));
         if fault.is_some() {
             return Ok(());
         }
-        let mut stream = stream;
         let length = body.len();
         // So that no test waits for the next look.
         let headers = format!("Retry-After: 0\r\nContent-Length: {length}\r\nConnection: close");
@@ -210,7 +178,7 @@ fn serve(inner: &Inner, stream: TcpStream) -> std::io::Result<()> {
     answer(inner, &asked, fault, stream)
 }
 
-fn answer(inner: &Inner, asked: &Asked, fault: Option<Fault>, mut stream: TcpStream) -> std::io::Result<()> {
+fn answer(inner: &Inner, asked: &Asked, fault: Option<Fault>, stream: &mut TcpStream) -> std::io::Result<()> {
     let good = if asked.is_chat() { chat(inner, asked, &fault) } else { embedding(inner, asked, &fault) };
     let (mut status, mut headers) = (200, "Content-Type: application/json\r\n");
     let (mut body, mut sent) = (good.to_string().replace("\"NaN\"", "NaN"), None);

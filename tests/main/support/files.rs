@@ -6,6 +6,26 @@ use std::time::SystemTime;
 
 use walkdir::{DirEntry, WalkDir};
 
+/// Where a vault's files are.
+pub trait Folder: Sized {
+    fn path(&self, path: &str) -> PathBuf;
+
+    fn write(&mut self, path: &str, text: impl AsRef<[u8]>) -> &mut Self {
+        write_file(self.path(path), text);
+        self
+    }
+
+    fn with(mut self, path: &str, text: impl AsRef<[u8]>) -> Self {
+        self.write(path, text);
+        self
+    }
+
+    #[track_caller]
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+}
+
 /// Writes a file, and makes the folders that it is in.
 pub fn write_file(path: impl AsRef<Path>, text: impl AsRef<[u8]>) {
     fs::create_dir_all(path.as_ref().parent().unwrap()).unwrap();

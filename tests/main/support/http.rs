@@ -105,9 +105,7 @@ pub struct Connection {
 
 impl Connection {
     pub fn open(address: &str) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        Self { stream: BufReader::new(stream), token: None }
+        Self::try_open(address).expect("somebody listens")
     }
 
     /// The same, where nobody may be there.
@@ -150,4 +148,15 @@ impl Connection {
         self.stream.read_exact(&mut reply.body).ok()?;
         Some(reply)
     }
+}
+
+/// Sends bytes as they are, and gives the connection, which goes on, and the status of what comes back.
+#[track_caller]
+pub fn send_raw(address: &str, bytes: &str) -> (TcpStream, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(bytes.as_bytes()).unwrap();
+    let mut head = [0; 12];
+    stream.read_exact(&mut head).unwrap();
+    (stream, String::from_utf8_lossy(&head[9..]).into_owned())
 }

@@ -11,6 +11,12 @@ use super::{PATIENCE, eventually};
 /// The version of the protocol that the tests speak, unless they are about another.
 pub const VERSION: &str = "2025-11-25";
 
+/// What a client says of itself first.
+pub fn hello(version: &str, name: &str, capabilities: &Value) -> Value {
+    let client = json!({ "name": name, "version": "1" });
+    json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": client })
+}
+
 /// A running `vault mcp`.
 pub struct Mcp {
     child: Child,
@@ -24,12 +30,16 @@ impl Mcp {
     #[track_caller]
     pub fn start(command: &mut Command) -> Self {
         let mut mcp = Self::spawn(command);
-        let hello = json!({ "protocolVersion": VERSION, "capabilities": { "experimental": { "structuredContent": {} } },
-            "clientInfo": { "name": "test", "version": "1" } });
-        let answer = mcp.ask("initialize", hello);
-        assert_eq!(answer["result"]["protocolVersion"], VERSION, "{answer}");
-        mcp.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        mcp.shake_hands("test", &json!({ "experimental": { "structuredContent": {} } }));
         mcp
+    }
+
+    /// Says who asks, and what it can do.
+    #[track_caller]
+    pub fn shake_hands(&mut self, name: &str, capabilities: &Value) {
+        let answer = self.result("initialize", hello(VERSION, name, capabilities));
+        assert_eq!(answer["protocolVersion"], VERSION, "{answer}");
+        self.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     }
 
     /// Starts it, and says nothing yet.

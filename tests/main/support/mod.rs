@@ -12,29 +12,33 @@ mod namespace;
 mod notes;
 mod rebuilt;
 mod screen;
+mod upstream;
 mod vault;
 mod victim;
 
 use std::io::Write;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
+use serde_json::Value;
 
 pub use answers::{Answers, assert_same, difference};
-pub use app::{embedded, serve, serve_model, status};
-pub use batches::{BadAnswers, BatchFate};
+pub use app::{by_meaning, embedded, serve, serve_model, status};
+pub use batches::BatchFate;
 pub use daemon::{Daemon, READS, Ran, assert_hidden, encode, git, git_command, seen_by_ada, vault_command};
 pub use endpoint::{Asked, Endpoint, Fault};
-pub use files::{contents, files_with, has_text, notes_of, set_time, write_file};
-pub use http::{Connection, Reply, Request};
-pub use mcp::{Mcp, VERSION};
+pub use files::{Folder, contents, files_with, has_text, notes_of, set_time, write_file};
+pub use http::{Connection, Reply, Request, send_raw};
+pub use mcp::{Mcp, VERSION, hello};
 pub use namespace::in_own_namespaces;
 pub use notes::{Notes, QUERIES, Random};
 pub use rebuilt::assert_as_rebuilt;
 pub use screen::{At, Shown, at_terminal};
+pub use upstream::{Got, Upstream, respond};
 pub use vault::{TestVault, search_request};
-pub use victim::{Victim, Work};
+pub use victim::{Victim, Work, assert_once, sent_under_kills};
 
 /// What nearly every test uses.
 pub mod prelude {
@@ -80,6 +84,21 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     eventually(what, || is_so().then_some(()));
 }
 
+/// The texts that rows have in a column.
+#[track_caller]
+pub fn column(rows: &Value, name: &str) -> Vec<String> {
+    let rows = rows.as_array().unwrap_or_else(|| panic!("no rows: {rows}"));
+    rows.iter().map(|row| row[name].as_str().unwrap_or_else(|| panic!("no `{name}`: {row}")).to_owned()).collect()
+}
+
+/// Runs a command that must succeed.
+#[track_caller]
+pub fn run_ok(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 /// Tells what goes on beside a test that the test is over.
 #[derive(Default)]
 pub struct Over(AtomicBool);
@@ -108,17 +127,21 @@ pub fn skipped(reason: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {reason}");
 }
 
+/// The number that a variable of the environment is, if there is one.
+pub fn number<T: std::str::FromStr>(name: &str) -> Option<T> {
+    std::env::var(name).ok().map(|told| told.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+}
+
 /// Where random numbers start: `SOAK_SEED`, else another one each time. It is printed, so that a failure can be had again.
 pub fn seed() -> u64 {
-    let told = std::env::var("SOAK_SEED").ok().map(|seed| seed.parse().expect("SOAK_SEED is a number"));
-    let seed = told.unwrap_or_else(|| std::time::UNIX_EPOCH.elapsed().unwrap().as_secs());
+    let seed = number("SOAK_SEED").unwrap_or_else(|| std::time::UNIX_EPOCH.elapsed().unwrap().as_secs());
     println!("SOAK_SEED={seed}");
     seed
 }
 
 /// How long a soak is to take, when this is one. Tests that can go on for longer do so then.
 pub fn soak_minutes() -> Option<f64> {
-    std::env::var("SOAK_MINUTES").ok().map(|minutes| minutes.parse().expect("SOAK_MINUTES is a number"))
+    number("SOAK_MINUTES")
 }
 
 /// How a property is tried: on the [`cases`], which begin at the [`seed`].
@@ -128,5 +151,5 @@ pub fn proptest_config(usual: u32) -> ProptestConfig {
 
 /// How many cases a property is tried on: `PROPTEST_CASES`, else `usual`.
 pub fn cases(usual: u32) -> u32 {
-    std::env::var("PROPTEST_CASES").map_or(usual, |cases| cases.parse().expect("PROPTEST_CASES is a number"))
+    number("PROPTEST_CASES").unwrap_or(usual)
 }

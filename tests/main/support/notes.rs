@@ -57,15 +57,10 @@ pub struct Notes {
 
 impl Notes {
     pub fn new(root: &Path, seed: u64, most: usize, paragraphs: usize) -> Self {
-        let mut notes =
-            Self { root: root.to_owned(), files: BTreeMap::new(), random: Random::new(seed), most, paragraphs };
+        let (root, random) = (root.to_owned(), Random::new(seed));
+        let mut notes = Self { root, files: BTreeMap::new(), random, most, paragraphs };
         (0..most).for_each(|_| notes.create());
         notes
-    }
-
-    /// No notes, and nowhere.
-    pub fn none() -> Self {
-        Self { root: PathBuf::new(), files: BTreeMap::new(), random: Random::new(0), most: 0, paragraphs: 0 }
     }
 
     /// Changes one note in one of the ways in which people and programs do.
@@ -99,9 +94,13 @@ impl Notes {
         assert!(differing.is_empty(), "indexing changed {differing:?}");
     }
 
+    fn path(&mut self) -> String {
+        format!("{}/{}.md", self.random.pick(&FOLDERS), self.random.below(self.most * 4))
+    }
+
     fn create(&mut self) {
         if self.files.len() < self.most {
-            let path = format!("{}/{}.md", self.random.pick(&FOLDERS), self.random.below(self.most * 4));
+            let path = self.path();
             let text = self.text();
             self.write(path, text);
         }
@@ -126,7 +125,7 @@ impl Notes {
 
     fn relocate(&mut self) {
         let Some(from) = self.any() else { return };
-        let to = format!("{}/{}.md", self.random.pick(&FOLDERS), self.random.below(self.most * 4));
+        let to = self.path();
         fs::create_dir_all(self.root.join(&to).parent().unwrap()).unwrap();
         fs::rename(self.root.join(&from), self.root.join(&to)).unwrap();
         let bytes = self.files.remove(&from).unwrap();
@@ -159,13 +158,8 @@ impl Notes {
     }
 
     fn text(&mut self) -> Vec<u8> {
-        let front = *self.random.pick(&[
-            "",
-            "",
-            "---\ntags: [work]\n---\n",
-            "---\ncreated: 2025-01-02\nupdated: 2025-07-08\n---\n",
-            "---\nbroken: [\n---\n",
-        ]);
+        let dated = "---\ncreated: 2025-01-02\nupdated: 2025-07-08\n---\n";
+        let front = *self.random.pick(&["", "", "---\ntags: [work]\n---\n", dated, "---\nbroken: [\n---\n"]);
         let paragraphs: Vec<String> = (0..self.paragraphs).map(|_| self.paragraph()).collect();
         format!("{front}{}\n", paragraphs.join("\n\n")).into_bytes()
     }

@@ -21,7 +21,7 @@ use memory_vault::vault::disk::Home;
 use memory_vault::{serve::jobs, vault::notes};
 use tempfile::TempDir;
 
-use super::{Answers, PATIENCE, eventually, set_time, write_file};
+use super::{Answers, Folder, PATIENCE, eventually, set_time};
 
 /// A vault with an index that is brought up to date when a test says so, and a model that counts what it embeds.
 pub struct TestVault {
@@ -42,6 +42,12 @@ impl Found {
     }
 }
 
+impl Folder for TestVault {
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+}
+
 impl TestVault {
     pub fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("vault-").tempdir().unwrap();
@@ -59,28 +65,8 @@ impl TestVault {
         fs::canonicalize(self.folder.path()).unwrap()
     }
 
-    pub fn path(&self, path: &str) -> PathBuf {
-        self.folder.path().join(path)
-    }
-
     pub fn index_dir(&self) -> PathBuf {
         self.path(".vault/index")
-    }
-
-    pub fn write(&mut self, path: &str, text: impl AsRef<[u8]>) -> &mut Self {
-        let path = self.path(path);
-        write_file(path, text);
-        self
-    }
-
-    pub fn with(mut self, path: &str, text: impl AsRef<[u8]>) -> Self {
-        self.write(path, text);
-        self
-    }
-
-    #[track_caller]
-    pub fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
     pub fn synced(mut self) -> Self {

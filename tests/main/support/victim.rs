@@ -1,13 +1,16 @@
 //! A vault whose daemon is killed again and again, and must not care.
 
 use std::fs;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use memory_vault::index::local::keyword::open_searcher;
-use serde_json::json;
 
 use super::daemon::Patience;
-use super::{Answers, Daemon, Notes, QUERIES, assert_same, notes_of, set_time};
+use super::{
+    Answers, Connection, Daemon, Folder, Notes, QUERIES, Random, assert_same, notes_of, seed, set_time, until,
+};
 
 /// What the daemon is doing when it dies.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -195,13 +198,7 @@ impl Victim {
         let found = self.answers_when_started();
         self.vault.terminate();
         let again = self.answers_when_started();
-        let mut copy = Self {
-            vault: Daemon::with_config(&fs::read_to_string(self.vault.path("memory.toml")).unwrap()),
-            notes: Notes::none(),
-            kills: 0,
-            clean_stops: 0,
-            merges_cut: 0,
-        };
+        let mut copy = Self::new("", 0, 0, 0);
         let root = self.vault.path("");
         for (path, bytes) in notes_of(&root) {
             let within = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
@@ -232,11 +229,74 @@ impl Victim {
     /// All that the person is told, and an agent.
     #[track_caller]
     fn answers(&self) -> Answers {
-        let rotated = self.vault.post(&format!("/api/agents/{AGENT}/rotate"), &json!({}));
-        assert_eq!(rotated.status, 200, "{}", rotated.json());
-        let token = rotated.json()["token"].as_str().map(str::to_owned).unwrap_or_default();
+        let token = self.vault.token_of(AGENT);
         let mut answers = Answers::of_daemon(&self.vault, &QUERIES);
         answers.add_agent(&self.vault, &token, &QUERIES);
         answers
     }
+}
+
+/// Has programs send numbered events, 500 a second, to a daemon that is killed at random instants. What is not answered is sent again, by
+/// one program in its order. Gives how many were sent.
+pub fn sent_under_kills(
+    vault: &mut Daemon,
+    programs: usize,
+    events: usize,
+    kills: usize,
+    send: impl Fn(&mut Connection, usize) -> bool + Sync,
+) -> usize {
+    const PACE: Duration = Duration::from_millis(2);
+    let mut dice = Random::new(seed());
+    let (next, unanswered) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    for kill in 0..=kills {
+        let (end, first, last) = (events * (kill + 1) / (kills + 1), next.load(Ordering::SeqCst), kill == kills);
+        let share = end.saturating_sub(first).max(20) as u32;
+        // At some instant of the second half, while events are on their way.
+        let instant =
+            PACE * share / 2 + Duration::from_micros(dice.below(PACE.as_micros() as usize * share as usize / 2) as u64);
+        let (address, begun) = (vault.address().to_owned(), Instant::now());
+        std::thread::scope(|scope| {
+            for _ in 0..programs {
+                scope.spawn(|| {
+                    let mut connection = Connection::open(&address);
+                    loop {
+                        let again = unanswered.lock().unwrap().pop();
+                        let is_over = last && next.load(Ordering::SeqCst) >= end;
+                        let at = match again {
+                            Some(at) => at,
+                            None if is_over => break,
+                            None => next.fetch_add(1, Ordering::SeqCst),
+                        };
+                        let due = begun + PACE * at.saturating_sub(first) as u32;
+                        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+                        if !send(&mut connection, at) {
+                            unanswered.lock().unwrap().push(at);
+                            break;
+                        }
+                    }
+                });
+            }
+            if !last {
+                std::thread::sleep(instant);
+                vault.signal(rustix::process::Signal::KILL);
+            }
+        });
+        if !last {
+            until("the daemon's end", || vault.was_killed());
+            assert!(vault.launch(None));
+        }
+    }
+    let sent = next.into_inner();
+    assert!(sent >= events && unanswered.into_inner().unwrap().is_empty());
+    println!("{sent} events, {kills} kills");
+    sent
+}
+
+/// Fails unless each number below `sent` is there once.
+#[track_caller]
+pub fn assert_once(numbers: &[usize], sent: usize) {
+    let mut counts = vec![0; sent];
+    numbers.iter().for_each(|number| counts[*number] += 1);
+    let wrong: Vec<_> = counts.iter().enumerate().filter(|(_, count)| **count != 1).collect();
+    assert!(wrong.is_empty(), "missing or doubled, of {sent}: {wrong:?}");
 }

@@ -1,6 +1,6 @@
 //! Secrets are taken out before anything is written, and what the person forgets for good goes out of every agent's traces.
 
-use super::{files, get, post, said, vault};
+use super::{files, post, said, vault};
 use crate::support::prelude::*;
 
 const SECRET: &str = "The spare key of the cabin lies under the third pot.";
@@ -46,7 +46,7 @@ fn a_secret_is_never_written() {
         !text.contains("a8F3kZ0") && !text.contains("correct horse") && text.contains("[redacted: GitHub token]"),
         "{text}"
     );
-    let event = get(&vault, &ada, "/api/agents/ada/trace").json()["events"][0].clone();
+    let event = vault.get_as(&ada, "/api/agents/ada/trace").json()["events"][0].clone();
     assert_eq!(event["payload"]["args"]["password"], "[redacted: password]");
 }
 
@@ -58,7 +58,7 @@ fn what_is_purged_goes_out_of_every_agents_traces_and_does_not_come_again() {
     for agent in ["ada", "zoe"] {
         let text = on_disk(&vault, agent);
         assert!(!text.contains("third pot") && text.contains("It rains."), "{text}");
-        let events = get(&vault, vault.token(), &format!("/api/agents/{agent}/trace")).json();
+        let events = vault.get(&format!("/api/agents/{agent}/trace")).json();
         assert_eq!((events["events"].as_array().unwrap().len(), &events["damaged"]), (2, &Value::Null), "{events}");
     }
     // Sent again it is not written again; sent as another it is left out, and its sender hears what it would have heard.
@@ -67,12 +67,11 @@ fn what_is_purged_goes_out_of_every_agents_traces_and_does_not_come_again() {
     assert_eq!((again.status, again.json()), (200, json!({ "id": "a2", "agent_name": "ada", "schema_version": 1 })));
     let text = on_disk(&vault, "ada");
     assert!(!text.contains("third pot") && text.contains("Yes."), "{text}");
-    let left_out = eventually("the row", || {
-        let rows =
-            vault.run(&["forgotten", "list", "--json"]).ok().json()["left_out"].as_array().cloned().unwrap_or_default();
-        rows.into_iter().find(|row| row["into"] == "traces/ada/")
+    until("the row", || {
+        let listed = vault.run(&["forgotten", "list", "--json"]).ok().json();
+        let mut rows = listed["left_out"].as_array().into_iter().flatten();
+        rows.any(|row| row["into"] == "traces/ada/" && row["by"] == "agent ada")
     });
-    assert_eq!(left_out["by"], "agent ada");
     // What can be undone takes nothing out of them.
     assert_eq!(post(&vault, &ada, &said("a3", "The shed has two doors and a green roof.")).status, 200);
     fs::write(vault.path("notes/shed.md"), "The shed has two doors and a green roof.\n").unwrap();
@@ -86,31 +85,14 @@ fn a_purge_that_was_killed_is_done_by_the_next_start() {
     let (mut vault, _) = told();
     vault.terminate();
     // The first file is done, and the second is not.
-    assert!(vault.launch(Some("trace-swept:2")));
-    // While the index is not open yet, nothing is purged.
-    vault.settle();
-    let died = vault.run(&["forget", NOTE, "--purge", "--yes"]);
-    assert_ne!(died.code, 0, "{} {}", died.stdout, died.stderr);
-    until(&format!("the end, as forgetting said: {}", died.stderr), || vault.was_killed());
-    assert!(
-        on_disk(&vault, "ada").matches("third pot").count() + on_disk(&vault, "zoe").matches("third pot").count() > 0
-    );
-    vault.start();
+    vault.dies_forgetting("trace-swept:2", &[NOTE]);
     for agent in ["ada", "zoe"] {
         assert!(!on_disk(&vault, agent).contains("third pot"));
-        assert_eq!(
-            get(&vault, vault.token(), &format!("/api/agents/{agent}/trace")).json()["events"]
-                .as_array()
-                .unwrap()
-                .len(),
-            2
-        );
+        let events = vault.get(&format!("/api/agents/{agent}/trace")).json()["events"].clone();
+        assert_eq!(events.as_array().unwrap().len(), 2);
     }
-    let left: Vec<_> = files(&vault, "zoe")
-        .into_iter()
-        .filter(|(path, _)| path.extension().is_none_or(|end| end != "jsonl"))
-        .collect();
-    assert!(left.is_empty(), "{left:?}");
+    let left = files(&vault, "zoe");
+    assert!(left.iter().all(|(path, _)| path.extension().is_some_and(|end| end == "jsonl")), "{left:?}");
 }
 
 /// An agent that writes down guesses learns by none of them that it was right.
@@ -119,15 +101,15 @@ fn a_purge_takes_nothing_out_of_the_traces_of_who_could_not_read_it() {
     let (mut vault, ada) = told();
     let zoe = vault.token_of("zoe");
     vault.write("agents/zoe/agent.md", "---\ncan_read_user_memory: true\ncollections: [journal]\n---\n").settle();
-    let before = get(&vault, &zoe, "/api/agents/zoe/trace").json();
+    let before = vault.get_as(&zoe, "/api/agents/zoe/trace").json();
     let purged = vault.run(&["forget", NOTE, "--purge", "--yes", "--json"]).ok().json();
     assert_eq!(purged["purged"]["traces"], 1, "{purged}");
     assert!(!on_disk(&vault, "ada").contains("third pot"));
-    assert_eq!(get(&vault, &zoe, "/api/agents/zoe/trace").json(), before);
+    assert_eq!(vault.get_as(&zoe, "/api/agents/zoe/trace").json(), before);
     // A later purge of something else sweeps what was forgotten before, by the same rule.
     vault.write("notes/shed.md", "The shed has two doors and a green roof.\n").settle();
     assert_eq!(post(&vault, &ada, &said("a4", "The shed has two doors and a green roof.")).status, 200);
     vault.run(&["forget", "notes/shed.md", "--purge", "--yes"]).ok();
     assert!(!on_disk(&vault, "ada").contains("green roof"));
-    assert_eq!(get(&vault, &zoe, "/api/agents/zoe/trace").json(), before);
+    assert_eq!(vault.get_as(&zoe, "/api/agents/zoe/trace").json(), before);
 }

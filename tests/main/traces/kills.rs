@@ -1,9 +1,7 @@
 //! The daemon is killed at every point between an event and its line, and at random instants while events come in. What was answered
 //! is in the files once; what was not, and is sent again, too.
 
-use rustix::process::{Pid, Signal, kill_process};
-
-use super::{EVENT, files, get, ids, post, said, vault};
+use super::{EVENT, files, ids, post, said, vault};
 use crate::support::prelude::*;
 
 /// Points that every event passes, and which passings of them.
@@ -11,11 +9,6 @@ const CASES: [(&str, usize); 5] =
     [("trace-written", 1), ("trace-written", 3), ("trace-synced", 1), ("trace-synced", 2), ("trace-synced", 5)];
 /// Those that files pass as time passes, and while a text is swept out of them.
 const OTHERS: [&str; 2] = ["trace-sealing", "trace-swept"];
-
-/// Events a second: 500.
-const PACE: Duration = Duration::from_millis(2);
-/// Programs that send at a time.
-const SENDERS: usize = 4;
 
 pub fn points() -> impl Iterator<Item = &'static str> {
     CASES.iter().map(|(point, _)| *point).chain(OTHERS)
@@ -32,8 +25,7 @@ fn event(number: usize) -> Value {
 
 /// Sends an event; says no when the daemon is gone.
 fn send(connection: &mut Connection, token: &str, event: &Value) -> bool {
-    let request = Request::new("POST", EVENT).header("Authorization", &format!("Bearer {token}"));
-    let reply = connection.send(&request.json(event.to_string()));
+    let reply = connection.send(&Request::send("POST", EVENT, event).bearer(token));
     if let Some(reply) = &reply {
         assert_eq!(reply.status, 200, "{}", reply.json());
     }
@@ -43,20 +35,13 @@ fn send(connection: &mut Connection, token: &str, event: &Value) -> bool {
 /// Every event is in the files once, and each line is whole.
 #[track_caller]
 fn all_are_there_once(vault: &Daemon, sent: usize) {
-    let mut found: BTreeMap<String, usize> = BTreeMap::new();
-    for (path, text) in
-        files(vault, "ada").iter().filter(|(path, _)| path.extension().is_some_and(|end| end == "jsonl"))
-    {
-        for line in text.lines() {
-            let line: Value =
-                serde_json::from_str(line).unwrap_or_else(|error| panic!("{}: {error}: {line}", path.display()));
-            *found.entry(line["id"].as_str().unwrap().to_owned()).or_default() += 1;
-        }
-    }
-    let missing: Vec<usize> = (0..sent).filter(|at| !found.contains_key(&format!("e{at}"))).collect();
-    let doubled: Vec<_> = found.iter().filter(|(_, count)| **count > 1).collect();
-    assert!(missing.is_empty() && doubled.is_empty(), "missing {missing:?}, doubled {doubled:?} of {sent}");
-    assert_eq!(found.len(), sent);
+    let all = files(vault, "ada");
+    let lines = all.iter().filter(|(path, _)| path.extension().is_some_and(|end| end == "jsonl"));
+    let number = |line: &str| {
+        let event: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        event["id"].as_str().unwrap()[1..].parse().unwrap()
+    };
+    assert_once(&lines.flat_map(|(_, text)| text.lines()).map(number).collect::<Vec<_>>(), sent);
 }
 
 #[test]
@@ -76,43 +61,33 @@ fn killed_at_every_point_between_an_event_and_its_line() {
         sent += 1;
         all_are_there_once(&vault, sent);
     }
-    let newest = get(&vault, &ada, "/api/agents/ada/trace?limit=1000");
+    let newest = vault.get_as(&ada, "/api/agents/ada/trace?limit=1000");
     assert_eq!((ids(&newest).len(), &newest.json()["damaged"]), (sent, &Value::Null));
 }
 
 #[test]
-fn a_torn_line_is_cut_off_at_the_start() {
+fn a_torn_line_is_cut_off_and_an_old_file_sealed_with_what_comes_later_beside_it() {
     let (mut vault, ada) = vault("");
     assert_eq!(post(&vault, &ada, &event(0)).status, 200);
     vault.terminate();
     let (path, whole) = files(&vault, "ada")[0].clone();
-    fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).unwrap();
-    vault.start();
-    until("the line to be cut off", || fs::read_to_string(&path).unwrap() == whole);
-    until("the log", || vault.log().contains("was torn"));
-    assert_eq!(post(&vault, &ada, &event(1)).status, 200);
-    all_are_there_once(&vault, 2);
-}
-
-#[test]
-fn an_old_file_is_sealed_and_what_comes_later_is_beside_it() {
-    let (mut vault, ada) = vault("");
-    assert_eq!(post(&vault, &ada, &event(1)).status, 200);
-    vault.terminate();
-    let (path, text) = files(&vault, "ada")[0].clone();
     let old = path.with_file_name("2026-03-02T10.jsonl");
-    fs::write(&old, &text).unwrap();
-    fs::remove_file(&path).unwrap();
+    fs::write(&old, &whole.replace("\"e0\"", "\"e1\"")).unwrap();
     vault.spawn(Some("trace-sealing:1"));
     until("the daemon's end", || vault.was_killed());
     let mode = || fs::metadata(&old).unwrap().permissions().mode() & 0o777;
     assert_ne!(mode(), 0o400);
+    fs::write(&path, format!("{whole}{}", &whole[..whole.len() / 2])).unwrap();
     vault.start();
+    until("the line to be cut off", || fs::read_to_string(&path).unwrap() == whole);
+    until("the log", || vault.log().contains("was torn"));
     until("the seal", || mode() == 0o400);
+    assert_eq!(post(&vault, &ada, &event(2)).status, 200);
+    all_are_there_once(&vault, 3);
     let mut late = said("late", "x");
     late["created_at"] = json!(1_772_445_600);
     assert_eq!(post(&vault, &ada, &late).status, 200);
-    assert_eq!(fs::read_to_string(&old).unwrap(), text);
+    assert_eq!(fs::read_to_string(&old).unwrap(), whole.replace("\"e0\"", "\"e1\""));
     let beside = fs::read_to_string(path.with_file_name("2026-03-02T10.late.jsonl")).unwrap();
     assert!(beside.contains("\"late\"") && beside.lines().count() == 1, "{beside}");
 }
@@ -120,56 +95,9 @@ fn an_old_file_is_sealed_and_what_comes_later_is_beside_it() {
 #[test]
 fn none_of_500_a_second_is_lost_or_doubled_under_random_kills() {
     let is_soak = soak_minutes().is_some();
-    let count = |name: &str, usual: usize, soak: usize| {
-        let told = std::env::var(name).ok().map(|count| count.parse().expect("it is a number"));
-        told.unwrap_or(if is_soak { soak } else { usual })
-    };
-    let (events, kills) = (count("TRACE_EVENTS", 2000, 10_000), count("TRACE_KILLS", 5, 40));
-    let mut dice = Random::new(seed());
+    let (events, kills) = if is_soak { (10_000, 40) } else { (2000, 5) };
+    let (events, kills) = (number("TRACE_EVENTS").unwrap_or(events), number("TRACE_KILLS").unwrap_or(kills));
     let (mut vault, ada) = vault("");
-    let next = AtomicUsize::new(0);
-    let unanswered: Mutex<Vec<usize>> = Mutex::default();
-    for kill in 0..=kills {
-        let (end, first, last) = (events * (kill + 1) / (kills + 1), next.load(Ordering::SeqCst), kill == kills);
-        let share = end.saturating_sub(first).max(20) as u32;
-        // At some instant of the second half, while events are on their way.
-        let instant =
-            PACE * share / 2 + Duration::from_micros(dice.below(PACE.as_micros() as usize * share as usize / 2) as u64);
-        let (pid, address) = (Pid::from_raw(vault.pid() as i32).unwrap(), vault.address().to_owned());
-        let begun = Instant::now();
-        std::thread::scope(|scope| {
-            for _ in 0..SENDERS {
-                scope.spawn(|| {
-                    let mut connection = Connection::open(&address);
-                    loop {
-                        let again = unanswered.lock().unwrap().pop();
-                        let is_over = last && next.load(Ordering::SeqCst) >= end;
-                        let at = match again {
-                            Some(at) => at,
-                            None if is_over => break,
-                            None => next.fetch_add(1, Ordering::SeqCst),
-                        };
-                        let due = begun + PACE * at.saturating_sub(first) as u32;
-                        std::thread::sleep(due.saturating_duration_since(Instant::now()));
-                        if !send(&mut connection, &ada, &event(at)) {
-                            unanswered.lock().unwrap().push(at);
-                            break;
-                        }
-                    }
-                });
-            }
-            if !last {
-                std::thread::sleep(instant);
-                kill_process(pid, Signal::KILL).unwrap();
-            }
-        });
-        if !last {
-            until("the daemon's end", || vault.was_killed());
-            assert!(vault.launch(None));
-        }
-    }
-    let sent = next.load(Ordering::SeqCst);
-    assert!(sent >= events && unanswered.lock().unwrap().is_empty());
-    println!("{sent} events, {kills} kills");
+    let sent = sent_under_kills(&mut vault, 4, events, kills, |connection, at| send(connection, &ada, &event(at)));
     all_are_there_once(&vault, sent);
 }

@@ -11,7 +11,7 @@ const EVENT: &str = "/api/trace";
 
 /// A vault with two agents, the daemon, and the first one's token.
 fn vault(config: &str) -> (Daemon, String) {
-    let mut vault = Daemon::with_config(&format!("[embed]\nmodel = \"none\"\n{config}"));
+    let mut vault = Daemon::without_model(config);
     for agent in ["ada", "zoe"] {
         vault.write(&format!("agents/{agent}/agent.md"), READS);
     }
@@ -25,12 +25,7 @@ fn said(id: &str, text: &str) -> Value {
 }
 
 fn post(vault: &Daemon, token: &str, event: &Value) -> Reply {
-    let request = Request::new("POST", EVENT).bearer(token);
-    vault.send(&request.json(event.to_string()))
-}
-
-fn get(vault: &Daemon, token: &str, target: &str) -> Reply {
-    vault.get_as(token, target)
+    vault.post_as(token, EVENT, event)
 }
 
 /// The ids of an answer, newest first.
@@ -61,26 +56,25 @@ fn an_agent_writes_and_reads_its_own_and_nobody_elses() {
     named["agent_name"] = "ada".into();
     assert_eq!(post(&vault, &owner, &named).status, 200);
     let unnamed = post(&vault, &ada, &json!({ "kind": "lifecycle", "payload": { "event": "start" } })).json();
-    let of_ada = get(&vault, &ada, "/api/agents/ada/trace");
+    let of_ada = vault.get_as(&ada, "/api/agents/ada/trace");
     assert_eq!(ids(&of_ada), [unnamed["id"].as_str().unwrap(), "e2", "e1"]);
     let first = of_ada.json()["events"][2].clone();
     assert_eq!((&first["v"], &first["agent_name"], &first["channel_id"]), (&json!(1), &json!("ada"), &Value::Null));
     assert_eq!(first["payload"]["text"], "Where do wombats sleep?");
-    assert_eq!(of_ada.body, get(&vault, &owner, "/api/agents/ada/trace").body);
+    assert_eq!(of_ada.body, vault.get_as(&owner, "/api/agents/ada/trace").body);
     // To others an agent with traces is as one that does not exist.
-    let (ada_to_zoe, nobody) =
-        (get(&vault, &zoe, "/api/agents/ada/trace"), get(&vault, &zoe, "/api/agents/nobody/trace"));
-    assert_eq!((ada_to_zoe.status, &ada_to_zoe.body), (404, &nobody.body));
+    let (told, nobody) = (vault.told(&zoe, "/api/agents/ada/trace"), vault.told(&zoe, "/api/agents/nobody/trace"));
+    assert_eq!((told.0, &told), (404, &nobody));
     named["id"] = "e9".into();
     let forged = post(&vault, &zoe, &named);
     named["agent_name"] = "nobody".into();
     assert_eq!((forged.status, forged.body), (404, post(&vault, &zoe, &named).body));
     assert_eq!(post(&vault, &owner, &named).status, 404);
-    assert_eq!(get(&vault, &owner, "/api/agents/nobody/trace").status, 404);
+    assert_eq!(vault.get_as(&owner, "/api/agents/nobody/trace").status, 404);
     assert_eq!(post(&vault, &owner, &said("e3", "Whose?")).status, 400);
     let capture = vault.run(&["token", "add", "--capture", "browser"]).ok().stdout.trim().to_owned();
     assert_eq!(post(&vault, &capture, &said("e3", "x")).status, 403);
-    assert_eq!(get(&vault, &capture, "/api/agents/ada/trace").status, 403);
+    assert_eq!(vault.get_as(&capture, "/api/agents/ada/trace").status, 403);
     for (event, status) in [
         (json!({ "kind": "thought", "payload": {} }), 400),
         (json!({ "kind": "message_in", "payload": {} }), 400),
@@ -109,25 +103,29 @@ fn events_are_found_by_kind_channel_trace_and_time() {
             "payload": { "text": id, "message": id } });
         assert_eq!(post(&vault, &ada, &event).status, 200);
     }
-    let of = |params: &str| ids(&get(&vault, &ada, &format!("/api/agents/ada/trace?{params}")));
+    let of = |params: &str| ids(&vault.get_as(&ada, &format!("/api/agents/ada/trace?{params}")));
     assert_eq!(of(""), ["d", "c", "b", "a"]);
-    assert_eq!((of("kind=error"), of("channel_id=c1")), (vec!["d".into(), "b".into()], vec!["b".into(), "a".into()]));
-    assert_eq!(
-        (of("trace_id=t-c2&kind=reasoning"), of("limit=2")),
-        (vec!["c".to_owned()], vec!["d".into(), "c".into()])
-    );
-    assert_eq!(of("since=1772449200.5&until=1772449201"), ["c", "b"]);
-    assert_eq!(of("since=2026-03-02T10:30:00Z&until=2026-03-02T11:00:00.9Z"), ["b"]);
-    assert!(of("since=1d").is_empty() && of("until=2020-01-01").is_empty());
+    for (asked, found) in [
+        ("kind=error", &["d", "b"][..]),
+        ("channel_id=c1", &["b", "a"]),
+        ("trace_id=t-c2&kind=reasoning", &["c"]),
+        ("limit=2", &["d", "c"]),
+        ("since=1772449200.5&until=1772449201", &["c", "b"]),
+        ("since=2026-03-02T10:30:00Z&until=2026-03-02T11:00:00.9Z", &["b"]),
+        ("since=1d", &[]),
+        ("until=2020-01-01", &[]),
+    ] {
+        assert_eq!(of(asked), found, "{asked}");
+    }
     for bad in ["kind=thought", "limit=0", "limit=1001", "since=soon", "else=1"] {
-        assert_eq!(get(&vault, &ada, &format!("/api/agents/ada/trace?{bad}")).status, 400, "{bad}");
+        assert_eq!(vault.get_as(&ada, &format!("/api/agents/ada/trace?{bad}")).status, 400, "{bad}");
     }
     // All came long after their hours.
     assert!(files(&vault, "ada").iter().all(|(path, _)| path.to_str().unwrap().ends_with(".late.jsonl")));
 }
 
 #[test]
-fn the_command_line_lists_them_with_and_without_a_daemon() {
+fn the_command_line_lists_them_with_and_without_a_daemon_an_archive_has_them_and_git_does_not() {
     let (mut vault, ada) = vault("");
     assert_eq!(post(&vault, &ada, &said("e1", "Where do wombats\nsleep?")).status, 200);
     let listed = |vault: &Daemon| vault.run(&["trace", "ada"]).ok().stdout;
@@ -139,6 +137,20 @@ fn the_command_line_lists_them_with_and_without_a_daemon() {
     assert_eq!(vault.run(&["trace", "ada", "--kind", "error"]).code, 1);
     assert_eq!(vault.run(&["trace", "nobody"]).code, 1);
     assert_eq!(vault.run(&["trace", "ada", "--kind", "x"]).code, 2);
+    let outside = tempfile::tempdir().unwrap();
+    let root = vault.path("");
+    git(&root, &["init", "--quiet"]);
+    let changes = git(&root, &["status", "--porcelain", "--untracked-files=all"]);
+    assert!(changes.contains("agents/ada/agent.md") && !changes.contains("traces"), "{changes}");
+    let archive = outside.path().join("vault.tar.zst");
+    Ran::of(vault.command(&["export", "--no-git"]).arg(&archive)).ok();
+    let copy = outside.path().join("copy");
+    Ran::of(vault_command().arg("import").arg(&archive).arg(&copy)).ok();
+    for (path, text) in files(&vault, "ada") {
+        let there = copy.join(path.strip_prefix(&root).unwrap());
+        assert_eq!(fs::read_to_string(there).unwrap(), text);
+    }
+    assert_eq!(fs::read_to_string(copy.join("traces/.gitignore")).unwrap().lines().last(), Some("*"));
     vault.terminate();
     assert_eq!(listed(&vault), line);
     // What an agent that is gone has told stays.
@@ -151,17 +163,14 @@ fn they_have_limits_of_their_own_and_can_be_switched_off() {
     let (mut vault, ada) = vault("[agents]\nrequests_per_minute = 5\n[traces]\nmax_payload_bytes = 2000000\n");
     let mut connection = vault.connection();
     for id in 0..50 {
-        let request = Request::new("POST", EVENT).bearer(&ada);
-        let reply = connection.send(&request.json(said(&id.to_string(), "x").to_string())).unwrap();
+        let request = Request::send("POST", EVENT, &said(&id.to_string(), "x"));
+        let reply = connection.send(&request.bearer(&ada)).unwrap();
         assert_eq!(reply.status, 200, "{id}: {}", reply.json());
     }
-    assert_eq!(
-        post(&vault, &ada, &said("large", &"x".repeat(1_900_000))).status,
-        200,
-        "over what other bodies may have"
-    );
-    assert_eq!(post(&vault, &ada, &said("larger", &"x".repeat(2_100_000))).status, 400);
-    assert_eq!(post(&vault, &ada, &said("largest", &"x".repeat(17_000_000))).status, 413);
+    // Over what other bodies may have.
+    for (bytes, status) in [(1_900_000, 200), (2_100_000, 400), (17_000_000, 413)] {
+        assert_eq!(post(&vault, &ada, &said("large", &"x".repeat(bytes))).status, status, "{bytes}");
+    }
     vault.terminate();
     vault.write("memory.toml", "[embed]\nmodel = \"none\"\n[traces]\nevents_per_minute = 2\n").start();
     let codes: Vec<u16> = (0..4).map(|id| post(&vault, &ada, &said(&format!("n{id}"), "x")).status).collect();
@@ -171,29 +180,5 @@ fn they_have_limits_of_their_own_and_can_be_switched_off() {
     let refused = post(&vault, &ada, &said("off", "x"));
     assert_eq!(refused.status, 403);
     assert!(refused.error().contains("traces are switched off"));
-    assert_eq!(ids(&get(&vault, &ada, "/api/agents/ada/trace?limit=1")).len(), 1, "what there is stays");
-}
-
-#[test]
-fn an_archive_has_them_and_git_does_not() {
-    let (vault, ada) = vault("");
-    let outside = tempfile::tempdir().unwrap();
-    let root = vault.path("");
-    let git = |args: &[&str]| {
-        let output = Command::new("git").arg("-C").arg(&root).args(args).output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    };
-    git(&["init", "--quiet"]);
-    assert_eq!(post(&vault, &ada, &said("e1", "Where do wombats sleep?")).status, 200);
-    let changes = git(&["status", "--porcelain", "--untracked-files=all"]);
-    assert!(changes.contains("agents/ada/agent.md") && !changes.contains("traces"), "{changes}");
-    let archive = outside.path().join("vault.tar.zst");
-    Ran::of(vault.command(&["export", "--no-git"]).arg(&archive)).ok();
-    let copy = outside.path().join("copy");
-    Ran::of(vault_command().arg("import").arg(&archive).arg(&copy)).ok();
-    for (path, text) in files(&vault, "ada") {
-        let there = copy.join(path.strip_prefix(&root).unwrap());
-        assert_eq!(fs::read_to_string(there).unwrap(), text);
-    }
-    assert_eq!(fs::read_to_string(copy.join("traces/.gitignore")).unwrap().lines().last(), Some("*"));
+    assert_eq!(ids(&vault.get_as(&ada, "/api/agents/ada/trace?limit=1")).len(), 1, "what there is stays");
 }

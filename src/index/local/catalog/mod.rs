@@ -3,14 +3,12 @@
 //! Write-ahead logging without a sync at every commit: a killed process loses nothing, a power loss at most the last
 //! changes, which the next start finds on disk again. Every row carries a checksum, and none is shown or believed without.
 
-mod check;
 mod reader;
 mod schema;
 mod vectors;
 mod writer;
 
-pub(super) use check::check;
 pub use reader::CatalogReader;
-pub(super) use schema::damaged;
-pub use vectors::Vectors;
+pub(super) use reader::check;
+pub(super) use schema::{damaged, log_bytes};
 pub use writer::Catalog;

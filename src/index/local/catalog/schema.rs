@@ -120,7 +120,7 @@ pub(super) fn open_reader(path: &Path, at_rest: bool) -> Result<Connection, Engi
 }
 
 /// The length of the write-ahead log of the database at `path`.
-pub(super) fn log_bytes(path: &Path) -> u64 {
+pub(in crate::index::local) fn log_bytes(path: &Path) -> u64 {
     let mut log = path.to_owned().into_os_string();
     log.push("-wal");
     std::fs::metadata(log).map_or(0, |meta| meta.len())
@@ -131,7 +131,7 @@ const BEGUN: &str = "begun at ";
 
 /// What a catalog says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Meta {
+pub(in crate::index::local) struct Meta {
     /// Tells it from every other catalog.
     pub store: String,
     /// The machine and the vault that it was made for.

@@ -22,17 +22,6 @@ fn vector_of(bytes: &[u8], dimension: usize) -> Option<&[u8]> {
     bytes.get(..packed_bytes(dimension))
 }
 
-/// The embeddings of a model.
-#[derive(Debug)]
-pub struct Vectors {
-    /// Those of all chunks, in the order of their rows.
-    pub rows: Vec<Row>,
-    /// How many there are, in use or not.
-    pub known: usize,
-    /// How many failed their checksum.
-    pub damaged: usize,
-}
-
 impl CatalogReader {
     /// What is kept of the tokens of a text; `None` where there is no embedding, none of its tokens, or it is damaged.
     ///
@@ -95,11 +84,12 @@ impl Catalog {
         Ok(stored.and_then(|bytes| unpack(vector_of(&bytes, dimension)?, dimension)))
     }
 
-    /// Reads the embeddings of a model. Those that fail their checksum are dropped, to be made anew.
+    /// Reads the embeddings of all chunks by a model, in the order of their rows. Those that fail their checksum are dropped, to be made
+    /// anew: says how many.
     ///
     /// # Errors
     /// When the catalog cannot be read.
-    pub fn vectors(&mut self, model: i64, dimension: usize) -> Result<Vectors, EngineError> {
+    pub fn vectors(&mut self, model: i64, dimension: usize) -> Result<(Vec<Row>, usize), EngineError> {
         let mut by_content: HashMap<Vec<u8>, Vec<f16>> = HashMap::new();
         let mut damaged = Vec::new();
         {
@@ -117,11 +107,7 @@ impl Catalog {
                 }
             }
         }
-        let transaction = self.connection.transaction()?;
-        for row in &damaged {
-            transaction.prepare_cached("DELETE FROM vectors WHERE id = ?1")?.execute([row])?;
-        }
-        transaction.commit()?;
+        self.drop_vectors(&damaged)?;
         let mut select =
             self.connection.prepare("SELECT id, file, content FROM chunks WHERE content IS NOT NULL ORDER BY id")?;
         let mut rows = select.query([])?;
@@ -132,7 +118,7 @@ impl Catalog {
                 found.push(Row { chunk: row.get::<_, i64>(0)? as u64, file: row.get(1)?, vector: vector.clone() });
             }
         }
-        Ok(Vectors { rows: found, known: by_content.len(), damaged: damaged.len() })
+        Ok((found, damaged.len()))
     }
 
     /// Drops the embeddings of texts, of whatever model. Says how many there were.

@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, Transaction, params};
 
-use super::check::check_pages;
 use super::reader::{
-    CatalogReader, chunk_checksum, details_checksum, entry_checksum, label_bytes, read_chunk, read_files,
+    CatalogReader, check_pages, chunk_checksum, details_checksum, entry_checksum, label_bytes, read_chunk, read_files,
     skipped_checksum,
 };
 use super::schema::{BUSY_TIMEOUT, Meta, log_bytes, open};
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
-use crate::index::engine::{ChunkText, ContentHash, EngineError, FileEntry, FileInfo};
-use crate::index::local::diff::Diff;
+use crate::index::engine::{ChunkText, ContentHash, EngineError, FileEntry};
+use crate::index::local::store::Diff;
 use crate::vault::disk::Stamp;
 
 /// The one writer of a catalog.
 pub struct Catalog {
     pub(super) connection: Connection,
     path: PathBuf,
-    meta: Meta,
+    /// What it says of itself.
+    pub(in crate::index::local) meta: Meta,
 }
 
 impl Catalog {
@@ -34,21 +34,6 @@ impl Catalog {
         Ok(Self { path: path.to_owned(), meta: Meta::read(&connection)?, connection })
     }
 
-    /// What tells this catalog from every other.
-    pub fn store(&self) -> &str {
-        &self.meta.store
-    }
-
-    /// The machine and the vault that it was made for.
-    pub fn place(&self) -> &str {
-        &self.meta.place
-    }
-
-    /// Whether it has had every note since it was made.
-    pub fn is_settled(&self) -> bool {
-        self.meta.is_settled
-    }
-
     /// Says that it has every note of a place.
     ///
     /// # Errors
@@ -56,11 +41,6 @@ impl Catalog {
     pub fn settle(&mut self, place: &str) -> Result<(), EngineError> {
         (self.meta.place, self.meta.is_settled) = (place.to_owned(), true);
         self.meta.write(&self.connection)
-    }
-
-    /// The number of the last batch.
-    pub fn seq(&self) -> u64 {
-        self.meta.seq
     }
 
     /// A row id that no file has had.
@@ -237,7 +217,7 @@ impl Catalog {
     /// # Errors
     /// When the catalog cannot be read.
     pub fn reader(&self) -> Result<CatalogReader, EngineError> {
-        CatalogReader::open(&self.path)
+        CatalogReader::open(&self.path, false)
     }
 }
 
@@ -248,21 +228,8 @@ fn json(texts: &[String]) -> String {
 
 fn put_file(transaction: &Transaction<'_>, change: &Diff<'_>, seq: u64) -> Result<(), EngineError> {
     let FileEntry { id, info, .. } = &change.entry;
+    let (path, stamp) = (info.path.as_str(), &info.stamp);
     let (metadata, problems) = (&change.update.metadata, json(&change.update.problems));
-    let FileInfo {
-        path,
-        stamp,
-        hash,
-        read_ns,
-        title,
-        tags,
-        doubtful,
-        private,
-        sources,
-        labels,
-        created_ms,
-        updated_ms,
-    } = info;
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO files VALUES \
@@ -270,26 +237,26 @@ fn put_file(transaction: &Transaction<'_>, change: &Diff<'_>, seq: u64) -> Resul
         )?
         .execute(params![
             id,
-            path.as_str(),
+            path,
             seq as i64,
             stamp.mtime_ns,
             stamp.ctime_ns,
             stamp.size as i64,
             stamp.inode as i64,
-            read_ns,
-            hash,
-            title,
-            json(tags),
-            private,
-            json(sources),
+            info.read_ns,
+            info.hash,
+            info.title,
+            json(&info.tags),
+            info.private,
+            json(&info.sources),
             metadata,
-            json(doubtful),
-            label_bytes(labels),
-            created_ms,
-            updated_ms,
+            json(&info.doubtful),
+            label_bytes(&info.labels),
+            info.created_ms,
+            info.updated_ms,
             problems,
             entry_checksum(&change.entry),
-            details_checksum(*id, path.as_str(), seq as i64, metadata, &problems)
+            details_checksum(*id, path, seq as i64, metadata, &problems)
         ])?;
     Ok(())
 }

@@ -5,8 +5,6 @@
 //! that holds a word comes before its neighbours. Stems are those of the note's language, marked with it where that is not the
 //! configured one. Beside them `speaker` names who speak, in a conversation; no score counts it.
 
-mod directory;
-mod merges;
 mod schema;
 mod searcher;
 #[cfg(test)]

@@ -211,39 +211,6 @@ impl Prepared<'_> {
         }
         Ok(scores)
     }
-
-    fn read_best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
-        if self.terms.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut hits = Vec::new();
-        for (segment, map, scores) in self.segments()? {
-            for (document, &score) in (0..).zip(scores) {
-                let file = map.file(document);
-                if score > 0.0 && !segment.is_deleted(document) && allow.is_none_or(|allow| allow.contains(file)) {
-                    hits.push(ScoredChunk { row: map.chunks[document as usize], file, score });
-                }
-            }
-        }
-        if k > 0 && hits.len() > k {
-            let (_, kth, _) = hits.select_nth_unstable_by(k - 1, |one, two| two.score.total_cmp(&one.score));
-            let floor = kth.score;
-            hits.retain(|hit| hit.score >= floor);
-        }
-        Ok(hits)
-    }
-
-    fn read_scores(&self, chunks: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
-        let segments: Vec<_> = self.segments()?.collect();
-        let score = |chunk: &u64| {
-            let found = segments.iter().find_map(|(segment, map, scores)| {
-                let live = map.documents(*chunk).find(|document| !segment.is_deleted(*document));
-                live.map(|document| scores[document as usize])
-            });
-            found.filter(|score| *score != RULED_OUT)
-        };
-        Ok(chunks.iter().map(score).collect())
-    }
 }
 
 impl PreparedWords for Prepared<'_> {
@@ -256,11 +223,40 @@ impl PreparedWords for Prepared<'_> {
     }
 
     fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
-        reading(|| self.read_best(k, allow))
+        reading(|| {
+            if self.terms.is_empty() {
+                return Ok(Vec::new());
+            }
+            let mut hits = Vec::new();
+            for (segment, map, scores) in self.segments()? {
+                for (document, &score) in (0..).zip(scores) {
+                    let file = map.file(document);
+                    if score > 0.0 && !segment.is_deleted(document) && allow.is_none_or(|allow| allow.contains(file)) {
+                        hits.push(ScoredChunk { row: map.chunks[document as usize], file, score });
+                    }
+                }
+            }
+            if k > 0 && hits.len() > k {
+                let (_, kth, _) = hits.select_nth_unstable_by(k - 1, |one, two| two.score.total_cmp(&one.score));
+                let floor = kth.score;
+                hits.retain(|hit| hit.score >= floor);
+            }
+            Ok(hits)
+        })
     }
 
     fn scores(&self, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
-        reading(|| self.read_scores(rows))
+        reading(|| {
+            let segments: Vec<_> = self.segments()?.collect();
+            let score = |chunk: &u64| {
+                let found = segments.iter().find_map(|(segment, map, scores)| {
+                    let live = map.documents(*chunk).find(|document| !segment.is_deleted(*document));
+                    live.map(|document| scores[document as usize])
+                });
+                found.filter(|score| *score != RULED_OUT)
+            };
+            Ok(rows.iter().map(score).collect())
+        })
     }
 }
 

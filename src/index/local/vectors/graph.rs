@@ -1,9 +1,15 @@
-//! The graph, in flat arrays, and the search along its links.
+//! The graph: hnsw_rs finds the links, they are frozen into flat arrays, and the search goes along them.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::atomic::{self, AtomicBool};
 
-use super::kernel::{CodedQuery, dot};
+use hnsw_rs::anndists::dist::distances::Distance;
+use hnsw_rs::hnsw::Hnsw;
+
+use super::kernel::{self, CodedQuery, dot};
+use super::set::VectorSet;
+use crate::base::allocator;
 use crate::index::engine::FileSet;
 
 /// A hierarchical navigable small world graph over the codes of a version of the vectors.
@@ -183,3 +189,134 @@ impl PartialEq for SeenNode {
 }
 
 impl Eq for SeenNode {}
+
+/// The links a node keeps in the upper layers; twice as many in the first (M in the paper).
+const LINKS: usize = 16;
+
+/// How many nodes are in view while the links of a new one are chosen. Recall@10 of 103,000 chunks of real text, only ten
+/// being asked for: 0.969 with 100, built in 33 s; 0.984 with 200, in 69 s (`cargo bench --bench vectors -- CATALOG`).
+const EF_CONSTRUCTION: usize = 200;
+
+/// Maximum number of layers that hnsw_rs can have. With 16 links there are five at a million nodes.
+const MAX_LAYERS: usize = 16;
+
+impl VectorSet {
+    /// Builds a graph over the live rows, for [`with_graph`](VectorSet::with_graph) on this version or a later one.
+    ///
+    /// Takes long (0.3 to 0.6 ms a row) and needs 3.2 KB of memory a row while it runs, so it belongs on a thread of its
+    /// own. Returns none when `stop` becomes true, within milliseconds, and when there is no row.
+    ///
+    /// It runs on the calling thread alone. Inserting from several, as hnsw_rs offers, makes the outcome depend on chance,
+    /// and can deadlock: it holds the read lock of one point's links while it waits for the write lock of another's.
+    pub fn build_graph(&self, stop: &AtomicBool) -> Option<Graph> {
+        let mut graph = self.nodes();
+        if graph.nodes() == 0 {
+            return None;
+        }
+        let hnsw = Hnsw::new(LINKS, graph.nodes(), MAX_LAYERS, EF_CONSTRUCTION, CodeDistance);
+        let mut point = Vec::new();
+        for node in scattered(graph.nodes()) {
+            if stop.load(atomic::Ordering::Relaxed) {
+                return None;
+            }
+            write_point(graph.code(node as u32), graph.inverse_norms[node], &mut point);
+            hnsw.insert((&point, node));
+        }
+        freeze(&hnsw, &mut graph);
+        drop(hnsw);
+        allocator::release();
+        Some(graph)
+    }
+
+    /// Collects the distinct codes of the live rows, in ascending order of their first chunk id: a graph without links.
+    fn nodes(&self) -> Graph {
+        let mut rows: Vec<(u64, usize, usize)> = Vec::with_capacity(self.len());
+        for (at, segment) in self.segments.iter().enumerate() {
+            rows.extend(segment.live_rows().map(|row| (segment.columns.chunks[row], at, row)));
+        }
+        rows.sort_unstable();
+        let mut node_of: HashMap<&[i8], usize> = HashMap::with_capacity(rows.len());
+        let mut chunks: Vec<Vec<u64>> = Vec::new();
+        let mut codes = Vec::with_capacity(rows.len() * self.dims);
+        for (chunk, at, row) in rows {
+            let code = self.segments[at].columns.code(row);
+            let node = *node_of.entry(code).or_insert_with(|| {
+                codes.extend_from_slice(code);
+                chunks.push(Vec::new());
+                chunks.len() - 1
+            });
+            chunks[node].push(chunk);
+        }
+        codes.shrink_to_fit();
+        let mut lists = Lists::default();
+        chunks.iter().for_each(|chunks| lists.push(chunks));
+        let inverse_norms = codes.chunks_exact(self.dims).map(kernel::inverse_norm).collect();
+        Graph { dims: self.dims, codes, inverse_norms, chunks: lists, layers: Vec::new(), entry: 0 }
+    }
+}
+
+/// All numbers below `count`, neighbours far apart. Chunks of one note are alike, and a graph that gets them one after the
+/// other links them to little else: of 100,000 chunks, 0.01 of recall@10.
+fn scattered(count: usize) -> Vec<usize> {
+    /// 2³² over the golden ratio: multiples of it are spread evenly (Knuth, The Art of Computer Programming 3, 6.4).
+    const STEP: u32 = 0x9e37_79b1;
+    let mut order: Vec<usize> = (0..count).collect();
+    order.sort_by_key(|node| (*node as u32).wrapping_mul(STEP));
+    order
+}
+
+/// 1 - cosine, from codes. hnsw_rs hands the distance nothing but the slices it was given, so a point is its code followed by
+/// the four bytes of its inverse norm.
+struct CodeDistance;
+
+fn write_point(values: &[i8], inverse_norm: f32, point: &mut Vec<i8>) {
+    point.clear();
+    point.extend_from_slice(values);
+    point.extend(inverse_norm.to_le_bytes().map(u8::cast_signed));
+}
+
+fn read_point(point: &[i8]) -> (&[i8], f32) {
+    let (values, norm) = point.split_last_chunk::<4>().expect("a point ends with its norm");
+    (values, f32::from_le_bytes(norm.map(i8::cast_unsigned)))
+}
+
+impl Distance<i8> for CodeDistance {
+    /// Never below zero: hnsw_rs ends the process's thread on a negative distance, and rounding makes one of near duplicates.
+    fn eval(&self, a: &[i8], b: &[i8]) -> f32 {
+        let ((a, a_norm), (b, b_norm)) = (read_point(a), read_point(b));
+        (1.0 - dot(a, b) as f32 * a_norm * b_norm).max(0.0)
+    }
+}
+
+/// Copies the links out of hnsw_rs.
+fn freeze(hnsw: &Hnsw<'_, i8, CodeDistance>, graph: &mut Graph) {
+    let points = hnsw.get_point_indexation();
+    let top = usize::from(hnsw.get_max_level_observed());
+    // hnsw_rs lists a point under its highest layer only; it has links in that one and all below.
+    let mut layers: Vec<Vec<(u32, Vec<u32>)>> = vec![Vec::new(); top + 1];
+    for level in 0..=top {
+        for point in points.get_layer_iterator(level) {
+            let node = point.get_origin_id() as u32;
+            for (layer, links) in layers.iter_mut().zip(point.get_neighborhood_id()).take(level + 1) {
+                let links = links.iter().map(|link| link.d_id as u32).filter(|&link| link != node);
+                layer.push((node, links.collect()));
+            }
+        }
+    }
+    graph.entry = layers[top].first().map_or(0, |&(node, _)| node);
+    graph.layers = layers
+        .into_iter()
+        .enumerate()
+        .map(|(at, mut entries)| {
+            entries.sort_unstable_by_key(|&(node, _)| node);
+            let mut layer = Layer::default();
+            for (node, links) in &entries {
+                if at > 0 {
+                    layer.nodes.push(*node);
+                }
+                layer.links.push(links);
+            }
+            layer
+        })
+        .collect();
+}

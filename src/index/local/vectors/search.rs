@@ -3,8 +3,7 @@
 use half::slice::HalfFloatSliceExt;
 
 use super::kernel::{CodedQuery, dot, dots};
-use super::segment::{Rows, VectorSegment};
-use super::set::{VectorSet, other_dimensions, too_many_dead};
+use super::set::{Rows, VectorSegment, VectorSet, other_dimensions, too_many_dead};
 use crate::index::engine::{EngineError, FileSet, QueryVector, ScoredChunk, ones};
 
 /// How many candidates the codes give for each result that is asked for, to be scored at full precision. int8 changes the
@@ -154,7 +153,8 @@ impl VectorSet {
         Some(best)
     }
 
-    fn count(&self, allow: Option<&FileSet>, rows: Rows) -> usize {
+    /// Counts the rows.
+    pub(super) fn count(&self, allow: Option<&FileSet>, rows: Rows) -> usize {
         let blocks = self.segments.iter().flat_map(|segment| segment.blocks(allow, rows));
         blocks.map(|(_, bits)| bits.count_ones() as usize).sum()
     }

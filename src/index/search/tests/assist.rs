@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 
-use super::super::asked::Results;
+use super::super::run::Results;
 use super::super::{AskedOnce, Assistant, MaySend, SearchHelp, SearchRequest, Unassisted, Visible, assisted_search};
 use crate::access::rules::{Scope, Turn};
 use crate::base::config::{Mode, SearchConfig, StemmerLanguage};

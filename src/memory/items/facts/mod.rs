@@ -4,7 +4,6 @@
 mod tests;
 mod write;
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +11,7 @@ use std::time::Duration;
 
 use blake3::{Hash, Hasher};
 use jiff::Timestamp;
-pub(crate) use write::{FactWriter, NoticedFacts};
+pub(crate) use write::FactWriter;
 
 use super::ItemError;
 use super::store::{ItemStore, ReadStamps, if_there, names_in, source, stamp_of};
@@ -37,11 +36,9 @@ const SETTLE_MS: i64 = 3_000;
 pub(crate) struct FactStore {
     store: ItemStore<FactsSnapshot>,
     /// Whether changes are noted.
-    keeps_history: bool,
-    /// Files that have been seen: when one of them is not there any more, its facts are gone.
-    seen: Mutex<HashSet<VaultPath>>,
-    /// Those that any process on this machine has seen.
-    seen_before: Option<SeenTable>,
+    pub(crate) keeps_history: bool,
+    /// Files that any process on this machine has seen: when one of them is not there any more, its facts are gone.
+    seen: Option<SeenTable>,
     /// The hash of the file that a change is writing, until it is noted.
     writing: Mutex<Option<Hash>>,
 }
@@ -52,8 +49,7 @@ impl FactStore {
         Self {
             store: ItemStore::new(root, max_file_bytes),
             keeps_history,
-            seen: Mutex::default(),
-            seen_before: state.map(SeenTable::new),
+            seen: state.map(SeenTable::new),
             writing: Mutex::default(),
         }
     }
@@ -69,18 +65,11 @@ impl FactStore {
 
     /// The scope of which a file has the facts, if it is one.
     pub(crate) fn scope_of(&self, path: &VaultPath) -> Option<MemoryScope> {
-        let folder = path.as_str().strip_suffix(FACTS_FILE)?.trim_end_matches('/');
-        let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
-        let scope = match above {
-            _ if folder.is_empty() => MemoryScope::User,
-            _ if folder == "system" => MemoryScope::System,
-            _ if folder == "orchestrator" => MemoryScope::Orchestrator,
-            PROJECTS => MemoryScope::Project(name.to_owned()),
-            AGENT_TYPES => MemoryScope::AgentType(name.to_owned()),
-            "agents" => MemoryScope::Agent(name.to_owned()),
-            _ => return None,
-        };
-        self.path(&scope).is_ok_and(|facts| facts == *path).then_some(scope)
+        let name = path.as_str().rsplit('/').nth(1).unwrap_or_default();
+        let named = [MemoryScope::Project, MemoryScope::AgentType, MemoryScope::Agent];
+        let mut scopes = vec![MemoryScope::User, MemoryScope::System, MemoryScope::Orchestrator];
+        scopes.extend(named.map(|scope| scope(name.to_owned())));
+        scopes.into_iter().find(|scope| self.path(scope).is_ok_and(|facts| facts == *path))
     }
 
     /// The file of facts beside which a file is the history, or a sync service's copy of that; it need not be there.
@@ -102,11 +91,6 @@ impl FactStore {
         scopes
     }
 
-    /// Whether changes are noted.
-    pub(crate) fn keeps_history(&self) -> bool {
-        self.keeps_history
-    }
-
     fn is_there(&self, path: &VaultPath) -> bool {
         path.on_disk(self.root()).symlink_metadata().is_ok_and(|meta| meta.is_file())
     }
@@ -123,24 +107,25 @@ impl FactStore {
 
     /// Whether a file was seen here before that is not there now. What iCloud keeps elsewhere until it is opened is there.
     fn is_taken_away(&self, path: &VaultPath) -> bool {
-        let was_seen = || self.seen_before.as_ref().is_some_and(|seen| seen.has(path.as_str()).unwrap_or(false));
         let away = path.on_disk(self.root()).with_file_name(format!(".{FACTS_FILE}.icloud"));
-        (self.seen().contains(path) || was_seen()) && away.symlink_metadata().is_err()
+        self.was_seen(path) && away.symlink_metadata().is_err()
+    }
+
+    fn was_seen(&self, path: &VaultPath) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.has(path.as_str()).unwrap_or(false))
     }
 
     fn saw(&self, path: &VaultPath) {
-        if self.seen().insert(path.clone())
-            && let Some(seen) = &self.seen_before
+        if let Some(seen) = self.seen.as_ref().filter(|_| !self.was_seen(path))
             && let Err(error) = seen.add(path.as_str())
         {
-            tracing::warn!("should `{path}` be taken away while no daemon runs, it is not noted: {error}");
+            tracing::warn!("should `{path}` be taken away, it is not noted: {error}");
         }
     }
 
     /// What was taken away has been noted, or is to be named no more.
     fn saw_it_go(&self, path: &VaultPath) {
-        self.seen().remove(path);
-        if let Some(seen) = &self.seen_before
+        if let Some(seen) = &self.seen
             && let Err(error) = seen.remove(path.as_str())
         {
             tracing::warn!("`{path}` is still known to have been there: {error}");
@@ -151,15 +136,14 @@ impl FactStore {
     /// Gives whether some have not been away for long enough at `now`, in milliseconds since 1970.
     fn let_go(&self, now: i64) -> bool {
         let _one = self.store.one_change();
-        let mut seen = self.seen().clone();
-        let before = self.seen_before.as_ref().and_then(|seen| seen.all().ok()).unwrap_or_default();
-        seen.extend(before.into_iter().filter_map(|path| VaultPath::new(path).ok()));
+        let seen = self.seen.as_ref().and_then(|seen| seen.all().ok()).unwrap_or_default();
+        let seen = seen.into_iter().filter_map(|path| VaultPath::new(path).ok());
         let is_all_away = |path: &VaultPath| {
             let is_there = self.is_there(path) || self.is_there(&history_of(path));
             !is_there && copies_of_history(self.root(), path).is_empty()
         };
         let mut waits = false;
-        for path in seen.into_iter().filter(is_all_away) {
+        for path in seen.filter(is_all_away) {
             if is_settled(self.root(), &path, now) {
                 self.saw_it_go(&path);
             } else {
@@ -171,10 +155,6 @@ impl FactStore {
 
     fn writing(&self) -> MutexGuard<'_, Option<Hash>> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn seen(&self) -> MutexGuard<'_, HashSet<VaultPath>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn root(&self) -> &Path {
@@ -322,12 +302,6 @@ impl FactsSnapshot {
         })
     }
 
-    /// The same once its file says something else.
-    pub(super) fn written(&self, facts: FactsFile, hash: Hash) -> Self {
-        let (facts, hash, strange) = (Arc::new(facts), Some(hash), Vec::new());
-        Self { facts, hash, strange, stamp: None, is_noticed: Arc::default(), ..self.clone() }
-    }
-
     /// What is true of a fact of the file at a moment that is now, as it was written: what the file says, or what stood there before where that
     /// is still to begin.
     pub(crate) fn value_at<'b>(&'b self, fact: &'b Fact, at: i64) -> Option<&'b str> {
@@ -424,8 +398,8 @@ impl FactsParts {
         let mut waits = self.lock.is_held() && self.fact_store.let_go(now);
         for scope in self.fact_store.scopes() {
             match self.lock.is_held().then(|| self.fact_store.notice(&self.files, &scope)) {
-                None | Some(Ok(NoticedFacts::All)) => {}
-                Some(Ok(NoticedFacts::Waits)) => waits = true,
+                None => {}
+                Some(Ok(some)) => waits |= some,
                 Some(Err(error)) => {
                     tracing::warn!("the facts of `{scope}` are not followed: {error}");
                     failed.extend(

@@ -6,6 +6,10 @@ use super::*;
 use crate::text::derive::facts::FactEdit;
 use crate::vault::disk::{Files, Outside};
 
+/// Whether a look leaves something to be noted later.
+const WAITS: bool = true;
+const ALL: bool = false;
+
 struct Desk {
     folder: tempfile::TempDir,
     fact_store: FactStore,
@@ -41,7 +45,7 @@ impl Desk {
         fs::rename(self.folder.path().join(name), self.on_disk(name)).unwrap();
     }
 
-    fn look(&self, in_ms: i64) -> NoticedFacts {
+    fn look(&self, in_ms: i64) -> bool {
         self.fact_store.notice_at(&self.files, &MemoryScope::User, now(in_ms)).unwrap()
     }
 
@@ -62,23 +66,23 @@ fn now(in_ms: i64) -> i64 {
 fn a_file_that_is_written_anew_loses_no_fact() {
     let desk = Desk::new();
     desk.write(FACTS_FILE, FACTS);
-    assert_eq!(desk.look(0), NoticedFacts::All);
+    assert_eq!(desk.look(0), ALL);
     let noted = desk.history();
     assert_eq!(noted.matches(": — → ").count(), 2);
     // Emptied, then taken away, then there again.
     desk.write(FACTS_FILE, "");
-    assert_eq!(desk.look(0), NoticedFacts::Waits);
+    assert_eq!(desk.look(0), WAITS);
     fs::remove_file(desk.on_disk(FACTS_FILE)).unwrap();
-    assert_eq!((desk.look(0), desk.look(1000)), (NoticedFacts::Waits, NoticedFacts::Waits));
+    assert_eq!((desk.look(0), desk.look(1000)), (WAITS, WAITS));
     desk.write(FACTS_FILE, FACTS);
-    assert_eq!((desk.look(0), desk.history()), (NoticedFacts::All, noted.clone()));
+    assert_eq!((desk.look(0), desk.history()), (ALL, noted.clone()));
     // While git is at work however long it takes.
     fs::remove_file(desk.on_disk(FACTS_FILE)).unwrap();
     desk.write(".git/index.lock", "");
-    assert_eq!((desk.look(LATER), desk.history()), (NoticedFacts::Waits, noted));
+    assert_eq!((desk.look(LATER), desk.history()), (WAITS, noted));
     fs::remove_file(desk.on_disk(".git/index.lock")).unwrap();
-    assert_eq!(desk.look(0), NoticedFacts::Waits);
-    assert_eq!(desk.look(LATER), NoticedFacts::All);
+    assert_eq!(desk.look(0), WAITS);
+    assert_eq!(desk.look(LATER), ALL);
     assert_eq!(desk.history().matches(" → — · by edit").count(), 2);
 }
 
@@ -88,7 +92,7 @@ fn an_emptied_file_has_lost_its_facts_once_it_stays_so() {
     desk.write(FACTS_FILE, FACTS);
     desk.look(0);
     desk.write(FACTS_FILE, "# Facts\n");
-    assert_eq!((desk.look(0), desk.look(LATER)), (NoticedFacts::Waits, NoticedFacts::All));
+    assert_eq!((desk.look(0), desk.look(LATER)), (WAITS, ALL));
     assert_eq!(desk.history().matches(" → — · by edit").count(), 2);
 }
 
@@ -103,9 +107,9 @@ fn files_that_went_together_may_come_back_one_after_the_other() {
     assert!(desk.fact_store.let_go(now(0)), "they may be back at once");
     assert!(!desk.fact_store.let_go(now(LATER)));
     desk.bring(HISTORY);
-    assert_eq!((desk.look(LATER), desk.history()), (NoticedFacts::All, noted.clone()));
+    assert_eq!((desk.look(LATER), desk.history()), (ALL, noted.clone()));
     desk.bring(FACTS_FILE);
-    assert_eq!((desk.look(LATER), desk.history()), (NoticedFacts::All, noted));
+    assert_eq!((desk.look(LATER), desk.history()), (ALL, noted));
     // Seen again, it can go.
     desk.take(FACTS_FILE);
     assert!(!desk.fact_store.let_go(now(LATER)));
@@ -145,15 +149,15 @@ fn what_a_half_written_file_lacks_waits_and_what_it_says_does_not() {
     desk.write(FACTS_FILE, FACTS);
     desk.look(0);
     desk.write(FACTS_FILE, "- a: 3\n");
-    assert_eq!((desk.look(0), desk.look(0)), (NoticedFacts::Waits, NoticedFacts::Waits));
+    assert_eq!((desk.look(0), desk.look(0)), (WAITS, WAITS));
     assert!(desk.history().contains("`a`: `1` → `3` · by edit") && !desk.history().contains("→ —"));
     desk.write(FACTS_FILE, "- a: 3\n- b: 2\n- c: 4\n");
     let said = desk.history();
-    assert_eq!((desk.look(0), desk.look(LATER)), (NoticedFacts::All, NoticedFacts::All));
+    assert_eq!((desk.look(0), desk.look(LATER)), (ALL, ALL));
     assert_eq!(desk.history().strip_prefix(&said).unwrap().lines().count(), 1);
     // What stays so has gone.
     desk.write(FACTS_FILE, "- b: 2\n- c: 4\n");
-    assert_eq!((desk.look(0), desk.look(LATER)), (NoticedFacts::Waits, NoticedFacts::All));
+    assert_eq!((desk.look(0), desk.look(LATER)), (WAITS, ALL));
     assert!(desk.history().contains("`a`: `3` → — · by edit"));
     assert_eq!(desk.history().matches("→ —").count(), 1);
 }
@@ -170,12 +174,12 @@ fn what_is_set_while_the_file_is_away_says_nothing_of_the_others() {
     let window = crate::text::derive::facts::Validity::default();
     let new = crate::text::derive::facts::NewFact { value: &value, window: &window, tags: None, is_correction: false };
     desk.fact_store.edit(&writer, &MemoryScope::User, ("", "a"), &FactEdit::Set(new), None).unwrap();
-    assert_eq!(desk.look(0), NoticedFacts::Waits);
+    assert_eq!(desk.look(0), WAITS);
     let last = desk.history().lines().last().unwrap().to_owned();
     assert!(last.contains("`a`: `1` → `5` · by owner") && !desk.history().contains("→ —"), "{}", desk.history());
     // Who replaces it has the last word.
     desk.bring(FACTS_FILE);
-    assert_eq!((desk.look(0), desk.look(LATER)), (NoticedFacts::All, NoticedFacts::All));
+    assert_eq!((desk.look(0), desk.look(LATER)), (ALL, ALL));
     assert!(desk.history().contains("`a`: `5` → `1` · by edit") && !desk.history().contains("→ —"));
 }
 
@@ -186,18 +190,19 @@ fn a_look_waited_for_everybody_who_was_to_change_a_fact() {
     desk.look(0);
     let noted = desk.history();
     // As after a start: all is noted, and that is not known.
-    let fact_store = FactStore::new(desk.on_disk(""), true, 1 << 20, None);
+    let state = State::in_folder(&desk.folder.path().join("state"));
+    let fact_store = FactStore::new(desk.on_disk(""), true, 1 << 20, Some(&state));
     let desk = Desk { fact_store, ..desk };
     let changing = desk.fact_store.store.one_change();
-    assert_eq!(desk.look(0), NoticedFacts::All);
+    assert_eq!(desk.look(0), ALL);
     // What is being written is noted by who writes it.
     let written = "- a: 3\n- b: 2\n";
     desk.write(FACTS_FILE, written);
     *desk.fact_store.writing() = Some(blake3::hash(written.as_bytes()));
-    assert_eq!((desk.look(0), desk.history()), (NoticedFacts::All, noted));
+    assert_eq!((desk.look(0), desk.history()), (ALL, noted));
     *desk.fact_store.writing() = None;
     drop(changing);
-    assert_eq!(desk.look(0), NoticedFacts::All);
+    assert_eq!(desk.look(0), ALL);
     assert!(desk.history().contains("`a`: `1` → `3` · by edit"), "else it is somebody's edit");
     // What a look has seen can go.
     fs::remove_file(desk.on_disk(FACTS_FILE)).unwrap();
@@ -217,9 +222,9 @@ fn a_line_that_is_no_text_is_passed_over_and_stays() {
     let book = desk.fact_store.book(&MemoryScope::User).unwrap();
     let problems: Vec<_> = book.problems().collect();
     assert_eq!((problems.len(), problems[0].0.as_str(), problems[0].1), (1, HISTORY, Some(lines)), "{problems:?}");
-    assert_eq!(desk.look(0), NoticedFacts::All);
+    assert_eq!(desk.look(0), ALL);
     desk.write(FACTS_FILE, "- a: 3\n- b: 2\n");
-    assert_eq!(desk.look(0), NoticedFacts::All);
+    assert_eq!(desk.look(0), ALL);
     let now = fs::read(desk.on_disk(HISTORY)).unwrap();
     let added = String::from_utf8(now.strip_prefix(bytes.as_slice()).unwrap().to_vec()).unwrap();
     assert!(added.contains("`a`: `1` → `3` · by edit") && added.lines().count() == 1, "{added}");
@@ -240,5 +245,5 @@ fn a_line_ahead_of_the_clock_is_reported_and_passed_over() {
     let found = windows.iter().find(|window| window.holds(now(0))).unwrap();
     assert!(found.text == "1" && found.from.unwrap() >= before, "{windows:?}");
     let noted = desk.history();
-    assert_eq!((desk.look(0), desk.history()), (NoticedFacts::All, noted));
+    assert_eq!((desk.look(0), desk.history()), (ALL, noted));
 }

@@ -45,15 +45,6 @@ pub(crate) struct FactWritten {
     pub(crate) before: Option<String>,
 }
 
-/// What became of a look at what somebody has changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NoticedFacts {
-    /// All of it is noted.
-    All,
-    /// Facts of a file have gone, only just: it may be on its way. All else is noted.
-    Waits,
-}
-
 impl FactStore {
     /// Changes a fact, and notes it. `expected` is the value that it is to have before, as written; `Some(None)` is none.
     ///
@@ -134,17 +125,16 @@ impl FactStore {
             }
             let hash = blake3::hash(now.as_bytes());
             *self.writing() = Some(hash);
-            said = Some(Arc::new(book.written(FactsFile::read(&now), hash)));
+            said = Some((book, FactsFile::read(&now)));
             Ok(NoteEdit::Text(now))
         });
         let noted = written.and_then(|checkpoint| {
-            if let Some(said) = said.filter(|_| checkpoint.is_some()) {
+            if let Some((book, facts)) = said.filter(|_| checkpoint.is_some()) {
                 crash::point("fact-written");
-                self.store.put(&path, Arc::clone(&said));
                 let noticed = noticed_by(writer);
                 // Noted is what was written, whatever somebody has made of the file since.
-                self.append(writer.files, scope, &said, writer.act, |history| {
-                    let mut changes = history.unnoticed(&said.facts, &noticed);
+                self.append(writer.files, scope, &book, writer.act, |history| {
+                    let mut changes = history.unnoticed(&facts, &noticed);
                     // What somebody else has changed meanwhile is theirs, and noted as that.
                     changes.retain(|change| (change.namespace.as_str(), change.key.as_str()) == (namespace, key));
                     changes
@@ -156,39 +146,40 @@ impl FactStore {
         noted
     }
 
-    /// Notes what somebody has changed in a scope's file since it was last looked at.
+    /// Notes what somebody has changed in a scope's file since it was last looked at. Gives whether something waits: facts of the file have
+    /// gone, only just, and it may be on its way. All else is noted.
     ///
     /// # Errors
     /// When a file cannot be read, or the history not be written.
-    pub(crate) fn notice(&self, files: &Files, scope: &MemoryScope) -> Result<NoticedFacts, ItemError> {
+    pub(crate) fn notice(&self, files: &Files, scope: &MemoryScope) -> Result<bool, ItemError> {
         self.notice_at(files, scope, Timestamp::now().as_millisecond())
     }
 
     /// The same at a moment, in milliseconds since 1970.
-    pub(super) fn notice_at(&self, files: &Files, scope: &MemoryScope, now: i64) -> Result<NoticedFacts, ItemError> {
+    pub(super) fn notice_at(&self, files: &Files, scope: &MemoryScope, now: i64) -> Result<bool, ItemError> {
         if !self.keeps_history {
-            return Ok(NoticedFacts::All);
+            return Ok(false);
         }
         let book = self.book(scope)?;
         // Whoever only looks something up waits for nobody who changes facts: what is being written is noted with it.
         let is_being_written = || book.hash.is_some() && *self.writing() == book.hash;
         if book.is_noticed.load(Ordering::SeqCst) || is_being_written() {
-            return Ok(NoticedFacts::All);
+            return Ok(false);
         }
         if book.stamp.is_some() && book.unnoticed(&book.history, now, "edit").is_empty() {
             self.saw(&book.path);
             book.is_noticed.store(true, Ordering::SeqCst);
-            return Ok(NoticedFacts::All);
+            return Ok(false);
         }
         let _one = self.store.one_change();
         self.notice_now(files, scope, now)
     }
 
-    fn notice_now(&self, files: &Files, scope: &MemoryScope, now: i64) -> Result<NoticedFacts, ItemError> {
+    fn notice_now(&self, files: &Files, scope: &MemoryScope, now: i64) -> Result<bool, ItemError> {
         let book = self.book(scope)?;
         // A file that is not there may be on its way: only who has seen it can say that it is gone.
         if !self.keeps_history || book.stamp.is_none() && !self.is_taken_away(&book.path) {
-            return Ok(NoticedFacts::All);
+            return Ok(false);
         }
         if book.stamp.is_some() {
             self.saw(&book.path);
@@ -199,7 +190,7 @@ impl FactStore {
             if book.stamp.is_none() {
                 self.saw_it_go(&book.path);
             }
-            return Ok(NoticedFacts::All);
+            return Ok(false);
         }
         // Who writes a file anew may take it away first, or empty it, or has written a part of it.
         let has_gone = |change: &FactChange| book.facts.get(&change.namespace, &change.key).is_none();
@@ -214,13 +205,10 @@ impl FactStore {
             changes.retain(|change| !waits || !has_gone(change));
             changes
         })?;
-        if waits {
-            return Ok(NoticedFacts::Waits);
-        }
-        if book.stamp.is_none() {
+        if !waits && book.stamp.is_none() {
             self.saw_it_go(&book.path);
         }
-        Ok(NoticedFacts::All)
+        Ok(waits)
     }
 
     /// Puts the changes that follow a history at its end. Where somebody else writes it meanwhile, they are those that follow what it says then.

@@ -79,8 +79,8 @@ pub fn chunk_within(path: &VaultPath, note: &Note, text: &str, bounds: Bounds) -
     let shown = Shown::of(note, text);
     let source = &*shown.source;
     let cut = Cut { chunks: Vec::new(), rest: None };
-    let joiner = Joiner::new(note, source);
-    let mut chunker = Chunker { path, note, text, source, shown: &shown, bounds, cut, joiner, seen: HashMap::new() };
+    let (seen, last, run) = Default::default();
+    let mut chunker = Chunker { path, note, text, source, shown: &shown, bounds, cut, seen, last, run };
     let mut lead: Option<Range<usize>> = None;
     let mut blocks = note.blocks.as_slice();
     while let Some(first) = blocks.first().filter(|_| chunker.cut.rest.is_none()) {
@@ -117,8 +117,7 @@ pub fn chunk_within(path: &VaultPath, note: &Note, text: &str, bounds: Bounds) -
         }
         chunker.section(first.section, lead.take(), &pieces, &turns);
     }
-    let rest = chunker.joiner.finish();
-    rest.iter().for_each(|draft| chunker.push(draft));
+    chunker.finish();
     if chunker.cut.chunks.is_empty() && chunker.cut.rest.is_none() {
         chunker.whole();
     } else if chunker.cut.rest.is_none() {
@@ -138,8 +137,11 @@ struct Chunker<'a> {
     /// What is left of them.
     bounds: Bounds,
     cut: Cut,
-    joiner: Joiner<'a>,
     seen: HashMap<ChunkId, u32>,
+    /// The last draft that says something.
+    last: Option<ChunkDraft>,
+    /// Those since, which do not.
+    run: Vec<ChunkDraft>,
 }
 
 impl Chunker<'_> {
@@ -202,12 +204,24 @@ impl Chunker<'_> {
         self.cut.chunks.push(Chunk { id, heading_path: Vec::new(), text, body_start: 0, prose, bytes, lines });
     }
 
-    /// Passes on what shows anything.
+    /// Takes the next draft, in the order of the text, where it shows anything.
     fn draft(&mut self, draft: ChunkDraft) {
         let shows = |span: Range<usize>| !self.shown.text(span).trim().is_empty();
-        if draft.has_words || draft.lead.clone().is_some_and(shows) || shows(draft.body.clone()) {
-            let done = self.joiner.add(draft);
-            done.iter().for_each(|draft| self.push(draft));
+        if draft.has_words {
+            self.settle(Some(draft));
+        } else if draft.lead.clone().is_some_and(shows) || shows(draft.body.clone()) {
+            self.run.push(draft);
+            if self.run.len() == MAX_RUN {
+                self.finish();
+            }
+        }
+    }
+
+    /// Makes chunks of what is left.
+    fn finish(&mut self) {
+        self.settle(None);
+        if let Some(last) = self.last.take() {
+            self.push(&last);
         }
     }
 
@@ -358,54 +372,22 @@ impl ChunkDraft {
     }
 }
 
-/// Takes drafts in the order of the text and gives them back joined.
-pub(super) struct Joiner<'a> {
-    note: &'a Note,
-    source: &'a str,
-    /// The last that says something.
-    last: Option<ChunkDraft>,
-    /// Those since, which do not.
-    run: Vec<ChunkDraft>,
-}
-
-impl<'a> Joiner<'a> {
-    pub(super) fn new(note: &'a Note, source: &'a str) -> Self {
-        Self { note, source, last: None, run: Vec::new() }
-    }
-
-    /// Takes the next draft, and gives what is done with.
-    pub(super) fn add(&mut self, draft: ChunkDraft) -> Vec<ChunkDraft> {
-        if draft.has_words {
-            return self.settle(Some(draft));
-        }
-        self.run.push(draft);
-        if self.run.len() < MAX_RUN { Vec::new() } else { self.finish() }
-    }
-
-    /// Gives what is left.
-    pub(super) fn finish(&mut self) -> Vec<ChunkDraft> {
-        let mut done = self.settle(None);
-        done.extend(self.last.take());
-        done
-    }
-
+impl Chunker<'_> {
     /// Joins the run to what is on either side of it. `next` is kept back, for what comes after it.
-    fn settle(&mut self, next: Option<ChunkDraft>) -> Vec<ChunkDraft> {
-        let mut run = std::mem::take(&mut self.run);
+    fn settle(&mut self, next: Option<ChunkDraft>) {
+        let mut before = std::mem::take(&mut self.run);
         let split = match (&self.last, &next) {
             (None, _) => 0,
-            (Some(_), None) => run.len(),
-            (Some(_), Some(_)) => run.iter().position(|draft| draft.lead.is_some()).unwrap_or(run.len()),
+            (Some(_), None) => before.len(),
+            (Some(_), Some(_)) => before.iter().position(|draft| draft.lead.is_some()).unwrap_or(before.len()),
         };
-        let (after, before) = (run.split_off(split), run);
-        let mut done = Vec::new();
+        let after = before.split_off(split);
         if let Some(last) = self.last.take() {
-            match before.last().filter(|end| self.fits(last.body.end..end.body.end)).cloned() {
-                Some(_) => done.push(self.joined(&[std::slice::from_ref(&last), &before].concat())),
-                None => {
-                    done.push(last);
-                    done.extend(self.alone(&before));
-                }
+            if before.last().is_some_and(|end| self.fits(last.body.end..end.body.end)) {
+                self.push(&self.joined(&[vec![last], before].concat()));
+            } else {
+                self.push(&last);
+                self.alone(&before);
             }
         }
         self.last = match (after.first(), next) {
@@ -413,11 +395,10 @@ impl<'a> Joiner<'a> {
                 Some(self.joined(&[after, vec![next]].concat()))
             }
             (_, next) => {
-                done.extend(self.alone(&after));
+                self.alone(&after);
                 next
             }
         };
-        done
     }
 
     fn fits(&self, span: Range<usize>) -> bool {
@@ -425,21 +406,18 @@ impl<'a> Joiner<'a> {
         span.len() <= MAX_JOINED * 128 && token_estimate(&self.source[span]) <= MAX_JOINED
     }
 
-    /// What has no chunk beside it that it could be joined to.
-    fn alone(&self, run: &[ChunkDraft]) -> Vec<ChunkDraft> {
+    /// Makes chunks of what has none beside it that it could be joined to.
+    fn alone(&mut self, run: &[ChunkDraft]) {
         let pieces: Vec<Piece> =
             run.iter().map(|draft| Piece::new(self.source, draft.start()..draft.body.end)).collect();
-        let groups = match (pieces.first(), pieces.last()) {
-            (Some(first), Some(last)) if self.is_short(first.span.start..last.span.end) => {
-                std::iter::once(0..run.len()).collect()
-            }
-            _ => groups(self.source, &pieces),
+        let whole = pieces.first().zip(pieces.last()).map(|(first, last)| first.span.start..last.span.end);
+        let is_short =
+            |span: &Range<usize>| span.len() <= LIMIT * 128 && token_estimate(&self.source[span.clone()]) <= LIMIT;
+        let groups = match whole.filter(is_short) {
+            Some(_) => std::iter::once(0..run.len()).collect(),
+            None => groups(self.source, &pieces),
         };
-        groups.into_iter().map(|group| self.joined(&run[group])).collect()
-    }
-
-    fn is_short(&self, span: Range<usize>) -> bool {
-        span.len() <= LIMIT * 128 && token_estimate(&self.source[span]) <= LIMIT
+        groups.into_iter().for_each(|group| self.push(&self.joined(&run[group])));
     }
 
     /// One draft of several, of which at most one says something. It stands where that does, else under the headings that all

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use crate::base::path::VaultPath;
 use crate::text::derive::citations::citation_spans;
-use crate::text::note::{Note, outside};
+use crate::text::note::{Note, merged, outside};
 
 /// The first 16 hexadecimal digits of a BLAKE3 over collection, path, heading path, text and, for repeats, ordinal.
 ///
@@ -99,15 +99,7 @@ impl<'s> Shown<'s> {
             at = span.end;
         }
         blank.push_str(&source[at..]);
-        let mut hidden: Vec<Range<usize>> = Vec::new();
-        let mut all = [note.comments.clone(), cited].concat();
-        all.sort_unstable_by_key(|span| (span.start, span.end));
-        for span in all {
-            match hidden.last_mut().filter(|last| span.start <= last.end) {
-                Some(last) => last.end = last.end.max(span.end),
-                None => hidden.push(span),
-            }
-        }
+        let hidden = merged([note.comments.clone(), cited].concat());
         Self { source: blank.into(), hidden: hidden.into() }
     }
 

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::chunker::{Chunk, trimmed};
-use crate::text::note::{Block, BlockKind, Lines, Note, outside};
+use crate::text::note::{Block, BlockKind, Lines, Note, merged, outside};
 
 /// A note without a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,15 +135,10 @@ struct ReadBlock {
 
 /// The blocks of a note without what is cut.
 fn read(note: &Note, source: &str, cuts: &[Range<usize>]) -> Vec<ReadBlock> {
+    let hidden = merged([note.comments.as_slice(), cuts].concat());
     let mut blocks = Vec::new();
     for block in &note.blocks {
-        let mut text = String::new();
-        let mut at = block.span.start;
-        for cut in cuts.iter().filter(|cut| overlap(cut, &block.span)) {
-            text.push_str(&note.visible(source, at..cut.start.max(at)));
-            at = cut.end.max(at);
-        }
-        text.push_str(&note.visible(source, at..block.span.end.max(at)));
+        let mut text = outside(&hidden, source, block.span.clone()).into_owned();
         text.retain(|character| !character.is_whitespace() && character != '>');
         if !text.is_empty() {
             let whole = !cuts.iter().any(|cut| overlap(cut, &block.span));

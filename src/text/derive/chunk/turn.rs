@@ -1,7 +1,9 @@
 //! The turns of a conversation.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde_json::Value;
 
 use super::split::Piece;
@@ -41,28 +43,18 @@ pub(crate) struct TurnStart<'t> {
 
 /// What a block begins with, where that is a turn.
 pub(crate) fn turn_start(block: &str) -> Option<TurnStart<'_>> {
-    let line = block.strip_prefix("**")?.lines().next()?;
-    let (time, rest) = line.split_once(" · ")?;
-    let (time, date) = match time.split_once(' ') {
-        Some((date, time)) => (time, Some(date)),
-        None => (time, None),
-    };
-    let like = |text: &str, pattern: &str| {
-        text.len() == pattern.len()
-            && text.bytes().zip(pattern.bytes()).all(|(byte, kind)| match kind {
-                b'd' => byte.is_ascii_digit(),
-                other => byte == other,
-            })
-    };
-    let (speaker, rest) = rest.split_once(":**")?;
-    let is_one = like(time, "dd:dd") && date.is_none_or(|date| like(date, "dddd-dd-dd")) && !speaker.contains('*');
-    is_one.then_some(TurnStart { date, time, speaker, rest })
+    static START: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = r"\A(?:([0-9]{4}-[0-9]{2}-[0-9]{2}) )?([0-9]{2}:[0-9]{2}) · ([^*]*):\*\*(.*)";
+        Regex::new(pattern).expect("a test uses it")
+    });
+    let found = START.captures(block.strip_prefix("**")?.lines().next()?)?;
+    let part = |at: usize| found.get(at).map(|part| part.as_str());
+    Some(TurnStart { date: part(1), time: part(2)?, speaker: part(3)?, rest: part(4)? })
 }
 
 /// The length of what a turn begins with, `**18:32 · Maya:**`, where a line does so.
 pub(crate) fn mark(line: &str) -> Option<usize> {
-    speaker(line)?;
-    line.find(":**").map(|at| at + ":**".len())
+    turn_start(line).map(|start| start.rest.as_ptr() as usize - line.as_ptr() as usize)
 }
 
 /// The parts of a block of a captured conversation, each of which begins with a turn, but for what is before the first. A

@@ -46,7 +46,7 @@ impl EntriesFile {
         }
         let mut found = Vec::new();
         for item in list_items(&note, &plain) {
-            let (text, line) = (item.text(), item.line);
+            let (text, line) = (&item.text, item.line);
             if text.len() > MAX_ENTRY_BYTES {
                 file.report(line, format!("the item is longer than {MAX_ENTRY_BYTES} bytes, so it is not an entry"));
                 continue;
@@ -54,7 +54,7 @@ impl EntriesFile {
             let Some((mut entry, problems)) = MemoryEntry::read(text, shelf) else { continue };
             problems.into_iter().for_each(|problem| file.report(line, problem));
             (entry.line_start, entry.line_end) = (line, item.last_line);
-            found.push((entry, item.block.span.clone(), item.is_mixed()));
+            found.push((entry, item.block.span.clone(), item.is_mixed));
         }
         // Names that stand there go first, so that none that is made is taken for one of them.
         for (at, (entry, ..)) in found.iter().enumerate().filter(|(_, (entry, ..))| !entry.id.is_empty()) {
@@ -303,10 +303,9 @@ fn is_kept(before: &MemoryEntry, now: &MemoryEntry) -> bool {
 /// # Errors
 /// When the frontmatter cannot be changed so: then what is new would be seen where its sources are not.
 pub(crate) fn with_sources(source: &str, before: &str, shelf: EntryFileKind) -> Result<String, ItemEditError> {
-    let cited = |text: &str| {
-        let file = EntriesFile::read(text, shelf);
-        let paths: Vec<String> = file.entries.iter().flat_map(MemoryEntry::source_paths).map(str::to_owned).collect();
-        paths
+    let cited = |text: &str| -> Vec<String> {
+        let entries = EntriesFile::read(text, shelf).entries;
+        entries.iter().flat_map(MemoryEntry::source_paths).map(str::to_owned).collect()
     };
     let (was, now) = (cited(before), cited(source));
     let listed = Note::parse(source, "").metadata.get("sources").cloned();

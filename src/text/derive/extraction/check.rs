@@ -102,13 +102,8 @@ fn object_in(text: &str) -> Result<Value, String> {
     if text.trim().is_empty() {
         return Err("it is empty".into());
     }
-    let (Some(first), Some(last)) = (text.find('{'), text.rfind('}')) else {
-        return Err("there is no JSON object in it".into());
-    };
-    if last < first {
-        return Err("there is no JSON object in it".into());
-    }
-    serde_json::from_str(&text[first..=last]).map_err(|error| {
+    let object = text.find('{').zip(text.rfind('}')).and_then(|(first, last)| text.get(first..=last));
+    serde_json::from_str(object.ok_or("there is no JSON object in it")?).map_err(|error| {
         format!("it is no JSON from line {}, column {} of the object on", error.line(), error.column())
     })
 }
@@ -210,7 +205,8 @@ fn checked_entry(
 ) -> Result<CheckedEntry, &'static str> {
     let kind = entry.get("kind").and_then(Value::as_str).and_then(MemoryKind::of).ok_or("no kind of entry")?;
     let (CheckedLine { text, lines }, said) = checked_line(entry, (shown, names))?;
-    let voice = voices(shown, lines).min().ok_or("no such lines")?;
+    let voices = shown.range(lines.0..=lines.1).map(|(_, (voice, _))| *voice);
+    let voice = voices.min().ok_or("no such lines")?;
     if voice != Voice::Person && !matches!(kind, MemoryKind::Decision | MemoryKind::Commitment) {
         return Err("not said by the person");
     }
@@ -291,18 +287,17 @@ fn is_said(text: &str, said: &str, names: &SpokenNames) -> Result<(), &'static s
     Ok(())
 }
 
+fn number(value: &Value) -> Option<usize> {
+    usize::try_from(value.as_u64()?).ok()
+}
+
 fn lines_of(lines: Option<&Value>, shown: &ShownLines) -> Option<(usize, usize)> {
-    let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
     let (first, last) = match lines? {
         Value::Array(both) => (number(both.first()?)?, number(both.last()?)?),
         one => (number(one)?, number(one)?),
     };
     let is_there = shown.contains_key(&first) && shown.contains_key(&last);
     (is_there && first <= last && last - first < MOST_LINES).then_some((first, last))
-}
-
-fn voices(shown: &ShownLines, (first, last): (usize, usize)) -> impl Iterator<Item = Voice> {
-    shown.range(first..=last).map(|(_, (voice, _))| *voice)
 }
 
 fn checked_tags(tags: &[Value]) -> Vec<String> {
@@ -418,7 +413,6 @@ pub(crate) fn check_short(answer: &str, shown: &ShownLines) -> Result<(Vec<Short
 
 fn checked_sentence(item: &Value, shown: &ShownLines, names: &SpokenNames) -> Result<ShortSentence, &'static str> {
     let text = short_text(item)?;
-    let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
     let named = item.get("lines").and_then(Value::as_array).ok_or("no such lines")?;
     let lines: Option<BTreeSet<usize>> = named.iter().map(number).collect();
     let lines = lines.filter(|lines| (1..=MAX_CITED).contains(&lines.len())).ok_or("no such lines")?;

@@ -43,7 +43,7 @@ impl FactsFile {
     }
 
     fn add(&mut self, note: &Note, item: &ListItem<'_>) {
-        let Some((mut fact, problem)) = Fact::read(item.text().trim_end()) else { return };
+        let Some((mut fact, problem)) = Fact::read(item.text.trim_end()) else { return };
         let (line, key) = (item.line, fact.key.clone());
         if fact.text.len() > MAX_VALUE_BYTES {
             return self.report(
@@ -59,7 +59,7 @@ impl FactsFile {
             Value::String(fact.text.clone())
         });
         fact.namespace = namespace(note, item.block.section);
-        (fact.line, fact.last_line, fact.is_mixed) = (line, item.last_line, item.is_mixed());
+        (fact.line, fact.last_line, fact.is_mixed) = (line, item.last_line, item.is_mixed);
         (fact.said, fact.span) = (item.offset(fact.said.start)..item.offset(fact.said.end), item.block.span.clone());
         let of_key = self.by_name.entry(fact.namespace.clone()).or_default();
         if let Some(before) = of_key.insert(key.clone(), self.facts.len()) {
@@ -81,11 +81,6 @@ impl FactsFile {
     /// The facts that count, by namespace and key.
     pub(crate) fn facts(&self) -> impl Iterator<Item = &Fact> {
         self.by_name.values().flat_map(|keys| keys.values()).map(|at| &self.facts[*at])
-    }
-
-    /// The facts of a namespace, by key.
-    pub(crate) fn namespace(&self, namespace: &str) -> impl Iterator<Item = &Fact> {
-        self.by_name.get(namespace).into_iter().flat_map(|keys| keys.values()).map(|at| &self.facts[*at])
     }
 
     /// The facts of a key, in whichever namespace.
@@ -144,8 +139,10 @@ pub(crate) fn edited(
     (namespace, key): (&str, &str),
     edit: &FactEdit<'_>,
 ) -> Result<String, ItemEditError> {
-    if matches!(edit, FactEdit::Set(_)) {
-        check_name(namespace, key)?;
+    match edit {
+        FactEdit::Set(_) if !is_key(key) => return Err(ItemEditError::Key),
+        FactEdit::Set(_) if !is_namespace(namespace) => return Err(ItemEditError::Namespace),
+        _ => {}
     }
     if file.has_conflict {
         return Err(ItemEditError::Conflict);
@@ -253,13 +250,6 @@ fn others<'f>(
     others.map(|fact| (fact.namespace.as_str(), fact.key.as_str(), fact.text.as_str()))
 }
 
-fn check_name(namespace: &str, key: &str) -> Result<(), ItemEditError> {
-    if !is_key(key) {
-        return Err(ItemEditError::Key);
-    }
-    if is_namespace(namespace) { Ok(()) } else { Err(ItemEditError::Namespace) }
-}
-
 /// Whether a text can be a namespace: up to five headings in lower case, joined by `/`; empty for none.
 pub(crate) fn is_namespace(namespace: &str) -> bool {
     let is_name = |name: &str| {
@@ -292,14 +282,12 @@ fn added(source: &str, file: &FactsFile, wanted: &str, line: &str) -> (Range<usi
     }
     // Without a heading it stands before the first one that is no title.
     let level = under.map_or(1, |at| note.headings[at].level);
-    let at = match under {
-        Some(under) if missing.is_empty() => section_end(&note, source, under, |_| true),
-        Some(under) => section_end(&note, source, under, |below| below <= level),
-        None if wanted.is_empty() => {
-            note.headings.iter().find(|heading| heading.level > 1).map_or(source.len(), |heading| heading.span.start)
-        }
-        None => source.len(),
+    let next = match under {
+        Some(under) => note.headings[under + 1..].iter().find(|next| missing.is_empty() || next.level <= level),
+        None if wanted.is_empty() => note.headings.iter().find(|heading| heading.level > 1),
+        None => None,
     };
+    let at = next.map_or(source.len(), |next| next.span.start);
     let before = source[..at].trim_end_matches(['\r', '\n']);
     let mut text = String::new();
     if !before.trim_start_matches('\u{feff}').is_empty() {
@@ -316,12 +304,6 @@ fn added(source: &str, file: &FactsFile, wanted: &str, line: &str) -> (Range<usi
         text += end;
     }
     (before.len()..before.len(), text)
-}
-
-/// Where the section of a heading ends: at the next heading of those levels.
-fn section_end(note: &Note, source: &str, heading: usize, ends: impl Fn(u8) -> bool) -> usize {
-    let next = note.headings[heading + 1..].iter().find(|next| ends(next.level));
-    next.map_or(source.len(), |next| next.span.start)
 }
 
 #[cfg(test)]

@@ -364,28 +364,22 @@ impl FactsHistory {
             return found;
         }
         let none = Validity::default();
-        for fact in file.facts() {
+        for fact in file.facts().filter(|fact| !self.has_noted(fact)) {
             let (namespace, key) = fact.name();
-            let last = self.last(namespace, key);
+            let last = self.last(namespace, key).map(|(old, _)| old);
+            let is_struck = |old: &str| fact.retracted.iter().any(|was| was == old);
             if fact.text.is_empty() {
-                let Some((old, _)) = last else { continue };
-                let is_struck = fact.retracted.iter().any(|was| was == old);
-                let kind = if is_struck { FactChangeKind::Retracted } else { FactChangeKind::Unset };
-                found.push(self.change((namespace, key), Some(old), kind, (None, &none), by));
-                continue;
-            }
-            if last.is_some_and(|(old, window)| old == fact.text && *window == fact.window) {
+                let kind = if last.is_some_and(is_struck) { FactChangeKind::Retracted } else { FactChangeKind::Unset };
+                found.push(self.change((namespace, key), last, kind, (None, &none), by));
                 continue;
             }
             // Struck out at an earlier save, it is corrected by a later one.
             let before = self.of(namespace, key).next_back();
             let struck = before.filter(|change| change.kind == FactChangeKind::Retracted);
-            let last = last.map(|(old, _)| old);
-            let old = last.or_else(|| struck.and_then(|change| change.old.as_deref()));
-            let is_correction = old.is_some_and(|old| old != fact.text && fact.retracted.iter().any(|was| was == old));
-            let (kind, old) = match is_correction {
-                true => (FactChangeKind::Corrected, old),
-                false => (FactChangeKind::Set, last),
+            let wrong = last.or_else(|| struck.and_then(|change| change.old.as_deref()));
+            let (kind, old) = match wrong.filter(|old| *old != fact.text && is_struck(old)) {
+                Some(wrong) => (FactChangeKind::Corrected, Some(wrong)),
+                None => (FactChangeKind::Set, last),
             };
             found.push(self.change((namespace, key), old, kind, (Some(&fact.text), &fact.window), by));
         }
@@ -433,12 +427,6 @@ impl FactsHistory {
 /// What a new history begins with.
 const HEAD: &str = "# History of facts.md\n\nEach line is a change of a fact: when it was noticed, which, from what to what, by whom. \
     `vault` adds to it, and tells by it what was true when. Edit facts.md; what was never true is taken back there by `~~striking it out~~`.\n\n";
-
-/// The text of a history with changes at its end.
-#[cfg(test)]
-pub(super) fn with_changes(source: &str, changes: &[FactChange]) -> String {
-    format!("{source}{}", lines_after(source, changes))
-}
 
 /// What is put at the end of a history with that text, where changes come after it.
 pub(crate) fn lines_after(source: &str, changes: &[FactChange]) -> String {

@@ -3,13 +3,20 @@
 use proptest::prelude::*;
 
 use super::file::FactsFile;
-use super::history::{FactChangeKind, FactsHistory, NoticedBy, with_changes, without_changes, without_sources};
+use super::history::{
+    FactChange, FactChangeKind, FactsHistory, NoticedBy, lines_after, without_changes, without_sources,
+};
 use super::item::Validity;
 use super::timeline::windows;
 use crate::base::chance::proptest_config;
 
 fn by(learned: i64) -> NoticedBy<'static> {
     NoticedBy { learned, by: "edit", source: None }
+}
+
+/// The text of a history with changes at its end.
+pub(super) fn with_changes(source: &str, changes: &[FactChange]) -> String {
+    format!("{source}{}", lines_after(source, changes))
 }
 
 /// Plays saves of a file into a history, each a second after the one before.

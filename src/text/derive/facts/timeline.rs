@@ -137,11 +137,15 @@ impl<'h> FactTimeline<'h> {
     fn windows(self) -> Vec<FactWindow<'h>> {
         let mut windows: Vec<FactWindow<'h>> = Vec::new();
         for (kind, step) in self.steps {
-            match kind {
-                StepKind::Said | StepKind::Struck | StepKind::Ended => end_from(&mut windows, step.from),
-                StepKind::Was | StepKind::WasNot => {
-                    let is_any = kind == StepKind::Was || step.text.is_empty();
-                    cut_out(&mut windows, (step.from, step.until), |window| is_any || window.text == step.text);
+            // What the file said bounds all that was before it.
+            let until = step.until.filter(|_| matches!(kind, StepKind::Was | StepKind::WasNot));
+            let is_any = kind != StepKind::WasNot || step.text.is_empty();
+            for window in std::mem::take(&mut windows) {
+                if is_any || window.text == step.text {
+                    let pieces = without_span((window.from, window.until), (step.from, until));
+                    windows.extend(pieces.map(|(from, until)| FactWindow { from, until, ..window.clone() }));
+                } else {
+                    windows.push(window);
                 }
             }
             if matches!(kind, StepKind::Said | StepKind::Was) {
@@ -162,28 +166,6 @@ fn is_empty((from, until): FactSpan) -> bool {
     until.is_some_and(|until| from.is_some_and(|from| until <= from))
 }
 
-/// From a moment on nothing is said any more.
-fn end_from(windows: &mut Vec<FactWindow<'_>>, from: Option<i64>) {
-    windows.retain(|window| window.from.is_none_or(|begin| from.is_some_and(|from| begin < from)) && from.is_some());
-    for window in windows {
-        window.until = match (window.until, from) {
-            (Some(until), Some(from)) => Some(until.min(from)),
-            (None, from) => from,
-            (until, None) => until,
-        };
-    }
-}
-
-/// Leaves of the windows that are meant what is on both sides of a span.
-fn cut_out<'h>(windows: &mut Vec<FactWindow<'h>>, span: FactSpan, is_meant: impl Fn(&FactWindow<'h>) -> bool) {
-    let cut = |window: FactWindow<'h>| {
-        let whole = (window.from, window.until);
-        let pieces: Vec<FactSpan> = if is_meant(&window) { without_span(whole, span).collect() } else { vec![whole] };
-        pieces.into_iter().map(move |(from, until)| FactWindow { from, until, ..window.clone() })
-    };
-    *windows = std::mem::take(windows).into_iter().flat_map(cut).collect();
-}
-
 /// What is left of a span on both sides of another.
 fn without_span((begin, end): FactSpan, (from, until): FactSpan) -> impl Iterator<Item = FactSpan> {
     let before = from.map(|from| (begin, Some(end.map_or(from, |end| end.min(from)))));
@@ -197,8 +179,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::file::FactsFile;
-    use super::super::history::{FactsHistory, NoticedBy, with_changes};
+    use super::super::history::{FactsHistory, NoticedBy};
     use super::super::item::Validity;
+    use super::super::tests::with_changes;
     use super::*;
     use crate::base::chance::proptest_config;
 

@@ -1,6 +1,6 @@
 //! The value of a fact: YAML as it is written on one line, of which every scalar keeps its text: `3.10` stays `3.10`.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Maximum depth of lists and maps in each other.
 const MAX_DEPTH: usize = 32;
@@ -16,13 +16,11 @@ pub(crate) fn read_value(text: &str) -> Result<Value, &'static str> {
     if is_plain {
         return Ok(Value::String(text.to_owned()));
     }
-    let mut flow = Flow { text, at: 0 };
-    let value = flow.value(0)?;
-    flow.blank();
-    if flow.at < text.len() {
-        return Err("something follows after its end");
-    }
-    Ok(value)
+    let json = json_of(text)?;
+    let value: Value =
+        serde_json::from_str(&json).map_err(|_| "a list or a map is not closed, or lacks a comma or `:`")?;
+    // Of a key that is there twice JSON takes the last.
+    if value.to_string() == json { Ok(value) } else { Err("a map has a key twice") }
 }
 
 /// The text of a value as a fact's line has it, which reads as that value again.
@@ -88,134 +86,67 @@ fn wikilink_len(text: &str) -> Option<usize> {
     Some(end + "[[]]".len())
 }
 
-/// YAML in flow style, read from its start.
-struct Flow<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl Flow<'_> {
-    fn rest(&self) -> &str {
-        &self.text[self.at..]
-    }
-
-    fn blank(&mut self) {
-        self.at += self.rest().len() - self.rest().trim_start().len();
-    }
-
-    /// Takes a character, if it is the next.
-    fn takes(&mut self, character: char) -> bool {
-        self.blank();
-        let is_next = self.rest().starts_with(character);
-        self.at += if is_next { character.len_utf8() } else { 0 };
-        is_next
-    }
-
-    fn value(&mut self, depth: usize) -> Result<Value, &'static str> {
+/// YAML in flow style as JSON without blanks, in which every scalar is a text.
+fn json_of(text: &str) -> Result<String, &'static str> {
+    let (mut json, mut rest, mut depth) = (String::with_capacity(text.len()), text.trim_start(), 0_usize);
+    while let Some(next) = rest.chars().next() {
+        let is_sign = match next {
+            '[' | '{' => wikilink_len(rest).is_none(),
+            ']' | '}' => true,
+            ',' => !json.ends_with(['[', '{', ',', ':']),
+            ':' => json.ends_with('"'),
+            _ => false,
+        };
+        let length = if is_sign {
+            depth = if matches!(next, '[' | '{') { depth + 1 } else { depth };
+            // A comma may stand behind the last value.
+            if matches!(next, ']' | '}') {
+                json.truncate(json.trim_end_matches(',').len());
+                depth = depth.saturating_sub(1);
+            }
+            json.push(next);
+            next.len_utf8()
+        } else {
+            let (scalar, length) = scalar(rest)?;
+            json += &Value::String(scalar).to_string();
+            length
+        };
         if depth > MAX_DEPTH {
             return Err("its lists are nested too deep");
         }
-        self.blank();
-        match self.rest().chars().next() {
-            Some('[') if wikilink_len(self.rest()).is_none() => self.list(depth),
-            Some('{') => self.map(depth),
-            Some(_) => self.scalar().map(Value::String),
-            None => Err("it ends too soon"),
-        }
+        rest = rest[length..].trim_start();
     }
+    Ok(json)
+}
 
-    fn list(&mut self, depth: usize) -> Result<Value, &'static str> {
-        self.takes('[');
-        let mut values = Vec::new();
-        while !self.takes(']') {
-            values.push(self.value(depth + 1)?);
-            if !self.takes(',') && !self.rest().starts_with(']') {
-                return Err("a list is not closed, or has no comma between two values");
-            }
-        }
-        Ok(Value::Array(values))
+/// The scalar within a list or a map that a text begins with, and its length.
+fn scalar(text: &str) -> Result<(String, usize), &'static str> {
+    if let Some(length) = wikilink_len(text) {
+        return Ok((text[..length].to_owned(), length));
     }
-
-    fn map(&mut self, depth: usize) -> Result<Value, &'static str> {
-        self.takes('{');
-        let mut map = Map::new();
-        while !self.takes('}') {
-            self.blank();
-            let key = self.scalar()?;
-            if !self.takes(':') {
-                return Err("a key of a map has no `:`");
-            }
-            let value = self.value(depth + 1)?;
-            if map.insert(key, value).is_some() {
-                return Err("a map has a key twice");
-            }
-            if !self.takes(',') && !self.rest().starts_with('}') {
-                return Err("a map is not closed, or has no comma between two values");
-            }
-        }
-        Ok(Value::Object(map))
-    }
-
-    fn scalar(&mut self) -> Result<String, &'static str> {
-        match self.rest().chars().next() {
-            Some('"') => self.double_quoted(),
-            Some('\'') => self.single_quoted(),
-            Some(_) => self.plain(),
-            None => Err("it ends too soon"),
-        }
-    }
-
-    fn double_quoted(&mut self) -> Result<String, &'static str> {
-        let mut escaped = false;
-        let end = self.rest().char_indices().skip(1).find(|(_, character)| {
-            let ends = *character == '"' && !escaped;
-            escaped = *character == '\\' && !escaped;
-            ends
-        });
-        let end = end.map(|(end, _)| end + 1).ok_or("a quoted text is not closed")?;
+    if text.starts_with('"') {
         // YAML's escapes are those of JSON and a few more, which nobody writes by hand.
-        let text = serde_json::from_str(&self.rest()[..end]).map_err(|_| "a quoted text has an invalid escape")?;
-        self.at += end;
-        Ok(text)
+        let mut quoted = serde_json::Deserializer::from_str(text).into_iter::<String>();
+        let read = quoted.next().and_then(Result::ok);
+        return read.map(|read| (read, quoted.byte_offset())).ok_or("a quoted text is not closed, or badly escaped");
     }
-
-    fn single_quoted(&mut self) -> Result<String, &'static str> {
-        let mut text = String::new();
-        let mut characters = self.rest().char_indices().skip(1).peekable();
-        while let Some((at, character)) = characters.next() {
-            let is_pair = character == '\'' && characters.peek().is_some_and(|(_, next)| *next == '\'');
-            if is_pair {
-                characters.next();
-            } else if character == '\'' {
-                self.at += at + 1;
-                return Ok(text);
+    if let Some(inner) = text.strip_prefix('\'') {
+        let mut end = 0;
+        while let Some(at) = inner[end..].find('\'').map(|at| end + at) {
+            if !inner[at + 1..].starts_with('\'') {
+                return Ok((inner[..at].replace("''", "'"), at + "''".len()));
             }
-            text.push(character);
+            end = at + "''".len();
         }
-        Err("a quoted text is not closed")
+        return Err("a quoted text is not closed");
     }
-
-    /// Up to what ends a value within a list or map.
-    fn plain(&mut self) -> Result<String, &'static str> {
-        if let Some(len) = wikilink_len(self.rest()) {
-            let link = self.rest()[..len].to_owned();
-            self.at += len;
-            return Ok(link);
-        }
-        let rest = self.rest();
-        let end = rest.char_indices().find(|(at, character)| match character {
-            ',' | '[' | ']' | '{' | '}' => true,
-            ':' => rest[at + 1..].chars().next().is_none_or(|next| next.is_whitespace() || ",]}".contains(next)),
-            _ => false,
-        });
-        let text = rest[..end.map_or(rest.len(), |(end, _)| end)].trim_end();
-        if text.is_empty() {
-            return Err("a value is empty");
-        }
-        let (text, len) = (text.to_owned(), text.len());
-        self.at += len;
-        Ok(text)
-    }
+    let end = text.char_indices().find(|(at, character)| match character {
+        ',' | '[' | ']' | '{' | '}' => true,
+        ':' => text[at + 1..].chars().next().is_none_or(|next| next.is_whitespace() || ",]}".contains(next)),
+        _ => false,
+    });
+    let plain = text[..end.map_or(text.len(), |(end, _)| end)].trim_end();
+    if plain.is_empty() { Err("a value is empty") } else { Ok((plain.to_owned(), plain.len())) }
 }
 
 #[cfg(test)]

@@ -320,7 +320,12 @@ impl DigestMaker {
             }
         }
         let body = note.body.start..source.floor_char_boundary(note.body.end.min(note.body.start + MAX_NOTE_BYTES));
-        let text = without_comments(note, source, body.clone());
+        // Its lines stay where they are.
+        let shown = |line: &str| {
+            let start = line.as_ptr() as usize - source.as_ptr() as usize;
+            note.visible(source, start..start + line.len())
+        };
+        let text = source[body.clone()].lines().map(shown).collect::<Vec<_>>().join("\n");
         let first = source[..body.start].matches('\n').count() + 1;
         self.found.read("", &text, &mut |line| cited(named.1, (first + line, first + line)));
     }
@@ -358,20 +363,6 @@ impl CollectionDay {
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         CitedLine::of(&format!("{name}: {}", parts.join(", ")), self.paths)
     }
-}
-
-/// A part of a source with blanks in the place of comments; its lines stay where they are.
-fn without_comments(note: &Note, source: &str, span: std::ops::Range<usize>) -> String {
-    let mut text = String::with_capacity(span.len());
-    let mut at = span.start;
-    for comment in note.comments.iter().filter(|comment| comment.end > span.start && comment.start < span.end) {
-        text.push_str(source.get(at..comment.start.max(at)).unwrap_or_default());
-        let hidden = &source[comment.start.max(at)..comment.end.min(span.end).max(at)];
-        text.extend(hidden.chars().filter(|character| *character == '\n'));
-        at = comment.end.min(span.end).max(at);
-    }
-    text.push_str(&source[at..span.end]);
-    text
 }
 
 #[cfg(test)]

@@ -143,11 +143,6 @@ impl Checkpoint {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, SerializeDisplay, DeserializeFromStr)]
 pub struct CheckpointId(String);
 
-/// A text that is not the name of a checkpoint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a checkpoint's name looks like 20260105T183000123-a1b2")]
-pub struct CheckpointIdError;
-
 impl CheckpointId {
     pub(super) fn new(at: Timestamp, salt: blake3::Hash) -> Self {
         Self(format!("{}-{}", at.strftime("%Y%m%dT%H%M%S%3f"), &salt.to_hex()[..4]))
@@ -161,7 +156,7 @@ impl fmt::Display for CheckpointId {
 }
 
 impl FromStr for CheckpointId {
-    type Err = CheckpointIdError;
+    type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let pattern = b"dddddddd\x54ddddddddd-xxxx";
@@ -171,7 +166,7 @@ impl FromStr for CheckpointId {
                 b'x' => byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase(),
                 other => byte == *other,
             });
-        if fits { Ok(Self(text.to_owned())) } else { Err(CheckpointIdError) }
+        if fits { Ok(Self(text.to_owned())) } else { Err("a checkpoint's name looks like 20260105T183000123-a1b2") }
     }
 }
 

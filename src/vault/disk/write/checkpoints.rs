@@ -18,7 +18,7 @@ use crate::base::path::VaultPath;
 /// Maximum age of a checkpoint.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Maximum bytes of all checkpoints; the oldest go first.
-const MAX_BYTES: u64 = 1 << 30;
+pub(super) const MAX_BYTES: u64 = 1 << 30;
 /// Maximum number of checkpoints in a row that hold only what came since the one before. What is damaged in one is missing
 /// in all that go on with it.
 const MAX_LINKS: usize = 32;
@@ -354,11 +354,7 @@ impl Checkpoints {
     }
 
     /// Drops what is too old, the oldest of what is too much, and what a killed process left half written.
-    pub(super) fn prune(&self, now: SystemTime) -> Result<(), WriteError> {
-        self.prune_to(now, MAX_BYTES)
-    }
-
-    fn prune_to(&self, now: SystemTime, max_bytes: u64) -> Result<(), WriteError> {
+    pub(super) fn prune(&self, now: SystemTime, max_bytes: u64) -> Result<(), WriteError> {
         self.clear_unfinished()?;
         // They begin with their times.
         let names: BTreeSet<CheckpointId> = self.paths()?.iter().filter_map(|path| id_of(path)).collect();
@@ -454,11 +450,11 @@ mod tests {
         let new = kept(&checkpoints, "a.md", &[b'b'; 5000]);
         fs::write(folder.path().join(".vault-tmp-abc"), "half").unwrap();
         fs::write(folder.path().join("20260105T183000123-a1b2.content"), "of no checkpoint").unwrap();
-        checkpoints.prune_to(SystemTime::now(), 8000).unwrap();
+        checkpoints.prune(SystemTime::now(), 8000).unwrap();
         assert!(matches!(checkpoints.get(&old), Err(WriteError::NoCheckpoint(_))));
         assert_eq!(checkpoints.get(&new).unwrap().1.unwrap().len(), 5000);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
-        checkpoints.prune(SystemTime::now() + MAX_AGE + Duration::from_secs(60)).unwrap();
+        checkpoints.prune(SystemTime::now() + MAX_AGE + Duration::from_secs(60), MAX_BYTES).unwrap();
         assert_eq!(checkpoints.list().unwrap(), []);
     }
 

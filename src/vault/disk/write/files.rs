@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::super::read::read_bytes;
 use super::checkpoint::{Act, Action, CheckpointId, WriteError};
-use super::checkpoints::Checkpoints;
+use super::checkpoints::{Checkpoints, MAX_BYTES};
 use super::exchange::HeldText;
 use crate::base::fs::{Context, crash, create_dir, move_new, sync_folder};
 use crate::base::path::VaultPath;
@@ -269,7 +269,7 @@ impl Files {
         let mut pruned = self.pruned.lock().unwrap_or_else(PoisonError::into_inner);
         if pruned.is_none_or(|pruned| pruned.elapsed() > PRUNE_INTERVAL) {
             *pruned = Some(Instant::now());
-            if let Err(error) = self.checkpoints.prune(SystemTime::now()) {
+            if let Err(error) = self.checkpoints.prune(SystemTime::now(), MAX_BYTES) {
                 tracing::warn!("old checkpoints stay: {error}");
             }
         }
@@ -456,7 +456,7 @@ mod tests_of_the_log {
     use std::sync::Arc;
 
     use super::*;
-    use crate::base::state::{ChangeFilter, ChangeTable, State};
+    use crate::base::state::{ChangeTable, State};
     use crate::vault::disk::write::tests::{path, restore, vault};
     use crate::vault::disk::{Action, Outside};
 
@@ -489,7 +489,7 @@ mod tests_of_the_log {
         restore(&files, &trashed, false).unwrap();
         assert!(files.replace(&note, one, "lost", Action::Edit).is_err());
         files.purge(&note).unwrap();
-        let mut lines = log.newest(&ChangeFilter { limit: 99, ..ChangeFilter::default() }).unwrap();
+        let mut lines = log.newest(None, None, 99).unwrap();
         lines.reverse();
         let said: Vec<String> = lines
             .iter()

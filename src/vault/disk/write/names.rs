@@ -21,17 +21,13 @@ pub(crate) fn slug(title: &str) -> String {
     let mut slug = String::new();
     for part in title.nfc().collect::<String>().split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()) {
         let word: String = part.chars().flat_map(char::to_lowercase).collect();
-        let room = MAX_SLUG_BYTES - slug.len();
-        if word.len() + usize::from(!slug.is_empty()) > room {
-            if slug.is_empty() {
-                slug.push_str(&word[..word.floor_char_boundary(room)]);
-            }
+        if slug.is_empty() {
+            slug.push_str(&word[..word.floor_char_boundary(MAX_SLUG_BYTES)]);
+        } else if slug.len() + 1 + word.len() <= MAX_SLUG_BYTES {
+            slug = slug + "-" + &word;
+        } else {
             break;
         }
-        if !slug.is_empty() {
-            slug.push('-');
-        }
-        slug.push_str(&word);
     }
     if slug.is_empty() || is_device(&slug) {
         format!("note{}{slug}", if slug.is_empty() { "" } else { "-" })

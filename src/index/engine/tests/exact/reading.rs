@@ -5,7 +5,7 @@ use super::*;
 use crate::access::rules::{Globs, Turn};
 use crate::base::config::MemoryLayer;
 use crate::base::path::folded;
-use crate::index::engine::{CandidateChunk, CandidateQuery, Candidates, Filter, Predicate, is_at_or_below};
+use crate::index::engine::{Filter, Predicate, is_at_or_below};
 use crate::text::derive::words::fold;
 use crate::text::derive::{CONVERSATIONS, Label, speaker_term};
 
@@ -34,36 +34,6 @@ impl Reader for ExactReader {
 
     fn resolve(&self, filter: &Filter, _: &Turn) -> Result<Option<FileSet>, EngineError> {
         Ok(Some(self.files.iter().filter(|file| self.passes(file, filter)).map(|file| file.id).collect()))
-    }
-
-    fn candidates(&self, query: CandidateQuery<'_>) -> Result<Candidates, EngineError> {
-        let CandidateQuery { words, by_words, best: _, vector, width, allow } = query;
-        let place = |row: u64| {
-            let file = self.files.get(self.chunks[&row].text.file).expect("a chunk has a file");
-            (&file.path, file.ordinal(row).expect("a file has its chunks"))
-        };
-        let cut = |mut found: Vec<ScoredChunk>| {
-            found.sort_by(|one, two| two.score.total_cmp(&one.score).then(place(one.row).cmp(&place(two.row))));
-            (found.len() >= width, found.into_iter().map(|found| found.row).take(width).collect::<Vec<_>>())
-        };
-        let asked = by_words.then_some(words).flatten();
-        let all = asked.map_or(Ok(Vec::new()), |words| words.best(self.chunks.len(), allow))?;
-        let (more_words, worded) = if by_words { cut(all) } else { (false, Vec::new()) };
-        let (more_near, near) = match vector {
-            Some(vector) => cut(self.nearest(vector, self.chunks.len(), allow)?),
-            None => (false, Vec::new()),
-        };
-        let mut chunks = Vec::new();
-        for row in worded.into_iter().chain(near).collect::<BTreeSet<u64>>() {
-            let keyword = words.map_or(Ok(vec![None]), |words| words.scores(&[row]))?[0];
-            if words.is_some() && keyword.is_none() {
-                continue;
-            }
-            let semantic = vector.map_or(Ok(vec![None]), |vector| self.cosines(vector, &[row]))?[0];
-            let (file, ordinal) = (self.chunks[&row].text.file, place(row).1);
-            chunks.push(CandidateChunk { row, file, ordinal, keyword: keyword.filter(|_| by_words), semantic });
-        }
-        Ok(Candidates { chunks, more: more_words || more_near })
     }
 
     fn has_words(&self) -> bool {
@@ -212,7 +182,7 @@ fn layer_of(file: &FileEntry) -> MemoryLayer {
     match parts[..] {
         ["memories", _, ..] | ["agents", _, "entries.md"] => MemoryLayer::Entries,
         ["conversations", _, ..] => MemoryLayer::Conversations,
-        ["summaries", _, ..] => MemoryLayer::Summaries,
+        ["memory", "summaries", _, ..] => MemoryLayer::Summaries,
         _ if entity_labels().any(|label| file.labels.contains(&label)) => MemoryLayer::Graph,
         _ => MemoryLayer::Notes,
     }
