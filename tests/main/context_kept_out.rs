@@ -33,9 +33,10 @@ fn what_was_thought_over_passages_and_turns_is_never_given() {
         long("c")
     );
     let parts = format!(
-        "**18:34 · assistant:** <think>{}\n\n**18:36 · assistant:** {}</think> The quokka sleeps. %%as a zebra%%\n",
+        "**18:34 · assistant:** <think>{}\n\n**18:35 · assistant:** {}\n\n**18:36 · assistant:** {}</think> The quokka sleeps. %%as a zebra%%\n",
         long("d"),
-        long("e")
+        long("e"),
+        long("f")
     );
     vault.write(
         "conversations/zoo.md",

@@ -275,7 +275,10 @@ fn a_note_that_nests_without_end_is_still_shown() {
 fn a_huge_note_is_shown_around_the_line_that_is_asked_for() {
     let mut vault = TestVault::new();
     let long: String = (1..=120_000).map(|line| format!("Line {line} of a long note.\n\n")).collect();
-    vault.write("long.md", &long).sync();
+    let list: String =
+        (1..=90_000).map(|item| format!("{item}. An item of a long list.\n        - below {item}\n")).collect();
+    let fence = format!("```\n{}```\n\nAfter the fence.\n", "code that is no *Markdown*\n".repeat(60_000));
+    vault.write("long.md", &long).write("list.md", &list).write("fence.md", &fence).sync();
     let at = |path: &str, line: usize| {
         let params = NoteParams { path: path.into(), line: Some(line) };
         let view = notes::note(&vault.owner(), &params).unwrap();
@@ -294,6 +297,16 @@ fn a_huge_note_is_shown_around_the_line_that_is_asked_for() {
         assert!(lines.is_sorted() && lines.len() > 30_000, "{line}: {} paragraphs", lines.len());
         assert_eq!(body[0]["children"][0], format!("Line {} of a long note.", first.div_ceil(2)));
     }
+    // Within one list the items keep their numbers, and code stays code.
+    let body = at("list.md", 150_001);
+    let first = body[0]["children"][0]["line_start"].as_u64().unwrap();
+    let start: u64 = body[0]["attrs"]["start"].as_str().unwrap().parse().unwrap();
+    assert_eq!(start, first.div_ceil(2), "{}", body[0]["children"][0]);
+    assert_eq!(body[0]["line_start"], first, "the lines are those that are shown");
+    assert!(first > 100_000 && first < 150_001 && body[0]["tag"] == "ol");
+    let body = at("fence.md", 60_003);
+    assert_eq!((&body[0]["tag"], body[0]["children"][0].as_str().unwrap().contains("<em>")), (&json!("pre"), false));
+    assert_eq!(body[1]["children"], json!(["After the fence."]));
     let params = NoteParams { path: "long.md".into(), line: Some(0) };
     assert_eq!(notes::note(&vault.owner(), &params).unwrap_err().kind, ErrorKind::Invalid);
 }

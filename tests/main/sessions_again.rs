@@ -483,3 +483,26 @@ fn a_turn_that_is_said_again_hides_none_before_it_from_an_edited_note() {
     assert!(same == name && text.starts_with(&mine) && text.contains("A new thought on dams"), "{text}");
     assert_eq!((text.matches("user:** ok").count(), names(&vault).len()), (2, 1), "{text}");
 }
+
+#[test]
+fn an_edited_note_has_each_turn_that_comes_when_a_thought_is_closed_late() {
+    let mut vault = vault("");
+    let path = source(&vault, "s.jsonl");
+    let begun = turn("user", "Where is the boat?")
+        + &turn("assistant", "<think>let me see")
+        + &turn("assistant", "it may be in the harbour");
+    fs::write(&path, header("s") + &begun).unwrap();
+    start(&mut vault);
+    let (name, text) = note(&vault, "conversations", "in the harbour");
+    let mine = format!("{text}\nA line of mine.\n");
+    vault.write(&format!("conversations/{name}"), &mine);
+    add(&path, &(turn("assistant", "done</think>The boat is at pier nine.") + &turn("user", "Thank you")));
+    let (_, text) = note(&vault, "conversations", "Thank you");
+    assert!(text.starts_with(&mine) && text.matches("The boat is at pier nine.").count() == 1, "{text}");
+    assert!(!text.contains("done"), "{text}");
+    // What a thought turned out to be is in none that nobody has edited.
+    let path = source(&vault, "t.jsonl");
+    fs::write(&path, header("t") + &begun + &turn("assistant", "x</think>At pier ten.")).unwrap();
+    let (_, text) = note(&vault, "conversations", "At pier ten.");
+    assert!(!text.contains("harbour") && text.matches("assistant:").count() == 1, "{text}");
+}

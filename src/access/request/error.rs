@@ -186,10 +186,7 @@ impl From<GeneratedError> for RequestError {
 
 impl From<StateError> for RequestError {
     fn from(error: StateError) -> Self {
-        Self::unavailable(
-            error.to_string(),
-            "nothing was changed; make sure that the vault's `.vault/state` is writable",
-        )
+        Self::unavailable(error.to_string(), "make sure that the vault's `.vault/state` is writable, and try again")
     }
 }
 

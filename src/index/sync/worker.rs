@@ -19,10 +19,13 @@ use crate::index::engine::{Damage, EngineError, Writer};
 use crate::models::{ChosenModel, Embedder, ModelError};
 use crate::vault::disk::{Debounce, Signal};
 
+/// What is done on the thread.
+type Work = Box<dyn FnOnce(&mut Worker<'_>) -> Result<(), EngineError> + Send>;
+
 /// What the thread is told.
 pub(super) enum WorkerMessage {
     /// To do something; nothing comes of it while the stores are closed.
-    Do(Box<dyn FnOnce(&mut Worker<'_>) -> Result<(), EngineError> + Send>),
+    Do(Work),
     Model {
         /// Counts the models that were asked for.
         asked: u64,

@@ -1,7 +1,7 @@
 //! What programs send: one type for each kind of event, and how what was sent becomes events, without what nobody said, or a sentence that names
 //! the event and the field.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -15,7 +15,7 @@ use crate::base::clock::{Edge, moment};
 use crate::base::config::CaptureConfig;
 use crate::base::fence::is_of_recalled;
 use crate::base::state::{NewEvent, hash_of};
-use crate::memory::imports::{is_address, said_in_event, without_recalled};
+use crate::memory::imports::{is_address, said_in_events, without_recalled};
 use crate::serve::wire::{IngestTurn, TurnsParams};
 
 /// Something that happened.
@@ -374,36 +374,52 @@ pub(super) fn read(body: Value, sender: Option<&str>, now: Timestamp) -> Result<
     };
     let events = values.into_iter().enumerate();
     let events = events.map(|(at, value)| typed(value).map_err(|wrong| failed(at, wrong)));
-    let events: Vec<Event> = events.collect::<Result<_, _>>()?;
-    let (sent, mut read) = (events.len(), Vec::new());
-    for (at, mut event) in events.into_iter().enumerate() {
-        if says(&mut event, sender) {
-            read.push(checked(event, sender, now).map_err(|wrong| failed(at, wrong))?);
-        }
-    }
-    Ok((read, sent))
+    let mut events: Vec<Event> = events.collect::<Result<_, _>>()?;
+    let (sent, silent) = (events.len(), clean(&mut events, sender));
+    let said = events.into_iter().enumerate().filter(|(at, _)| !silent.contains(at));
+    let read = said.map(|(at, event)| checked(event, sender, now).map_err(|wrong| failed(at, wrong)));
+    Ok((read.collect::<Result<_, _>>()?, sent))
 }
 
-/// Takes out of a turn what nobody said, and what was recalled, which is known already and would come back as if somebody had said it; says whether
-/// something is left of it.
-fn says(event: &mut Event, sender: Option<&str>) -> bool {
-    // What is empty is not right, which is said.
-    let Event::Message(message) = event else { return true };
-    if message.text.trim().is_empty() {
-        return true;
+/// Takes out of turns what nobody said, and what was recalled, which is known already and would come back as if somebody had said it; gives the
+/// places of those of which nothing is left.
+fn clean(events: &mut [Event], sender: Option<&str>) -> HashSet<usize> {
+    let mut sessions: HashMap<String, Vec<(usize, &mut MessageEvent)>> = HashMap::new();
+    for (at, event) in events.iter_mut().enumerate() {
+        // What is empty is not right, which is said.
+        if let Event::Message(message) = event
+            && !message.text.trim().is_empty()
+        {
+            // Programs name a conversation by how its first message begins.
+            message.title = message.title.take().filter(|title| !is_of_recalled(title));
+            // As lines are told below.
+            if message.text.contains('\r') {
+                message.text = message.text.replace("\r\n", "\n").replace('\r', "\n");
+            }
+            sessions.entry(message.session.trim().to_owned()).or_default().push((at, message));
+        }
     }
-    // Programs name a conversation by how its first message begins.
-    message.title = message.title.take().filter(|title| !is_of_recalled(title));
-    // As lines are told below.
-    if message.text.contains('\r') {
-        message.text = message.text.replace("\r\n", "\n").replace('\r', "\n");
+    let mut silent = HashSet::new();
+    for turns in sessions.into_values() {
+        let said = match sender {
+            Some(_) => {
+                let turns: Vec<_> = turns
+                    .iter()
+                    .map(|(_, turn)| (turn.agent.as_ref().unwrap_or(&turn.role).as_str(), &*turn.role, &*turn.text))
+                    .collect();
+                said_in_events(&turns)
+            }
+            None => turns.iter().map(|(_, turn)| without_recalled(&turn.text)).collect(),
+        };
+        for ((at, turn), said) in turns.into_iter().zip(said) {
+            let Some(said) = said else { continue };
+            if said.trim().is_empty() {
+                silent.insert(at);
+            }
+            turn.text = said;
+        }
     }
-    let said = match sender {
-        Some(_) => said_in_event(&message.role, &message.text),
-        None => without_recalled(&message.text),
-    };
-    message.text = said.unwrap_or_else(|| std::mem::take(&mut message.text));
-    !message.text.trim().is_empty()
+    silent
 }
 
 /// The field, as `.text`, and what is wrong with it.
@@ -641,6 +657,7 @@ mod tests {
                 date: None,
             },
             IngestTurn { user: "As  it\n\n is ".into(), assistant: "<think>all of it".into(), date: None },
+            IngestTurn { user: String::new(), assistant: "and more of it".into(), date: None },
             IngestTurn { user: String::new(), assistant: "to its end</think>Sure".into(), date: None },
         ];
         let params = TurnsParams { agent_id: "a".into(), conversation_id: "c".into(), turns, ..TurnsParams::default() };
@@ -651,6 +668,6 @@ mod tests {
             other => panic!("{other:?}"),
         });
         assert_eq!(texts.collect::<Vec<_>>(), ["Is my wombat okay?", "Your  wombat is fine.", "As  it\n\n is", "Sure"]);
-        assert_eq!(sent, 5);
+        assert_eq!(sent, 6);
     }
 }

@@ -4,8 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::lane::{CHECK_INTERVAL, DAY_USED_UP, Extraction, SETTLE_DELAY};
-use crate::access::request::RequestError;
+use super::lane::{CHECK_INTERVAL, DAY_USED_UP, EXTRACTION, Extraction, SETTLE_DELAY};
 use crate::base::fs::crash;
 use crate::base::state::{
     CallAllowance, CallEnd, CallQuota, Job, MOST_ATTEMPTS, MOST_DELAY_MS, ModelCallTable, StateError,
@@ -34,7 +33,7 @@ pub(super) struct ExtractionAsker<'a> {
     pub(super) is_current: &'a dyn Fn() -> bool,
 }
 
-/// Why a job was not done, or there is no answer.
+/// Why there is no answer.
 #[derive(Debug)]
 pub(super) enum SkipReason {
     /// The limits of the day are reached, until then at the earliest.
@@ -56,12 +55,6 @@ pub(super) enum SkipReason {
 impl From<StateError> for SkipReason {
     fn from(error: StateError) -> Self {
         Self::State(error)
-    }
-}
-
-impl From<RequestError> for SkipReason {
-    fn from(error: RequestError) -> Self {
-        Self::Passing(error.message, None)
     }
 }
 
@@ -168,13 +161,22 @@ fn said(error: &ModelError) -> String {
 }
 
 impl Extraction {
-    /// What was to be sent, or one that it was made of, was made private, and goes to no model on another machine.
-    pub(super) fn is_private_by_now(&self) -> SkipReason {
+    /// What is read is not what its job says: that follows in a moment, and then it is another job.
+    pub(super) fn has_changed(&self, kind: &str, job: &Job) -> Result<Option<Duration>, StateError> {
+        let later = self.now() + SETTLE_DELAY.as_millis() as i64;
         self.look_again();
-        SkipReason::Passing("it is private".into(), Some(SETTLE_DELAY))
+        self.jobs.put_off(kind, job.key, later, false, "it has just changed")?;
+        Ok(None)
     }
 
-    /// What becomes of a job that was not done.
+    /// What was to be sent, or one that it was made of, was made private, and goes to no model on another machine.
+    pub(super) fn is_private_by_now(&self, job: &Job) -> Result<Option<Duration>, StateError> {
+        self.look_again();
+        self.fails(EXTRACTION, job, "it is private", Some(SETTLE_DELAY))?;
+        Ok(None)
+    }
+
+    /// What becomes of a job that was not answered.
     pub(super) fn skipped(&self, kind: &str, job: &Job, skipped: SkipReason) -> Result<Option<Duration>, StateError> {
         let now = self.now();
         match skipped {
@@ -195,13 +197,7 @@ impl Extraction {
                 let left = Duration::from_millis(later.saturating_sub(now).max(1_000) as u64);
                 Ok(self.waits_for(DAY_USED_UP.into(), left.min(CHECK_INTERVAL)))
             }
-            // What is read is not what its job says: that follows in a moment, and then it is another job.
-            SkipReason::Changed => {
-                self.look_again();
-                let later = now + SETTLE_DELAY.as_millis() as i64;
-                self.jobs.put_off(kind, job.key, later, false, "it has just changed")?;
-                Ok(None)
-            }
+            SkipReason::Changed => self.has_changed(kind, job),
             SkipReason::Stopped => {
                 self.jobs.put_off(kind, job.key, now, false, "the program is stopping")?;
                 Ok(Some(CHECK_INTERVAL))
@@ -216,19 +212,22 @@ impl Extraction {
                 self.jobs.bury(kind, job.key, false, &reason)?;
                 Ok(None)
             }
-            // It is tried again after 1, 2 and 4 s, then put aside.
             SkipReason::Passing(reason, after) => {
-                if job.attempts >= MOST_ATTEMPTS {
-                    self.jobs.bury(kind, job.key, true, &reason)?;
-                } else {
-                    let wait = Duration::from_secs(1 << job.attempts.saturating_sub(1)).max(after.unwrap_or_default());
-                    let wait = wait.min(Duration::from_millis(MOST_DELAY_MS as u64));
-                    self.jobs.put_off(kind, job.key, now + wait.as_millis() as i64, true, &reason)?;
-                }
+                self.fails(kind, job, &reason, after)?;
                 self.state_mut().waits = Some(reason);
                 Ok(None)
             }
         }
+    }
+
+    /// A job failed in a way that may pass: it is tried again after 1, 2 and 4 s, then put aside.
+    pub(super) fn fails(&self, kind: &str, job: &Job, reason: &str, after: Option<Duration>) -> Result<(), StateError> {
+        if job.attempts >= MOST_ATTEMPTS {
+            return self.jobs.bury(kind, job.key, true, reason);
+        }
+        let wait = Duration::from_secs(1 << job.attempts.saturating_sub(1)).max(after.unwrap_or_default());
+        let wait = wait.min(Duration::from_millis(MOST_DELAY_MS as u64));
+        self.jobs.put_off(kind, job.key, self.now() + wait.as_millis() as i64, true, reason)
     }
 }
 

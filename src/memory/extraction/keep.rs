@@ -2,10 +2,10 @@
 //! the short text that it makes of the page of a day or a week: of the lines that rules have made, and written above them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
-use super::ask::SkipReason;
 use super::lane::{EXTRACTION, Extraction, TURNS};
 use crate::access::request::{MeaningAlike, RequestError, Workspace};
 use crate::access::rules::Scope;
@@ -13,7 +13,7 @@ use crate::base::config::MemoryScope;
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::base::state::{Job, cut, digest_of};
+use crate::base::state::{Job, StateError, cut, digest_of};
 use crate::memory::generated_files::{FileMade, GeneratedError, known_summary};
 use crate::memory::items::{EntryProposal, EntryWriter, Evidence};
 use crate::models::ChatModel;
@@ -132,16 +132,17 @@ impl Extraction {
         model: &Arc<dyn ChatModel>,
         job: &Job,
         (path, source): (&VaultPath, &Source),
-    ) -> Result<(), SkipReason> {
+    ) -> Result<Option<Duration>, StateError> {
         let Some(page) = untold(&source.text) else {
-            return Ok(self.jobs.finish(EXTRACTION, job.key, job.content, self.now())?);
+            self.jobs.finish(EXTRACTION, job.key, job.content, self.now())?;
+            return Ok(None);
         };
         let sources = page.sources();
         let mut unread: Vec<&str> = Vec::new();
         for of in &sources {
             match self.note_at(of) {
                 Some(note) if note.is_private() && !model.takes_private() => {
-                    return Err(self.is_private_by_now());
+                    return self.is_private_by_now(job);
                 }
                 Some(note) if note.metadata.get(EXTRACTION_PROPERTY) != Some(&false.into()) => {}
                 // It is gone, or read by no model.
@@ -153,7 +154,8 @@ impl Extraction {
         let digest = digest_of(page.body.as_bytes());
         let says_nothing = lines.iter().all(|line| line.section == COUNTED);
         if says_nothing || self.jobs.done(TURNS)?.get(&job.key) == Some(&digest) {
-            return Ok(self.jobs.finish(EXTRACTION, job.key, job.content, self.now())?);
+            self.jobs.finish(EXTRACTION, job.key, job.content, self.now())?;
+            return Ok(None);
         }
         let sent = |line: &SummaryItem| {
             let text = &line.said.text;
@@ -166,14 +168,22 @@ impl Extraction {
             let (sentences, dropped) = check_short(text, &prompt.shown)?;
             let counts = [sentences.len(), dropped];
             Ok(Some((sentences, counts)))
-        })?;
+        });
+        let told = match told {
+            Ok(told) => told,
+            Err(skipped) => return self.skipped(EXTRACTION, job, skipped),
+        };
         let told = told.iter().map(|sentence| cited_sentence(sentence, &lines)).collect();
         let write =
             || Ok::<_, RequestError>(self.workspace.summary_files()?.tell(path, source.hash, model.name(), told)?);
-        let content = match write()? {
-            FileMade::Written(_) => self.workspace.source(path).map_or(job.content, |now| cut(&now.hash)),
-            FileMade::Nothing | FileMade::Same => job.content,
-            FileMade::Kept(_) => return Err(SkipReason::Changed),
+        let content = match write() {
+            Ok(FileMade::Written(_)) => self.workspace.source(path).map_or(job.content, |now| cut(&now.hash)),
+            Ok(FileMade::Nothing | FileMade::Same) => job.content,
+            Ok(FileMade::Kept(_)) => return self.has_changed(EXTRACTION, job),
+            Err(error) => {
+                self.fails(EXTRACTION, job, &error.message, None)?;
+                return Ok(None);
+            }
         };
         crash::point("extraction-summarised");
         self.has_read(job.key, digest, content)

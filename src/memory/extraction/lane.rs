@@ -1,10 +1,11 @@
 //! The work, one job at a time: conversations that wait to be read, digests that wait for a short text, and traces of agents.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::ask::{ExtractionAsker, SkipReason};
+use super::ask::ExtractionAsker;
 use super::keep::{Proposals, found_in, keep_summary, propose, trust_of};
 use super::librarian::LIBRARIAN;
 use crate::access::request::Workspace;
@@ -47,8 +48,8 @@ pub(super) type MemoryModel = Option<Result<Arc<dyn ChatModel>, String>>;
 pub(super) struct LaneState {
     /// The model, or why it cannot be asked.
     pub(super) model: MemoryModel,
-    /// Whether something is being worked on.
-    pub(super) working: bool,
+    /// What is being worked on.
+    pub(super) working: Option<(&'static str, Digest)>,
     /// Why nothing is done, though something waits.
     pub(super) waits: Option<String>,
     /// Why nothing is done until somebody changes something.
@@ -104,6 +105,15 @@ impl Extraction {
         (state.model, state.stopped) = (model, None);
     }
 
+    /// Whether this process may write.
+    pub(super) fn is_ours(&self) -> bool {
+        self.workspace.lock().is_some_and(|lock| lock.is_held())
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.signal.is_stopped()
+    }
+
     /// How the work is.
     pub(super) fn state_mut(&self) -> MutexGuard<'_, LaneState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -111,15 +121,27 @@ impl Extraction {
 
     /// Has all that waits done at once, whoever searches.
     pub(super) fn hurry(&self) {
-        let mut state = self.state_mut();
-        (state.was_hurried, state.hurries) = (true, true);
-        drop(state);
+        self.state_mut().was_hurried = true;
+        self.go_on();
         self.signal.wake();
+    }
+
+    /// Whoever waits for it goes on with what is due, whoever searches.
+    pub(super) fn go_on(&self) {
+        self.state_mut().hurries = true;
     }
 
     /// Looks anew for what waits, whatever was seen.
     pub(super) fn look_again(&self) {
         self.state_mut().looks_again = true;
+    }
+
+    /// Puts aside what was being worked on when the work failed in a way that nobody foresaw.
+    pub(super) fn bury_broken(&self) {
+        let Some((kind, key)) = self.state_mut().working.take() else { return };
+        if let Err(error) = self.jobs.bury(kind, key, false, "the program failed while processing it") {
+            tracing::warn!("conversations are not read: {error}");
+        }
     }
 
     /// Ends a call that is under way, for good.
@@ -148,7 +170,7 @@ impl Extraction {
             allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
             timeout: Duration::from_millis(memory.timeout_ms),
             now: Box::new(|| self.now()),
-            is_stopped: Box::new(|| self.signal.is_stopped()),
+            is_stopped: Box::new(|| self.is_stopped()),
             is_current,
         }
     }
@@ -180,8 +202,7 @@ impl Extraction {
             }
             Some(Ok(model)) => model,
         };
-        let is_ours = self.workspace.lock().is_some_and(|lock| lock.is_held());
-        if self.state_mut().stopped.is_some() || !is_ours {
+        if self.state_mut().stopped.is_some() || !self.is_ours() {
             return Ok(Some(CHECK_INTERVAL));
         }
         let now = self.now();
@@ -276,14 +297,14 @@ impl Extraction {
 
     fn worked(
         &self,
-        kind: &str,
+        kind: &'static str,
         job: &Job,
-        work: impl FnOnce() -> Result<(), SkipReason>,
+        work: impl FnOnce() -> Result<Option<Duration>, StateError>,
     ) -> Result<Option<Duration>, StateError> {
-        self.state_mut().working = true;
+        self.state_mut().working = Some((kind, job.key));
         let done = work();
-        self.state_mut().working = false;
-        done.map_or_else(|skipped| self.skipped(kind, job, skipped), |()| Ok(None))
+        self.state_mut().working = None;
+        done
     }
 
     /// Takes the next job of a kind that may be done now; else gives why none is, where that is to be said, and how long to rest.
@@ -323,22 +344,29 @@ impl Extraction {
     }
 
     /// Reads a conversation or a digest, asks about it, writes what is found, and marks it as done.
-    fn work(&self, known: &KnownSessions, model: &Arc<dyn ChatModel>, job: &Job) -> Result<(), SkipReason> {
+    fn work(
+        &self,
+        known: &KnownSessions,
+        model: &Arc<dyn ChatModel>,
+        job: &Job,
+    ) -> Result<Option<Duration>, StateError> {
         let Some(path) = known.paths.get(&job.key).cloned() else {
+            self.jobs.remove(EXTRACTION, job.key)?;
             self.look_again();
-            return Ok(self.jobs.remove(EXTRACTION, job.key)?);
+            return Ok(None);
         };
         let source = match self.source(&path) {
             Ok(source) if cut(&source.hash) == job.content => source,
             // Once the index knows, its job goes; until then it is tried again, and not at once.
             Err(ReadError::Gone | ReadError::Unfit(_)) => {
-                return Err(SkipReason::Passing("its file cannot be read".into(), Some(SETTLE_DELAY)));
+                self.fails(EXTRACTION, job, "its file cannot be read", Some(SETTLE_DELAY))?;
+                return Ok(None);
             }
-            Ok(_) | Err(ReadError::Changing) => return Err(SkipReason::Changed),
+            Ok(_) | Err(ReadError::Changing) => return self.has_changed(EXTRACTION, job),
         };
         let note = Note::parse(&source.text, path.stem());
         if note.is_private() && !model.takes_private() {
-            return Err(self.is_private_by_now());
+            return self.is_private_by_now(job);
         }
         if is_digest(&path) {
             return self.tell_digest(model, job, (&path, &source));
@@ -351,7 +379,8 @@ impl Extraction {
         let is_copied =
             || done.iter().any(|(key, turns)| *key != job.key && *turns == digest && known.paths.contains_key(key));
         if turns.is_empty() || done.get(&job.key) == Some(&digest) || is_copied() {
-            return Ok(self.jobs.finish(EXTRACTION, job.key, job.content, self.now())?);
+            self.jobs.finish(EXTRACTION, job.key, job.content, self.now())?;
+            return Ok(None);
         }
         let date = note.created.map(|created| created.to_zoned(jiff::tz::TimeZone::system()).date().to_string());
         // The lines count, too: they are what is cited.
@@ -360,23 +389,34 @@ impl Extraction {
             now.is_ok_and(|now| now.hash == source.hash || self.turns(&now.text) == turns)
         };
         let proposals = |found: &CheckedAnswer| found_in((&path, trust_of(&note)), &found.entries);
-        let found = self.find(EXTRACTION, model, (&turns, date.as_deref()), &is_current, &proposals)?;
+        let found = match self.find(EXTRACTION, model, job, (&turns, date.as_deref()), &is_current, &proposals)? {
+            Ok(found) => found,
+            Err(rest) => return Ok(rest),
+        };
         let written = keep_summary(&self.workspace, (&path, &source), model.name(), &found.summary);
         crash::point("extraction-summarised");
-        written?;
+        if let Err(error) = written {
+            self.fails(EXTRACTION, job, &error.message, None)?;
+            return Ok(None);
+        }
         self.has_read(job.key, digest, job.content)
     }
 
-    /// Asks about turns of a day, as long as what they are of `is_current`, and proposes what is found.
+    /// Asks about turns of a day, as long as what they are of `is_current`, and proposes what is found. Where that is not to be had it is said what
+    /// is done next: what becomes of the job is settled.
     pub(super) fn find(
         &self,
         kind: &'static str,
         model: &Arc<dyn ChatModel>,
+        job: &Job,
         (turns, date): (&[SpokenTurn], Option<&str>),
         is_current: &dyn Fn() -> bool,
         proposals: &dyn Fn(&CheckedAnswer) -> Proposals,
-    ) -> Result<CheckedAnswer, SkipReason> {
-        let found = self.asker(kind, model, is_current).ask(&extraction_prompt(turns, date), date)?;
+    ) -> Result<Result<CheckedAnswer, Option<Duration>>, StateError> {
+        let found = match self.asker(kind, model, is_current).ask(&extraction_prompt(turns, date), date) {
+            Ok(found) => found,
+            Err(skipped) => return self.skipped(kind, job, skipped).map(Err),
+        };
         let is_librarian = kind == LIBRARIAN;
         if is_librarian {
             crash::point("librarian-answered");
@@ -386,11 +426,20 @@ impl Extraction {
             true => crash::point("librarian-proposed"),
             false => crash::point("extraction-proposed"),
         }
-        if written? { Ok(found) } else { Err(SkipReason::Changed) }
+        match written {
+            Ok(true) => Ok(Ok(found)),
+            Ok(false) => self.has_changed(kind, job).map(Err),
+            Err(error) => self.fails(kind, job, &error.message, None).map(|()| Err(None)),
+        }
     }
 
     /// Marks what was read and written as done: its turns or lines by `digest`, its file by `content`.
-    pub(super) fn has_read(&self, key: Digest, digest: Digest, content: Digest) -> Result<(), SkipReason> {
+    pub(super) fn has_read(
+        &self,
+        key: Digest,
+        digest: Digest,
+        content: Digest,
+    ) -> Result<Option<Duration>, StateError> {
         self.jobs.finish(TURNS, key, digest, self.now())?;
         crash::point("extraction-turns-marked");
         self.jobs.finish(EXTRACTION, key, content, self.now())?;
@@ -398,7 +447,7 @@ impl Extraction {
         self.state_mut().waits = None;
         // It answers: what was put aside while it did not gets its turn.
         self.jobs.revive(EXTRACTION, self.now())?;
-        Ok(())
+        Ok(None)
     }
 
     /// The turns that are sent: without secrets, as captured ones are.
@@ -475,7 +524,12 @@ pub(crate) fn extract(extraction: &Arc<Extraction>) -> Result<Task, FsError> {
         if !std::mem::replace(&mut has_begun, true) {
             works.begin();
         }
-        Some(works.step().unwrap_or_default())
+        let stepped = catch_unwind(AssertUnwindSafe(|| works.step())).unwrap_or_else(|_| {
+            // It has said why. What it could not do is put aside, and the others go on.
+            works.bury_broken();
+            None
+        });
+        Some(stepped.unwrap_or_default())
     });
     Ok(task?.at_stop(move || stops.stop()))
 }

@@ -7,12 +7,12 @@
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::ask::SkipReason;
 use super::keep::{Proposals, proposal_of};
 use super::lane::{CHECK_INTERVAL, Extraction};
 use crate::access::request::{Owner, Request, RequestError, Role, rfc3339};
@@ -113,25 +113,35 @@ impl Extraction {
     }
 
     /// Reads a part of a file, asks about it, writes what is found, and marks it as done.
-    pub(super) fn read_part(&self, model: &Arc<dyn ChatModel>, job: &Job) -> Result<(), SkipReason> {
+    pub(super) fn read_part(&self, model: &Arc<dyn ChatModel>, job: &Job) -> Result<Option<Duration>, StateError> {
         let agents = self.librarian_agents();
         let mut sources = agents.iter().flat_map(|agent| self.trace_sources(agent));
         let Some(TraceSource { agent, file, size, .. }) = sources.find(|source| source.key == job.key) else {
-            return Ok(self.jobs.remove(LIBRARIAN, job.key)?);
+            self.jobs.remove(LIBRARIAN, job.key)?;
+            return Ok(None);
         };
         let read = self.jobs.done(LIBRARIAN)?.get(&job.key).map_or(0, |done| TraceProgress::of(done).events);
         let part_of = |most: u64| -> Result<TracePart, FsError> {
             TracePart::next(TraceFiles::events_of(&file)?.skip(read as usize), most)
         };
-        let part = part_of(MOST_EVENTS).map_err(|error| SkipReason::Passing(error.to_string(), None))?;
+        let part = match part_of(MOST_EVENTS) {
+            Ok(part) => part,
+            Err(error) => {
+                self.fails(LIBRARIAN, job, &error.to_string(), None)?;
+                return Ok(None);
+            }
+        };
         let turns = self.turns(&part.text);
         if !turns.is_empty() {
             // What is purged while the model is asked is neither sent again nor written.
             let is_current = || part_of(part.events).is_ok_and(|now| now.text == part.text);
             let asked = (&turns[..], part.date.as_deref());
-            self.find(LIBRARIAN, model, asked, &is_current, &|found| {
+            let found = self.find(LIBRARIAN, model, job, asked, &is_current, &|found| {
                 self.found_in_traces(&agent, &part, &found.entries)
-            })?;
+            });
+            if let Err(rest) = found? {
+                return Ok(rest);
+            }
         }
         let size = if part.is_last { size } else { 0 };
         let done = TraceProgress { events: read + part.events, size };
@@ -141,7 +151,7 @@ impl Extraction {
         if !part.is_last {
             self.jobs.queue(LIBRARIAN, job.key, job.content, self.now(), self.now())?;
         }
-        Ok(())
+        Ok(None)
     }
 
     /// What was found, for the agent's own memory: by its word, whoever it says has said it.
@@ -197,7 +207,7 @@ impl Extraction {
             Some(Err(reason)) => ("stopped", Some(reason.clone())),
             Some(Ok(model)) if !model.takes_private() => ("withheld", Some(WITHHELD.to_owned())),
             Some(Ok(_)) if lane.stopped.is_some() => ("stopped", lane.stopped),
-            Some(Ok(_)) if queued > 0 && lane.working => ("working", None),
+            Some(Ok(_)) if queued > 0 && lane.working.is_some() => ("working", None),
             Some(Ok(_)) if queued + dead > 0 => ("waiting", reason),
             Some(Ok(_)) => ("idle", None),
         };

@@ -52,7 +52,7 @@ impl Extraction {
         let (state, reason) = match (&model, stopped, lane.waits) {
             (None, ..) => ("off", None),
             (_, Some(reason), _) => ("stopped", Some(reason)),
-            _ if lane.working || lane.hurries => ("working", None),
+            _ if lane.working.is_some() || lane.hurries => ("working", None),
             (.., waits) if queued > 0 => ("waiting", waits),
             _ => ("idle", None),
         };
@@ -171,7 +171,7 @@ impl Extraction {
                             break;
                         }
                         self.workspace.shared.wait_for_other(self.workspace.shared.snapshot().as_ref(), time);
-                        self.state_mut().hurries = true;
+                        self.go_on();
                     }
                 }
             }

@@ -9,9 +9,9 @@ use regex::Regex;
 use super::kinds::SourceKind;
 use crate::base::fence::without_fenced;
 use crate::text::derive::code::{changed_lines, code, code_at, without_lines};
-use crate::text::derive::{is_housekeeping, is_machine, is_silence};
+use crate::text::derive::{is_housekeeping, is_machine, is_silence, turns_of_thought};
 
-const THOUGHT: &str = "what a model thought (`<think>`)";
+pub(super) const THOUGHT: &str = "what a model thought (`<think>`)";
 const INJECTED: &str = "what programs put into a turn (context, reminders, recalled memory)";
 const METADATA: &str = "blocks of metadata";
 pub(super) const HOUSEKEEPING: &str =
@@ -44,7 +44,7 @@ pub(super) fn is_program(role: &str) -> bool {
         || ["toolresult", "tool_use", "notice", "bashexecution"].iter().any(|known| role.eq_ignore_ascii_case(known))
 }
 
-fn is_model(role: &str) -> bool {
+pub(super) fn is_model(role: &str) -> bool {
     MODELS.iter().any(|known| role.trim().eq_ignore_ascii_case(known))
 }
 
@@ -66,10 +66,18 @@ impl LeftOfTurn {
     }
 }
 
-/// What somebody said of a turn as a program sends it, whatever program; `None` where that is all of it. `role` says who speaks.
-pub(crate) fn said_in_event(role: &str, text: &str) -> Option<String> {
-    let (left, rules) = said(None, role, text);
-    (!rules.is_empty()).then_some(left)
+/// What somebody said of turns of one conversation as a program sends them, whatever program: each who speaks, in what role, and what. `None`
+/// where that is all of one.
+pub(crate) fn said_in_events(turns: &[(&str, &str, &str)]) -> Vec<Option<String>> {
+    let left = |((_, role, text), is_thought): (&(&str, &str, &str), bool)| {
+        if is_thought && is_model(role) {
+            return Some(String::new());
+        }
+        let (left, rules) = said(None, role, text);
+        (!rules.is_empty()).then_some(left)
+    };
+    let spoken: Vec<(&str, &str)> = turns.iter().map(|(speaker, _, text)| (*speaker, *text)).collect();
+    turns.iter().zip(turns_of_thought(&spoken)).map(left).collect()
 }
 
 /// A turn without what was recalled; `None` where it has nothing of it.
@@ -203,7 +211,7 @@ fn is_own_turn(text: &str) -> bool {
 /// A text without the marks of how a reply is sent, which begin or end a line.
 fn without_marks(text: &str) -> Option<String> {
     static MARKS: LazyLock<[Regex; 2]> = LazyLock::new(|| {
-        let marks = r"(?:\s*\[\[\s*(?:reply_to_current|audio_as_voice|reply_to\s*:[^\[\]]*)\s*\]\])+\s*";
+        let marks = r"(?:\s*\[\[\s*(?:reply_to_current|audio_as_voice|reply_to\s*:[^\[\]]{0,200})\s*\]\])+\s*";
         [format!("^{marks}"), format!("{marks}$")].map(|marks| Regex::new(&marks).expect("the pattern is a constant"))
     });
     if !text.contains("[[") {

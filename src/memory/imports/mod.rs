@@ -16,7 +16,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use clean::{said_in_event, without_recalled};
+pub(crate) use clean::{said_in_events, without_recalled};
 pub(crate) use kinds::{SourceKind, session_kind};
 pub(crate) use sink::{ImportItem, ImportRepeats, ImportSink, ImportTally, is_address};
 pub(crate) use source::{SessionTranscript, SessionTurn, is_beside_session, read, session, size};

@@ -8,11 +8,12 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use super::clean::{is_program, said};
+use super::clean::{THOUGHT, is_model, is_program, said};
 use super::conversations::{SPEAKER, TOOLS, first_line, is_tool, written};
 use super::kinds::SourceKind;
 use crate::base::state::hash_of;
 use crate::serve::wire::ImportNote;
+use crate::text::derive::turns_of_thought;
 
 /// What is handed over.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,7 +119,8 @@ pub(crate) struct ImportSink<'s> {
     pub tally: ImportTally,
     /// What came before of a source that is read again and again.
     pub repeats: Option<&'s mut ImportRepeats>,
-    /// Whether it is one session, read as a whole, which is called as its file where it says no name.
+    /// Whether it is one session, read as a whole: a turn that turned out to be a thought is handed over without a text, so that those behind it
+    /// keep their numbers.
     pub is_session: bool,
     /// How many bytes were read.
     pub bytes: Rc<Cell<u64>>,
@@ -178,7 +180,9 @@ impl<'s> ImportSink<'s> {
         let session = session_name(kind, &session.unwrap_or_default());
         let title = title.map(|title| line(&title)).filter(|title| !title.is_empty());
         let (mut times, mut said_any) = (BTreeMap::<String, usize>::new(), false);
-        for turn in turns {
+        let spoken: Vec<(&str, &str)> = turns.iter().map(|turn| (turn.role.as_str(), turn.text.as_str())).collect();
+        let thought = turns_of_thought(&spoken);
+        for (turn, is_thought) in turns.into_iter().zip(thought) {
             if self.is_over {
                 return;
             }
@@ -186,6 +190,13 @@ impl<'s> ImportSink<'s> {
             if is_program(&turn.role) && !is_tool {
                 self.leave_out("what programs said (system prompts, notices)");
                 continue;
+            }
+            let is_place = is_thought && is_model(&turn.role);
+            if is_place {
+                self.leave_out(THOUGHT);
+                if !self.is_session {
+                    continue;
+                }
             }
             let (text, rules) = said(Some(kind), &turn.role, &turn.text);
             rules.iter().for_each(|rule| self.leave_out(rule));
@@ -225,6 +236,7 @@ impl<'s> ImportSink<'s> {
                 self.leave_out(CUT_TURNS);
             }
             for (at, part) in parts(kept).into_iter().enumerate() {
+                let part = if is_place { "" } else { part };
                 let id = if at == 0 { id.clone() } else { format!("{id}/{}", at + 1) };
                 let mut event = json!({ "type": "message", "session": session, "role": role, "text": part, "id": id });
                 if let Some(time) = at_ms.and_then(written) {

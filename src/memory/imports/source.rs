@@ -10,14 +10,15 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use jiff::Timestamp;
+use serde_json::Value;
 use walkdir::WalkDir;
 use zip::ZipArchive;
 
 use super::clean::is_program;
 use super::conversations::{BEHIND, NO_JSON, TOO_LONG, of_chatgpt, of_claude, transcript};
 use super::json::{Ending, NotHeld, elements};
-use super::kinds::{BESIDE, HEAD_BYTES, NOT_IMPORTED, SourceKind, seems};
-use super::notes::{bookmarks, is_markdown, note, stem};
+use super::kinds::{BESIDE, HEAD_BYTES, NOT_IMPORTED, Seeming, SourceKind, seems};
+use super::notes::{bookmarks, is_markdown, note};
 use super::sink::{CUT_TURNS, ImportItem, ImportSink, MAX_NOTE_BYTES, ReadConversation};
 
 /// Maximum length of a file of bookmarks, in bytes: it is read as a whole.
@@ -156,7 +157,7 @@ fn export<'s>(
                 };
                 match read {
                     Some(conversation) => give(conversation, sink),
-                    None => sink.leave_out("conversations in an unknown format"),
+                    None => not_a_conversation(kind, name, &value, sink),
                 }
             }
             Err(NotHeld::TooLarge) => sink.leave_out(TOO_LARGE),
@@ -171,6 +172,20 @@ fn export<'s>(
     }
 }
 
+fn not_a_conversation(kind: SourceKind, name: &str, value: &Value, sink: &mut ImportSink<'_>) {
+    sink.leave_out("conversations in an unknown format");
+    let seeming = match kind {
+        SourceKind::ChatGpt if value["chat_messages"].is_array() => {
+            Seeming { what: "a Claude export", kind: Some(SourceKind::Claude) }
+        }
+        SourceKind::Claude if value["mapping"].is_object() => {
+            Seeming { what: "a ChatGPT export", kind: Some(SourceKind::ChatGpt) }
+        }
+        _ => return,
+    };
+    sink.remark(format!("{name} seems to be {}", seeming.said()));
+}
+
 /// A file that was found.
 pub(super) struct FoundFile<'f> {
     /// What it is called, with the folders that it is in, below the source.
@@ -183,6 +198,12 @@ pub(super) struct FoundFile<'f> {
 }
 
 impl FoundFile<'_> {
+    /// Its name without folders and what follows the last dot.
+    pub(super) fn stem(&self) -> &str {
+        let name = self.name.rsplit('/').next().unwrap_or_default();
+        name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+    }
+
     /// What a session is called by its file. Moltis has it in the folders around `history.jsonl`, in hexadecimal.
     pub(super) fn session_stem(&self, kind: SourceKind) -> String {
         let in_folders = || {
@@ -192,7 +213,7 @@ impl FoundFile<'_> {
             from_hex(&folders[at..].concat()[1..])
         };
         let in_folders = (kind == SourceKind::Moltis).then(in_folders).flatten();
-        in_folders.unwrap_or_else(|| stem(&self.name).to_owned())
+        in_folders.unwrap_or_else(|| self.stem().to_owned())
     }
 }
 
@@ -369,11 +390,12 @@ fn of_folder(kind: SourceKind, path: &Path, only: &dyn Fn(&str) -> bool, sink: &
         }
         files.wanted += 1;
         sink.of_file(&name, |sink| match File::open(&file) {
-            Ok(from) => {
-                let at_ms = from.metadata().ok().as_ref().and_then(changed);
-                let mut counted = CountedSource { from, bytes: Rc::clone(&sink.bytes) };
+            Ok(opened) => {
+                let at_ms = opened.metadata().ok().as_ref().and_then(changed);
+                let mut counted = CountedSource { from: opened, bytes: Rc::clone(&sink.bytes) };
                 let place = file.to_string_lossy().into_owned();
-                one(kind, FoundFile { name: name.clone(), place, at_ms, from: &mut counted }, sink);
+                let file = FoundFile { name: name.clone(), place, at_ms, from: &mut counted };
+                one(kind, file, sink);
             }
             Err(error) => {
                 sink.leave_out("files that cannot be read");
@@ -499,7 +521,7 @@ pub(crate) struct SessionTurn {
     pub(crate) role: String,
     /// When; where the session does not say it, when its file was changed.
     pub(crate) at: Option<Timestamp>,
-    /// What was said.
+    /// What was said; empty where it turned out to be a thought.
     pub(crate) text: String,
 }
 
@@ -562,7 +584,7 @@ pub(crate) fn session(kind: SourceKind, path: &Path, at_ms: Option<i64>, from: &
     let Some((session, title, mut turns)) = own.or(most).map(|at| found.swap_remove(at)) else {
         return SessionTranscript { kind, id: stem, title: None, turns: Vec::new(), remarks };
     };
-    if turns.iter().all(|turn| is_program(&turn.role)) {
+    if !turns.iter().any(|turn| !turn.text.is_empty() && !is_program(&turn.role)) {
         turns.clear();
     }
     SessionTranscript { kind, id: own_name(&session).unwrap_or(session), title, turns, remarks }

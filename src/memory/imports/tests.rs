@@ -65,7 +65,7 @@ fn left_out(tally: &ImportTally) -> usize {
 }
 
 #[test]
-fn a_thought_is_left_out_and_counted() {
+fn a_thought_that_is_kept_in_parts_is_left_out_and_counted() {
     let mut items = Vec::new();
     let mut take = |item| {
         items.push(item);
@@ -76,6 +76,7 @@ fn a_thought_is_left_out_and_counted() {
     let turns = vec![
         turn("user", "What about `</think>`?"),
         turn("assistant", "<think>one"),
+        turn("assistant", "two"),
         turn("assistant", "three</think>Four"),
         turn("assistant", "Five `<think>` six"),
         turn("assistant", "Seven `</think>` eight"),
@@ -85,7 +86,7 @@ fn a_thought_is_left_out_and_counted() {
         ReadConversation { session: Some("s".into()), title: None, at_ms: None, turns },
     );
     let thought = sink.tally.left_out.iter().find(|(reason, _)| reason.contains("thought")).map(|(_, times)| *times);
-    assert_eq!(thought, Some(2));
+    assert_eq!(thought, Some(3));
     assert_eq!(
         said(&items),
         [

@@ -88,6 +88,10 @@ impl SessionWriter<'_> {
         let mut left = Vec::new();
         for at in turns {
             let text = &self.transcript.turns[at].text;
+            // A thought, whose place it keeps.
+            if text.is_empty() {
+                continue;
+            }
             let text = if redacts { redact(text) } else { text.into() };
             match self.asked.without(&text, &Scope::Everything) {
                 None => left.push((at, text.into_owned())),

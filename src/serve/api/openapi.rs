@@ -255,7 +255,7 @@ fn limit_parameter(path: &str, name: &str, schema: &mut Value) {
     match (path, name) {
         (_, "hash") => limit(schema, &Like(HASH)),
         (_, "since" | "until" | "as_of" | "known_at" | "changed_since") => *schema = point_in_time(),
-        ("/api/user-memory/browse", "day") => schema["format"] = json!("date"),
+        ("/api/user-memory/browse", "day") => day(schema),
         ("/api/user-memory/search" | "/api/facts", "scope" | "resolve") => limit(schema, &Like(MEMORY_SCOPE)),
         ("/api/user-memory/search", "set") => limit(schema, &Like(SETTINGS)),
         (
@@ -273,6 +273,11 @@ fn limit_parameter(path: &str, name: &str, schema: &mut Value) {
         ("/api/user-memory/checkpoints/{id}/restore", "id") => limit(schema, &Like(UNDO)),
         _ => {}
     }
+}
+
+/// A day of the calendar.
+fn day(schema: &mut Value) {
+    schema["format"] = json!("date");
 }
 
 /// Puts the statuses with which a request, that may change something or not, can fail in the place of `4XX`.

@@ -1,12 +1,13 @@
 //! The one reader of conversations: their turns, and what of them somebody said. What a program put among them, and what a model thought, is
-//! said by nobody. Pure.
+//! said by nobody, also where it goes on from one turn to the next: an answer is streamed and kept in parts, or is broken off by a tool, and
+//! some models begin to think without a tag. Pure.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::chunk::turn_start;
-use super::code::{code, code_at};
+use super::code::code;
 use super::machinery::{THOUGHTS, is_machine, said_lines};
 use super::words::fold;
 
@@ -76,35 +77,15 @@ pub(crate) fn turns<'t>(
             }
         }
     }
-    for turn in turns.iter_mut().filter(|turn| !is_machine(turn.speaker)) {
-        let lines: Vec<&str> = turn.written.iter().map(AsRef::as_ref).collect();
-        // The person thinks between no tags.
-        let tag = if turn.is_person { None } else { unopened(&lines) };
-        let said = said_lines(tag, lines).into_iter();
-        turn.said = said.map(|(at, left)| (turn.lines.0 + at, left)).collect();
+    let mut all = Vec::with_capacity(turns.len());
+    for Turn { speaker, is_person, written, .. } in &turns {
+        all.push(TurnText { speaker, is_person: *is_person, lines: written.iter().map(AsRef::as_ref).collect() });
+    }
+    let said: Vec<_> = all.iter().zip(tags_at_begin(&all)).map(|(turn, tag)| turn.said(tag)).collect();
+    for (turn, said) in turns.iter_mut().zip(said) {
+        turn.said = said.into_iter().map(|(at, left)| (turn.lines.0 + at, left)).collect();
     }
     turns
-}
-
-/// The tag of what is thought that a turn closes and has not opened: some models begin to think without one. What stands in code is somebody's
-/// words.
-fn unopened(lines: &[&str]) -> Option<&'static str> {
-    if !lines.iter().any(|line| line.contains("</")) {
-        return None;
-    }
-    let text = lines.join("\n").to_ascii_lowercase();
-    let code = code(&text);
-    let tag_at = |at: usize| {
-        let rest = &text[at + 1..];
-        let name = rest.strip_prefix('/').unwrap_or(rest);
-        let tag = THOUGHTS.into_iter().find(|tag| name.starts_with(tag))?;
-        let end = name.find(|sign: char| !(sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-' | ':')));
-        let is_tag = end.is_none_or(|end| name[end..].starts_with(['>', '/', ' ', '\n']));
-        is_tag.then(|| (tag, rest.starts_with('/')))
-    };
-    let mut said = text.match_indices('<').map(|(at, _)| at).filter(|at| code_at(&code, *at).is_none());
-    let (tag, is_close) = said.find_map(tag_at)?;
-    is_close.then_some(tag)
 }
 
 /// A line without the mark of a quote.
@@ -131,18 +112,130 @@ pub(crate) fn lines_with_machinery(source: &str, names: &[String]) -> BTreeMap<u
 /// Maximum number of lines before and behind some lines that are looked at for what goes on in these.
 const MAX_AROUND: usize = 20_000;
 
-/// The lines of the turns that some lines of a conversation are of, the first and the last: what goes on in those lines began there. All are
-/// counted from 0; `line` gives one of `count`.
+/// The lines of the turns that some lines of a conversation are of, the first and the last, with the turns before and behind of the same
+/// speakers and of tools: what goes on in those lines began there. All are counted from 0; `line` gives one of `count`.
 pub(crate) fn turns_around<'t>(
     line: &dyn Fn(usize) -> &'t str,
     count: usize,
     (first, last): (usize, usize),
 ) -> Range<usize> {
-    let begins = |at: &usize| turn_start(line(*at)).is_some();
-    let before = first.saturating_sub(MAX_AROUND)..=first.min(count.saturating_sub(1));
-    let end = count.min(last.saturating_add(1 + MAX_AROUND));
-    let (from, end) = (before.rev().find(begins).unwrap_or(first), (last + 1..end).find(begins).unwrap_or(end));
+    let speaker = |at: usize| turn_start(line(at)).map(|start| start.speaker);
+    let (mut from, mut own) = (first, None);
+    for at in (first.saturating_sub(MAX_AROUND)..=first.min(count.saturating_sub(1))).rev() {
+        let Some(name) = speaker(at) else { continue };
+        if own.is_some_and(|own| own != name) && !is_machine(name) {
+            break;
+        }
+        from = at;
+        // A tool may stand before the one who called it.
+        own = own.or(Some(name).filter(|name| !is_machine(name)));
+    }
+    let mut own =
+        (from..=last.min(count.saturating_sub(1))).rev().find_map(|at| speaker(at).filter(|name| !is_machine(name)));
+    let mut end = count.min(last.saturating_add(1 + MAX_AROUND));
+    for at in last + 1..end {
+        let Some(name) = speaker(at).filter(|name| !is_machine(name)) else { continue };
+        if own.is_some_and(|own| own != name) {
+            end = at;
+            break;
+        }
+        own = Some(name);
+    }
     from.min(end)..end
+}
+
+/// For each of some turns that follow each other, a speaker and a text each, whether a model thought all of it, between tags that are in others.
+pub(crate) fn turns_of_thought(turns: &[(&str, &str)]) -> Vec<bool> {
+    let turns: Vec<TurnText<'_>> = turns.iter().map(|(speaker, text)| TurnText::of(speaker, text)).collect();
+    let tags = tags_at_begin(&turns);
+    turns.iter().zip(tags).map(|(turn, tag)| tag.is_some() && turn.tags().iter().all(|tag| !tag.is_close)).collect()
+}
+
+/// Who speaks in a turn, and what is written of it.
+#[derive(Debug)]
+struct TurnText<'t> {
+    speaker: &'t str,
+    /// Whether that is the person, who thinks between no tags.
+    is_person: bool,
+    lines: Vec<&'t str>,
+}
+
+/// A tag of what is thought: which of [`THOUGHTS`], and whether it closes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ThoughtTag {
+    number: usize,
+    is_close: bool,
+}
+
+impl<'t> TurnText<'t> {
+    fn of(speaker: &'t str, text: &'t str) -> Self {
+        Self { speaker, is_person: is_person(speaker, &[]), lines: text.lines().collect() }
+    }
+
+    /// What somebody said of it, each line with its place, from 0, where it begins between this tag, if between one.
+    fn said(&self, tag: Option<&str>) -> Vec<(usize, String)> {
+        if is_machine(self.speaker) { Vec::new() } else { said_lines(tag, self.lines.iter().copied()) }
+    }
+
+    /// Its tags, in their order. What stands in code is somebody's words.
+    fn tags(&self) -> Vec<ThoughtTag> {
+        if !self.lines.iter().any(|line| line.contains('<')) {
+            return Vec::new();
+        }
+        let text = self.lines.join("\n").to_ascii_lowercase();
+        let (code, mut next) = (code(&text), 0);
+        let tag_at = |(at, _)| {
+            while code.get(next).is_some_and(|range| range.end <= at) {
+                next += 1;
+            }
+            if code.get(next).is_some_and(|range| range.contains(&at)) {
+                return None;
+            }
+            let rest = &text[at + 1..];
+            let name = rest.strip_prefix('/').unwrap_or(rest);
+            let number = THOUGHTS.iter().position(|tag| name.starts_with(tag))?;
+            let end = name.find(|sign: char| !(sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-' | ':')));
+            let is_tag = end.is_none_or(|end| name[end..].starts_with(['>', '/', ' ', '\n']));
+            is_tag.then(|| ThoughtTag { number, is_close: rest.starts_with('/') })
+        };
+        text.match_indices('<').filter_map(tag_at).collect()
+    }
+}
+
+/// For each turn of a conversation the tag between which it begins, where one before has left it open and a later one of the same speaker
+/// closes it, or none has opened it. What tools say in between does not count.
+fn tags_at_begin(turns: &[TurnText<'_>]) -> Vec<Option<&'static str>> {
+    let mut begins: Vec<Option<usize>> = vec![None; turns.len()];
+    // Of each tag that is open the turns since: they are in it if one of them closes it.
+    let mut since: [Option<Vec<usize>>; THOUGHTS.len()] = Default::default();
+    let mut speaker = "";
+    for (at, turn) in turns.iter().enumerate().filter(|(_, turn)| !is_machine(turn.speaker)) {
+        if turn.speaker != speaker {
+            (speaker, since) = (turn.speaker, Default::default());
+        }
+        if turn.is_person {
+            continue;
+        }
+        let tags = turn.tags();
+        for (number, open) in since.iter_mut().enumerate() {
+            let Some(later) = open else { continue };
+            later.push(at);
+            if tags.contains(&ThoughtTag { number, is_close: true }) {
+                open.take().into_iter().flatten().for_each(|later| {
+                    begins[later].get_or_insert(number);
+                });
+            }
+        }
+        begins[at] = begins[at].or_else(|| tags.first().filter(|tag| tag.is_close).map(|tag| tag.number));
+        let open = tags.iter().fold(begins[at], |open, tag| match open {
+            None => Some(tag.number).filter(|_| !tag.is_close),
+            Some(number) => Some(number).filter(|_| !(tag.is_close && tag.number == number)),
+        });
+        if let Some(number) = open {
+            since[number].get_or_insert_default();
+        }
+    }
+    begins.into_iter().map(|begin| begin.map(|number| THOUGHTS[number])).collect()
 }
 
 /// Who speaks.
@@ -216,28 +309,55 @@ pub(crate) fn turns_digest(turns: &[SpokenTurn]) -> [u8; 16] {
 mod tests {
     use super::*;
 
+    fn begins(turns: &[(&str, &str)]) -> Vec<bool> {
+        let turns = turns.iter().map(|(speaker, text)| TurnText::of(speaker, text));
+        tags_at_begin(&turns.collect::<Vec<_>>()).iter().map(Option::is_some).collect()
+    }
+
     #[test]
-    fn a_thought_may_begin_without_a_tag() {
-        for (text, is_unopened) in [
-            ("a\n</think>\nb", true),
-            ("b</thinking>", true),
-            ("c</think> d <think>e</think>", true),
-            ("<think>a", false),
-            ("Close it with `</think>`, as models do.", false),
-            ("```\n</think>\n```\nb", false),
-            ("~~~xml\n</think>\n~~~\nb", false),
-            ("and end with ``</think>`` last.", false),
-            ("<think>a</think> b </think>", false),
-            ("and </think> last", true),
-            ("and </thorough> last", false),
+    fn a_thought_goes_on_until_its_speaker_closes_it() {
+        for (turns, within) in [
+            (
+                &[("bot", "<think>a"), ("bot", "b"), ("bot", "c</think> d"), ("bot", "e")][..],
+                &[false, true, true, false][..],
+            ),
+            (&[("bot", "<think>a"), ("tool", "b"), ("bot", "c</think> d")], &[false, false, true]),
+            (&[("bot", "<think>a"), ("user", "b"), ("bot", "c")], &[false, false, false]),
+            (&[("bot", "<think>a"), ("bot", "b"), ("bot", "c")], &[false, false, false]),
+            (&[("bot", "<thinking>a"), ("bot", "b</thinking>")], &[false, true]),
+            (&[("bot", "a\n</think>\nb")], &[true]),
+            (&[("user", "a\n</think>\nb")], &[false]),
+            (&[("bot", "Close it with `</think>`, as models do.")], &[false]),
+            (&[("bot", "```\n</think>\n```\nb")], &[false]),
+            (&[("bot", "~~~xml\n</think>\n~~~\nb")], &[false]),
+            (
+                &[
+                    ("bot", "They open with ``<think>`` first."),
+                    ("bot", "b"),
+                    ("bot", "and end with ``</think>`` last."),
+                ],
+                &[false, false, false],
+            ),
+            (&[("bot", "<think>a</think> b </think>")], &[false]),
+            (
+                &[("bot", "Models write `<think>` first."), ("bot", "b"), ("bot", "and </think> last")],
+                &[false, false, true],
+            ),
+            (
+                &[("bot", "x <think>a"), ("bot", "b</think>"), ("bot", "<think>c"), ("bot", "d")],
+                &[false, true, false, false],
+            ),
         ] {
-            assert_eq!(unopened(&text.lines().collect::<Vec<_>>()).is_some(), is_unopened, "{text}");
+            assert_eq!(begins(turns), within, "{turns:?}");
         }
-        assert_eq!(
-            read("**18:32 · user:** a\n> </think>\n> b")[0].1,
-            "1 a | 2 </think> | 3 b",
-            "the person thinks in none"
-        );
+    }
+
+    #[test]
+    fn very_many_thoughts_that_are_never_closed_cost_no_more_than_other_turns() {
+        let turns: Vec<(&str, &str)> = (0..50_000).map(|_| ("bot", "<think>a")).collect();
+        let since = std::time::Instant::now();
+        assert!(begins(&turns).iter().all(|within| !within));
+        assert!(since.elapsed().as_secs() < 5);
     }
 
     #[test]
@@ -251,9 +371,14 @@ mod tests {
             [(6, ""), (8, ""), (9, "Yes"), (12, "**18:34 · bot:**  It is."), (14, "**18:36 · bot:** more")]
         );
         let lines: Vec<&str> = talk.lines().collect();
-        for (of, around) in [((6, 6), 4..10), ((4, 4), 4..10), ((13, 13), 13..14), ((10, 11), 10..12), ((0, 0), 0..4)] {
+        for (of, around) in [((6, 6), 4..10), ((4, 4), 4..10), ((13, 13), 11..14), ((10, 11), 10..14), ((0, 0), 0..10)]
+        {
             assert_eq!(turns_around(&|at| lines[at], lines.len(), of), around, "{of:?}");
         }
+        let turns =
+            [("assistant", "<think>a"), ("assistant", "b"), ("tool", "c"), ("assistant", "d</think> e"), ("user", "f")];
+        assert_eq!(turns_of_thought(&turns), [false, true, false, false, false]);
+        assert_eq!(turns_of_thought(&turns[..3]), [false; 3], "nobody closes it");
         assert!(lines_with_machinery("# A note\n\n<think>x</think>\n", &[]).is_empty());
     }
 
@@ -283,8 +408,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_thought_is_not_said() {
-        let text = "**18:32 · bot:** <think>I like emus.\n\n**18:34 · bot:** So.</think> Hello\n\
+    fn what_was_thought_over_several_turns_is_not_said() {
+        let text = "**18:32 · bot:** <think>I like emus.\n**18:33 · bot:** And dingos.\n**18:34 · bot:** So.</think> Hello\n\
             **18:35 · user:** Hi\n**18:36 · bot:**\n> I like koalas.\n> </think>\n>\n> Yes";
         let said: Vec<String> = read(text).into_iter().map(|(_, said)| said).collect();
         assert_eq!(said, ["3 Hello", "4 Hi", "9 Yes"]);

@@ -60,9 +60,8 @@ pub struct Tree {
 }
 
 impl Note {
-    /// Makes a tree of the note's body; of a note that is too long, of the part around the line `around`, as if it were
-    /// all there is. `source` is what the note was parsed from; `resolve` gives the path of the note that a link means, if
-    /// there is one.
+    /// Makes a tree of the note's body; of a note that is too long, of the part around the line `around`. `source` is what the note
+    /// was parsed from; `resolve` gives the path of the note that a link means, if there is one.
     pub fn tree(&self, source: &str, around: usize, resolve: impl FnMut(&str) -> Option<String>) -> Tree {
         let frontmatter = frontmatter::read(source, &self.lines);
         let start = frontmatter.markdown_start;
@@ -71,7 +70,9 @@ impl Note {
         let mut builder = Builder {
             note: self,
             source,
-            start: from,
+            start,
+            from,
+            passed_over: 0,
             resolve,
             open: vec![Element::default()],
             ignored: 0,
@@ -84,9 +85,8 @@ impl Note {
         if frontmatter.broken && frontmatter.body_start < start && from == start {
             builder.broken_frontmatter(frontmatter.body_start..start);
         }
-        let shown = &masked.text[from - start..];
-        for (event, range) in Parser::new_ext(shown, OPTIONS).into_offset_iter() {
-            builder.event(event, range, shown);
+        for (event, range) in Parser::new_ext(&masked.text, OPTIONS).into_offset_iter() {
+            builder.event(event, range, &masked.text);
         }
         Tree { nodes: builder.finish(), cut: start < from || end < source.len() }
     }
@@ -108,11 +108,15 @@ impl Note {
     }
 }
 
-/// Offsets are into the Markdown that is shown, which starts at `start` of the source.
+/// Offsets are into the Markdown, which starts at `start` of the source.
 struct Builder<'a, R> {
     note: &'a Note,
     source: &'a str,
     start: usize,
+    /// What ends before this offset of the source is left out.
+    from: usize,
+    /// Elements of that which are open.
+    passed_over: usize,
     resolve: R,
     /// The elements that are open, outermost first; the first stands for the body.
     open: Vec<Element>,
@@ -129,6 +133,9 @@ struct Builder<'a, R> {
 
 impl<R: FnMut(&str) -> Option<String>> Builder<'_, R> {
     fn event(&mut self, event: Event<'_>, range: Range<usize>, text: &str) {
+        if self.absolute(&range).end <= self.from && self.from > self.start {
+            return self.left_out(&event);
+        }
         match event {
             Event::Start(tag) => self.start(tag, range, text),
             Event::End(_) => self.end(),
@@ -159,6 +166,23 @@ impl<R: FnMut(&str) -> Option<String>> Builder<'_, R> {
                 let (name, mark) = if done { ("task done", "☑ ") } else { ("task", "☐ ") };
                 self.leaf(class("span", name), mark.into());
             }
+        }
+    }
+
+    /// Passes over what comes before the part that is shown; the items of a list that is cut keep their numbers.
+    fn left_out(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Start(tag) => {
+                if let (Tag::Item, 0, Some(list)) = (tag, self.passed_over, self.open.last_mut())
+                    && list.tag == "ol"
+                {
+                    let first = list.attrs.get("start").and_then(|first| first.parse::<u64>().ok()).unwrap_or(1);
+                    list.attrs.insert("start", first.saturating_add(1).to_string());
+                }
+                self.passed_over += 1;
+            }
+            Event::End(_) => self.passed_over -= 1,
+            _ => {}
         }
     }
 
@@ -307,7 +331,8 @@ impl<R: FnMut(&str) -> Option<String>> Builder<'_, R> {
     fn placed(&self, mut element: Element, range: &Range<usize>) -> Element {
         let bytes = self.absolute(range);
         let end = bytes.start + self.source[bytes.clone()].trim_end().len();
-        element.line_start = Some(self.note.lines.line_of(bytes.start));
+        // Of a block that is cut, the lines that are shown.
+        element.line_start = Some(self.note.lines.line_of(bytes.start.max(self.from.min(end))));
         element.line_end = Some(self.note.lines.line_of(end.saturating_sub(1).max(bytes.start)));
         element
     }

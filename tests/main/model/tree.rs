@@ -65,7 +65,7 @@ impl Tree {
         match change {
             Change::Write(to, front, blocks) => {
                 let blocks = blocks.iter().map(|block| self.marked(block)).collect();
-                self.write(&to.path(), Text { front: *front, blocks, garbled: false });
+                self.write(&to.path(), Text { front, blocks, garbled: false });
             }
             Change::Insert(note, at, block) => {
                 let block = self.marked(block);

@@ -72,7 +72,7 @@ fn a_torn_line_is_cut_off_and_an_old_file_sealed_with_what_comes_later_beside_it
     vault.terminate();
     let (path, whole) = files(&vault, "ada")[0].clone();
     let old = path.with_file_name("2026-03-02T10.jsonl");
-    fs::write(&old, &whole.replace("\"e0\"", "\"e1\"")).unwrap();
+    fs::write(&old, whole.replace("\"e0\"", "\"e1\"")).unwrap();
     vault.spawn(Some("trace-sealing:1"));
     until("the daemon's end", || vault.was_killed());
     let mode = || fs::metadata(&old).unwrap().permissions().mode() & 0o777;

@@ -20,7 +20,8 @@ pub(crate) fn read_value(text: &str) -> Result<Value, &'static str> {
     let value: Value =
         serde_json::from_str(&json).map_err(|_| "a list or a map is not closed, or lacks a comma or `:`")?;
     // Of a key that is there twice JSON takes the last.
-    if value.to_string() == json { Ok(value) } else { Err("a map has a key twice") }
+    let again = value.to_string();
+    if again == json { Ok(value) } else { Err("a map has a key twice") }
 }
 
 /// The text of a value as a fact's line has it, which reads as that value again.
