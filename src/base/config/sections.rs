@@ -127,11 +127,9 @@ section! {
         /// Events or polling.
         watch: WatchMode = WatchMode::Auto;
         /// The pause between two polls.
-        #[serde(skip)]
-        poll_seconds: u64 = 5;
+        poll_seconds: u64 = 5, 1 to 3600;
         /// Embedded chunks above which the HNSW graph is used.
-        #[serde(skip)]
-        graph_threshold: usize = 200_000;
+        graph_threshold: usize = 200_000, 0 to 10_000_000;
     }
 }
 
@@ -226,8 +224,7 @@ section! {
         #[serde(skip)]
         mmr_lambda: f64 = 1.0;
         /// How long a deep search may compute, in milliseconds; what takes longer is in the order of a hybrid one.
-        #[serde(skip)]
-        deep_ms: u64 = 1000;
+        deep_ms: u64 = 1000, 10 to 60_000;
         /// Candidates that a deep search looks at closely.
         #[serde(skip)]
         deep_candidates: usize = 10;
@@ -560,11 +557,11 @@ section! {
         /// The kinds of entries that may be accepted without the person.
         accept: Vec<MemoryKind> = Vec::new();
         /// Active entries of one memory; 0 means no limit.
-        max_entries: usize = 500, 0 to 10_000;
-        /// Whether entries are held against those that are there.
-        verification: bool = true;
+        #[serde(skip)]
+        max_entries: usize = 500;
         /// How likely two entries have to say the same, by their meaning, to count as the same.
-        duplicate_meaning: f64 = 0.85, 0.0 to 1.0;
+        #[serde(skip)]
+        duplicate_meaning: f64 = 0.85;
         /// Tokens of a context.
         #[serde(skip)]
         context_tokens: usize = 800;
