@@ -164,9 +164,9 @@ pub(super) enum PathOutcome {
 /// named here.
 fn is_state(names: &[&str], kind: EntryKind) -> bool {
     match (names, kind) {
-        ([] | ["undo", "--list"], EntryKind::Folder) => true,
+        ([] | ["checkpoints"], EntryKind::Folder) => true,
         (["forgotten.key" | "export.db"], EntryKind::File) => true,
-        (["undo", "--list", name], EntryKind::File) => {
+        (["checkpoints", name], EntryKind::File) => {
             let id = name.strip_suffix(".json").or_else(|| name.strip_suffix(".content"));
             id.is_some_and(|id| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
         }

@@ -182,7 +182,7 @@ fn layer_of(file: &FileEntry) -> MemoryLayer {
     match parts[..] {
         ["memories", _, ..] | ["agents", _, "entries.md"] => MemoryLayer::Entries,
         ["conversations", _, ..] => MemoryLayer::Conversations,
-        ["memory", "summaries", _, ..] => MemoryLayer::Summaries,
+        ["summaries", _, ..] => MemoryLayer::Summaries,
         _ if entity_labels().any(|label| file.labels.contains(&label)) => MemoryLayer::Graph,
         _ => MemoryLayer::Notes,
     }
