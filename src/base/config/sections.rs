@@ -405,31 +405,35 @@ pub struct ScopeRule {
 }
 
 section! {
-    /// `[agents]`: how much an agent gets. `limits` in its `agent.md` may say otherwise for one.
-    #[derive(Copy, Eq)]
+    /// `[agents]`: how much every agent gets.
     AgentsConfig {
-        /// Results of one answer at most.
-        #[serde(skip)]
-        max_results: usize = 50;
-        /// Characters of a snippet at most.
-        #[serde(skip)]
-        max_snippet_chars: usize = 700;
-        /// Maximum characters of all that an answer gives of notes: texts, titles, tags, frontmatter.
-        #[serde(skip)]
-        max_injected_chars: usize = 20_000;
         /// Milliseconds after which an answer is given up.
         timeout_ms: u64 = 4000, 50 to 60_000;
         /// Requests a minute.
         requests_per_minute: u32 = 240, 1 to 100_000;
+    }
+}
+
+section! {
+    /// `limits` in an agent's `agent.md`: how much it gets.
+    #[derive(Copy, Eq)]
+    AgentLimits {
+        /// Results of one answer at most.
+        max_results: usize = 50, 1 to 1000;
+        /// Characters of a snippet at most.
+        max_snippet_chars: usize = 700, 50 to 10_000;
+        /// Maximum characters of all that an answer gives of notes: texts, titles, tags, frontmatter.
+        max_injected_chars: usize = 20_000, 100 to 1_000_000;
+        /// Milliseconds after which an answer is given up, else as `[agents]` says.
+        timeout_ms: u64 = 4000, 50 to 60_000;
+        /// Requests a minute, else as `[agents]` says.
+        requests_per_minute: u32 = 240, 1 to 100_000;
         /// Files of its own memory.
-        #[serde(skip)]
-        max_files: usize = 1000;
+        max_files: usize = 1000, 1 to 100_000;
         /// Bytes that it may write into them within 24 hours.
-        #[serde(skip)]
-        max_written_bytes_per_day: u64 = 20_000_000;
+        max_written_bytes_per_day: u64 = 20_000_000, 1000 to 1_099_511_627_776;
         /// Changes of it that can be undone; the oldest go first.
-        #[serde(skip)]
-        max_checkpoints: usize = 5000;
+        max_checkpoints: usize = 5000, 10 to 100_000;
     }
 }
 
