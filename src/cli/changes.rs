@@ -58,7 +58,9 @@ impl LogCommand {
 /// vault keeps what each change replaced for 30 days and up to 1 GB; `--list` shows the changes, newest first. The ID of an import undoes the
 /// whole import. You can undo this command too. It overwrites later edits only with --force, and keeps them even then.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  vault undo\n  vault undo --list notes/plan.md\n  vault undo 17c9a4f0e2b-3")]
+#[command(
+    after_help = "Examples:\n  vault undo\n  vault undo --list notes/plan.md\n  vault undo 20261121T140047817-64df"
+)]
 pub(super) struct UndoCommand {
     /// The changes to undo.
     ids: Vec<String>,

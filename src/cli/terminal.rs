@@ -435,7 +435,7 @@ pub(super) fn say_archived(ids: &[String]) {
         few if few.len() <= FEW_ARCHIVED => few.join(", "),
         many => format!("{} entries", many.len()),
     };
-    say!("    archived {which}: there are more than `max_entries`");
+    say!("    archived {which}: there are more than 500");
 }
 
 /// Says what undoes an act, as one command: half of it undone would be a state that nobody asked for. The last change is undone first, and

@@ -233,7 +233,7 @@ pub struct AgentSearchParams {
     pub limit: Option<usize>,
     /// Only this collection.
     pub collection: Option<String>,
-    /// Time limit for the models, 1 to 60,000 ms, at most `[search] timeout_ms`.
+    /// Time limit for the models, 1 to 60,000 ms.
     #[param(minimum = 1, maximum = 60_000)]
     pub timeout_ms: Option<u64>,
     /// Whether to wait, at most a second, for the newest changes. Default `true` over the Unix
