@@ -100,9 +100,9 @@ fn entries_are_lines_that_anybody_may_edit() {
 #[test]
 fn what_says_the_same_by_its_meaning_is_no_new_entry_once_a_model_is_loaded() {
     let endpoint = Endpoint::start();
-    let known = "User prefers strong freshly roasted mountain coffee";
-    let same = "User favours strong freshly roasted mountain coffee";
-    let config = |embed: &str| format!("[embed]\n{embed}\n[memory]\nduplicate_meaning = 0.7\n");
+    let known = "User prefers strong freshly roasted mountain coffee out of small copper pots every single morning";
+    let same = "User favours strong freshly roasted mountain coffee out of small copper pots every single morning";
+    let config = |embed: &str| format!("[embed]\n{embed}\n");
     let at_endpoint = config(&format!("endpoint = \"{}\"\nmodel = \"hashed\"", endpoint.address()));
     let cases =
         [(at_endpoint.clone(), true, false), (config("model = \"none\""), false, false), (at_endpoint, false, true)];
@@ -128,17 +128,24 @@ fn while_a_model_is_loading_words_alone_count_and_that_is_said() {
     let endpoint = Endpoint::start();
     endpoint.fails(|_| Some(Fault::Hang));
     let embed = format!("endpoint = \"{}\"\nmodel = \"hashed\"\ntimeout_ms = 500", endpoint.address());
-    let vault = Daemon::with_config(&format!("[embed]\n{embed}\n[memory]\nduplicate_meaning = 0.7\n")).started();
+    let vault = Daemon::with_config(&format!("[embed]\n{embed}\n")).started();
     let add = |text: &str| vault.post("/api/entries", &json!({"text": text, "kind": "preference"})).ok();
-    let first = add("User prefers strong freshly roasted mountain coffee");
+    let first =
+        add("User prefers strong freshly roasted mountain coffee out of small copper pots every single morning");
     assert!(first["degraded"].is_null(), "there was nothing to compare it with: {first}");
-    let again = add("User favours strong freshly roasted mountain coffee");
+    let again =
+        add("User favours strong freshly roasted mountain coffee out of small copper pots every single morning");
     assert_eq!(again["status"], "active");
     assert!(again["degraded"].as_str().unwrap().contains("in other words were not looked for"), "{again}");
-    assert_eq!(add("user prefers strong, freshly roasted mountain coffee")["status"], "duplicate", "words count");
+    assert_eq!(
+        add("user prefers strong, freshly roasted mountain coffee out of small copper pots every single morning")["status"],
+        "duplicate",
+        "words count"
+    );
     endpoint.fails(|_| None);
     until("the model to answer", || vault.settle()["model"]["state"] == "ready");
-    let third = add("User fancies strong freshly roasted mountain coffee");
+    let third =
+        add("User fancies strong freshly roasted mountain coffee out of small copper pots every single morning");
     assert_eq!((&third["status"], &third["degraded"]), (&json!("duplicate"), &Value::Null));
 }
 
@@ -285,7 +292,9 @@ fn an_agent_sees_an_entry_where_all_its_sources_are_seen() {
 
 #[test]
 fn what_goes_over_the_cap_is_archived_by_confidence_and_age() {
-    let vault = Daemon::without_model("[memory]\nmax_entries = 3\n").started();
+    // 500 may count.
+    let many: String = (0..497).map(|at| format!("- Number{at} stands on shelf{at}\n")).collect();
+    let vault = Daemon::vault().with("memories/user.md", format!("# Known\n\n{many}")).settled();
     let add =
         |text: &str, confidence: f64| vault.post("/api/entries", &json!({"text": text, "confidence": confidence})).ok();
     add("Alpha is blue", 1.0);
@@ -293,11 +302,12 @@ fn what_goes_over_the_cap_is_archived_by_confidence_and_age() {
     add("Gamma rays are loud", 1.0);
     let fourth = add("Delta flies south", 1.0);
     assert_eq!(fourth["archived"].as_array().unwrap().len(), 1);
-    assert_eq!(texts(&vault.get("/api/entries").json()), ["Alpha is blue", "Gamma rays are loud", "Delta flies south"]);
+    let left = vault.read("memories/user.md");
+    assert!(!left.contains("Beta") && left.contains("Alpha") && left.contains("Number0 "), "{left}");
     add("Epsilon sleeps late", 1.0);
     assert_eq!(
         texts(&vault.get("/api/entries?status=archived").json()),
-        ["Beta grows in pots", "Alpha is blue"],
+        ["Beta grows in pots", "Number0 stands on shelf0"],
         "the oldest"
     );
 }
@@ -319,17 +329,17 @@ fn what_took_anothers_place_and_was_deleted_by_hand_can_come_back() {
 
 #[test]
 fn many_that_go_over_the_cap_are_warned_of_and_told_as_a_number() {
-    let mut vault = Daemon::without_model("[memory]\nmax_entries = 3\n");
+    let mut vault = Daemon::vault();
     let many: String = (0..2_000).map(|at| format!("- Number{at} stands on shelf{at}\n")).collect();
     vault.write("memories/user.md", format!("# Known\n\n{many}")).start().settle();
-    let warned = "2000 entries are active, 1997 more than `max_entries`";
+    let warned = "2000 entries are active, 1500 more than the limit of 500";
     let said = vault.run(&["status"]).ok().stdout;
     assert!(said.contains(warned), "{said}");
     let listed = vault.run(&["memory", "list", "--limit", "1"]).ok();
     assert!(listed.stderr.contains(warned), "{}", listed.stderr);
     let added = vault.run(&["memory", "add", "The zebra is striped"]).ok().stdout;
-    assert!(added.contains("archived 1998 entries") && added.lines().count() < 5, "{added}");
-    assert!(!vault.run(&["status"]).ok().stdout.contains("max_entries"));
+    assert!(added.contains("archived 1501 entries") && added.lines().count() < 5, "{added}");
+    assert!(!vault.run(&["status"]).ok().stdout.contains("entries are active"));
     let added = vault.run(&["memory", "add", "The okapi is shy"]).ok().stdout;
     assert!(added.contains("    archived e-"), "{added}");
 }

@@ -20,7 +20,7 @@ fn entries(of: std::ops::Range<usize>) -> String {
 
 #[test]
 fn the_profile_is_made_of_the_persons_word_and_made_again_when_enough_is_new() {
-    let mut vault = vault("regenerate_after = 3\n")
+    let mut vault = vault("")
         .with("memories/user.md", entries(0..1) + "- [fact] Won a lottery (trust web) ^e-w\n")
         .with("facts.md", "# Facts\n\n## Profile\n\n- city: Wien\n")
         .with("profile/overrides.md", "- Mine.\n")
@@ -34,25 +34,25 @@ fn the_profile_is_made_of_the_persons_word_and_made_again_when_enough_is_new() {
         first.contains("city: Wien. ^[facts.md#L5]") && first.contains("version: 1") && !first.contains("lottery"),
         "{first}"
     );
-    vault.write("memories/user.md", entries(0..3)).settle();
+    vault.write("memories/user.md", entries(0..10)).settle();
     let state = vault.get("/api/profile").json()["state"].clone();
     assert_eq!(
         (&state["new"], &state["version"], &state["outdated"]),
-        (&json!(2), &json!(1), &json!(false)),
+        (&json!(9), &json!(1), &json!(false)),
         "{state}"
     );
-    vault.write("memories/user.md", entries(0..4)).settle();
-    has(&vault, "Likes dish number 3");
+    vault.write("memories/user.md", entries(0..11)).settle();
+    has(&vault, "Likes dish number 10");
     assert!(text(&vault, "profile/profile.md").contains("version: 2"));
     // What is gone is gone at once.
-    vault.write("memories/user.md", entries(1..4)).settle();
+    vault.write("memories/user.md", entries(1..11)).settle();
     until("it to go", || !text(&vault, "profile/profile.md").contains("number 0"));
     assert_eq!(text(&vault, "profile/overrides.md"), "- Mine.\n");
     let checkpoints = vault.run(&["undo", "--list", "profile/profile.md", "--json"]).ok().json();
     assert!(checkpoints["checkpoints"].as_array().is_some_and(|all| all.len() >= 2), "{checkpoints}");
     // One that a person has edited is theirs.
     let edited = text(&vault, "profile/profile.md") + "\n- Loves rain.\n";
-    vault.write("profile/profile.md", &edited).write("memories/user.md", entries(0..9)).settle();
+    vault.write("profile/profile.md", &edited).write("memories/user.md", entries(0..30)).settle();
     assert_eq!(vault.post("/api/profile/regenerate", &json!({})).status, 409);
     assert_eq!(text(&vault, "profile/profile.md"), edited);
     assert!(vault.run(&["memory", "profile"]).ok().stderr.contains("you edited"));
