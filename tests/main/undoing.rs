@@ -168,8 +168,8 @@ fn what_undoes_an_act_is_one_command_that_undoes_all_of_it() {
     let read = |path: &str| fs::read_to_string(vault.path(path)).unwrap_or_default();
     let is_as_before = || read("memories/user.md") == known && read("memories/pending.md") == pending;
     let acts: [&[&str]; 3] = [
-        &["review", "accept", "e-2"],
-        &["review", "reject", "e-3", "--reason", "a joke"],
+        &["memory", "review", "accept", "e-2"],
+        &["memory", "review", "reject", "e-3", "--reason", "a joke"],
         &["memory", "remove", "e-1", "--archive"],
     ];
     for act in acts {
