@@ -115,7 +115,7 @@ impl AgentCommand {
                 let removed = backend.ask_of(&endpoints::agents::REMOVE, &name, &())?;
                 say!("removed the agent `{name}`");
                 if let Some(id) = removed.checkpoint_id {
-                    remark!("Its page is in .trash/; `vault restore {id}` brings it back, without a token.");
+                    remark!("Its page is in .trash/; `vault undo {id}` brings it back, without a token.");
                 }
                 Ok(Outcome::Done)
             }

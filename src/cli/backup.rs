@@ -159,7 +159,7 @@ pub(super) struct ExportCommand {
     /// The new file (FILE.tar.zst), outside the vault; `-` for standard output.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Add the program's own state, to continue elsewhere as here: checkpoints for `vault restore` (including what was forgotten
+    /// Add the program's own state, to continue elsewhere as here: checkpoints for `vault undo` (including what was forgotten
     /// without --purge), captured events not yet written to files, which events were captured or imported before, what stays forgotten
     /// (as hashes with their keys), how often each passage was given to whom, and the chat model's queue, history and cost.
     /// Tokens are never exported.

@@ -1,4 +1,4 @@
-//! What is saved, changed, undone and forgotten: `vault save`, `annotate`, `log`, `checkpoints`, `restore`, `forget`, `forgotten` and `conflicts`.
+//! What is saved, changed, undone and forgotten: `vault save`, `annotate`, `log`, `undo`, `forget`, `forgotten` and `conflicts`.
 
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
@@ -47,59 +47,63 @@ impl LogCommand {
             };
             let (when, what) = (local(&change.at), format!("{:<7}", change.what));
             let (place, by) = (format!("{}{lines}", change.path), format!("by {}", change.by));
-            let undo = change.checkpoint_id.as_ref().map(|id| format!("vault restore {id}")).unwrap_or_default();
+            let undo = change.checkpoint_id.as_ref().map(|id| format!("vault undo {id}")).unwrap_or_default();
             out.row(&[(PLAIN, &when), (PLAIN, &what), (TITLE, &place), (PLAIN, &by), (DIM, &undo)]);
         })
     }
 }
 
-/// List the changes that can be undone, newest first.
+/// Undo a change of this program, so that the note is again as before; or a whole import. Without an ID, the last one.
 ///
-/// vault keeps one checkpoint for each change it makes to a note, for 30 days and up to 1 GB. `vault restore ID` undoes the
-/// change; the ID of an import undoes the whole import.
+/// vault keeps what each change replaced for 30 days and up to 1 GB; `--list` shows the changes, newest first. The ID of an import undoes the
+/// whole import. You can undo this command too. It overwrites later edits only with --force, and keeps them even then.
 #[derive(Debug, Args)]
-pub(super) struct CheckpointsCommand {
-    #[command(flatten)]
-    which: CheckpointsParams,
-}
-
-impl CheckpointsCommand {
-    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let path = self.which.path.map(|path| path_named(&path, &home(vault)?)).transpose()?;
-        let found = Backend::without_model(vault)?.ask(&endpoints::writes::CHECKPOINTS, &CheckpointsParams { path })?;
-        list(&found, &found.checkpoints, "there is nothing to undo", |checkpoint, out| {
-            let before = || checkpoint.bytes.map_or_else(|| "was not there".into(), bytes);
-            let size = checkpoint.files.map_or_else(before, |files| count(files, "file"));
-            let action = format!("{:<7}", checkpoint.action);
-            let by = checkpoint.by.as_ref().map(|by| format!("by {by}")).unwrap_or_default();
-            let (id, path) = (&checkpoint.id, &checkpoint.path);
-            out.row(&[(TITLE, id), (PLAIN, &action), (PLAIN, path), (DIM, &size), (PLAIN, &by)]);
-        })
-    }
-}
-
-/// Undo a change, so that the note is again as before; or a whole import.
-///
-/// `vault checkpoints` lists the changes. You can undo this command too. It overwrites later edits only with --force, and
-/// keeps them even then.
-#[derive(Debug, Args)]
-pub(super) struct RestoreCommand {
-    /// The checkpoints to undo.
-    #[arg(required = true)]
+#[command(
+    after_help = "Examples:\n  vault undo\n  vault undo --list notes/plan.md\n  vault undo 20261121T140047817-64df"
+)]
+pub(super) struct UndoCommand {
+    /// The changes to undo.
     ids: Vec<String>,
+    /// List what can be undone, and undo nothing; of one note if you name it.
+    #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["ids", "force"])]
+    list: Option<String>,
     #[command(flatten)]
     how: RestoreParams,
 }
 
-impl RestoreCommand {
+impl UndoCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        if let Some(path) = &self.list {
+            let path = Some(path.as_str()).filter(|path| !path.is_empty());
+            let path = path.map(|path| path_named(path, &home(vault)?)).transpose()?;
+            let found =
+                Backend::without_model(vault)?.ask(&endpoints::writes::CHECKPOINTS, &CheckpointsParams { path })?;
+            return list(&found, &found.checkpoints, "there is nothing to undo", |checkpoint, out| {
+                let before = || checkpoint.bytes.map_or_else(|| "was not there".into(), bytes);
+                let size = checkpoint.files.map_or_else(before, |files| count(files, "file"));
+                let action = format!("{:<7}", checkpoint.action);
+                let by = checkpoint.by.as_ref().map(|by| format!("by {by}")).unwrap_or_default();
+                let (id, path) = (&checkpoint.id, &checkpoint.path);
+                out.row(&[(TITLE, id), (PLAIN, &action), (PLAIN, path), (DIM, &size), (PLAIN, &by)]);
+            });
+        }
         let mut backend = Backend::caught_up(vault)?;
+        let mut ids = self.ids.clone();
+        if ids.is_empty() {
+            let found = backend.ask(&endpoints::writes::CHECKPOINTS, &CheckpointsParams::default())?;
+            let Some(last) = found.checkpoints.first() else { bail!("there is nothing to undo") };
+            if !is_in_json() {
+                let by = last.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+                say!("the last change is of {}{by}: {} {}", local(&last.at), last.action, last.path);
+            }
+            ids.push(last.id.clone());
+        }
         let mut undo = Vec::new();
-        let done = self.ids.iter().try_for_each(|id| self.restore(id, &mut backend, &mut undo));
+        let done = ids.iter().try_for_each(|id| self.restore(id, &mut backend, &mut undo));
         // What came before a failure is done.
         if !undo.is_empty() {
             undo.reverse();
-            say!("to undo: vault restore {}", undo.join(" "));
+            say!("to undo: vault undo {}", undo.join(" "));
         }
         done.map(|()| Outcome::Done)
     }
@@ -133,7 +137,7 @@ impl RestoreCommand {
 
 /// Remove a passage, some lines, or a whole note.
 ///
-/// You can undo this: a whole note is moved to .trash/, and `vault restore` brings everything back. --purge removes permanently: it
+/// You can undo this: a whole note is moved to .trash/, and `vault undo` brings everything back. --purge removes permanently: it
 /// also deletes the note's checkpoints, its copies in .trash/ and its text in the index, and says where the text may remain, as in
 /// the history of git. The text then stays forgotten: if a program or an agent brings it back later, vault leaves it out (`vault
 /// forgotten list`). Remarks and summaries made from the removed text, by their frontmatter, are listed, and removed too if you say so.
@@ -252,7 +256,7 @@ fn tell(forgotten: &Forgotten, out: &mut Out) {
     match (&forgotten.checkpoint_id, &forgotten.purged) {
         (Some(_), _) => {
             let what = if forgotten.whole { "moved to .trash/" } else { "without it now" };
-            writeln!(out, "{path} is {what}\nto undo: vault restore {}", undo.join(" "))
+            writeln!(out, "{path} is {what}\nto undo: vault undo {}", undo.join(" "))
         }
         (None, None) => writeln!(out, "{path}"),
         (None, Some(purged)) => {
@@ -325,7 +329,7 @@ fn show_forgotten(found: &ForgottenView, out: &mut Out) {
 /// Save a text as a note: from the arguments, or from standard input.
 ///
 /// You can find it as soon as the command ends. Saving the same text again adds nothing. A note with the same title in `notes`
-/// gets the new text; `vault restore` brings back the old one.
+/// gets the new text; `vault undo` brings back the old one.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault save \"The spare key is with Maya\"\n  xclip -o | vault save --title \"From the web\" --tag reading"
@@ -428,7 +432,7 @@ enum ConflictsAction {
         /// The copy, or the file that has one copy or conflict markers.
         path: String,
     },
-    /// Keep one side, or both. The other is moved to `.trash/`, and `vault restore` undoes this.
+    /// Keep one side, or both. The other is moved to `.trash/`, and `vault undo` undoes this.
     Keep {
         /// The copy, or the file that has one copy or conflict markers.
         path: String,
@@ -505,7 +509,7 @@ impl ConflictsCommand {
                 answer(&settled, true, |out| {
                     let beside = settled.beside.as_ref().map(|beside| format!(", and {beside} beside it"));
                     writeln!(out, "{} is kept{}", settled.path, beside.unwrap_or_default());
-                    writeln!(out, "to undo: vault restore {}", settled.checkpoint_ids.join(" "));
+                    writeln!(out, "to undo: vault undo {}", settled.checkpoint_ids.join(" "));
                 })
             }
         }

@@ -1,4 +1,4 @@
-//! What other programs call: `vault completions`, `man` and `read-attachment`.
+//! What is printed of the program itself, and what other programs call: `vault config`, `completions`, `man` and `read-attachment`.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,23 @@ use clap_complete::Shell;
 
 use super::command;
 use super::terminal::{Outcome, say, stdout};
+use crate::base::config::REFERENCE;
 use crate::base::fs::create_dir;
 use crate::base::path::AttachmentKind;
 use crate::vault::attachments::{ReaderJob, run};
+
+/// Print every key of memory.toml, with its default, its meaning and its range.
+///
+/// A new vault's memory.toml has the ten keys that people set most. Copy others from here, each below its section.
+#[derive(Debug, Args)]
+pub(super) struct ConfigCommand {}
+
+impl ConfigCommand {
+    pub(super) fn run(self, _: Option<&Path>) -> anyhow::Result<Outcome> {
+        stdout().write_all(REFERENCE.as_bytes())?;
+        Ok(Outcome::Done)
+    }
+}
 
 /// Print a completion script for a shell.
 ///

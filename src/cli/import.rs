@@ -57,7 +57,7 @@ pub(super) struct ImportCommand {
     /// Only show what would be imported and what would be left out.
     #[arg(long, requires = "from")]
     dry_run: bool,
-    /// Keep importing what is new until Ctrl-C; `vault restore` undoes all of it at once.
+    /// Keep importing what is new until Ctrl-C; `vault undo` undoes all of it at once.
     #[arg(long, requires = "from", conflicts_with = "dry_run")]
     watch: bool,
     /// Turn the folder itself into a vault instead of copying its notes; for `obsidian`, `logseq` and `folder`.
@@ -254,7 +254,7 @@ fn report(sending: Sending, mut tally: ImportTally) -> anyhow::Result<Outcome> {
         }
         if let Some(import) = &import {
             let too = if taken.went_on { ", including what was imported before the interruption" } else { "" };
-            writeln!(out, "to undo: vault restore {import}{too}");
+            writeln!(out, "to undo: vault undo {import}{too}");
         }
     })
 }

@@ -1,4 +1,4 @@
-//! `vault memory`, `vault review` for what is proposed to it, and what is made of notes: `vault summaries`, `digest` and `profile`
+//! `vault memory`: its entries, the review of what is proposed, the profile and the summaries; and `vault digest`.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -33,6 +33,9 @@ pub(super) enum MemoryCommand {
     Edit(EntryEditParams),
     /// Remove an entry; the entry it superseded becomes active again.
     Remove(EntryRemoveParams),
+    Review(ReviewCommand),
+    Profile(ProfileCommand),
+    Summaries(SummariesCommand),
     /// Process the waiting conversations now.
     ///
     /// The chat model named in `[memory]` reads each conversation once it is quiet, and proposes entries, which wait until you accept them.
@@ -44,7 +47,7 @@ pub(super) enum MemoryCommand {
     Retry(RetryParams),
     /// Clear the derived layers: entries, proposals, archives, the profile, and summaries that you have not edited.
     ///
-    /// Notes and conversations stay. `vault restore` with the printed IDs brings everything back.
+    /// Notes and conversations stay. `vault undo` with the printed IDs brings everything back.
     Clear(ClearParams),
 }
 
@@ -52,6 +55,9 @@ impl MemoryCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::caught_up(vault)?;
         match self {
+            Self::Review(review) => review.run(&mut backend),
+            Self::Profile(profile) => profile.run(&mut backend),
+            Self::Summaries(summaries) => summaries.run(&mut backend),
             Self::List(asked) => {
                 let found = backend.ask(&endpoints::entries::LIST_ENTRIES, &asked)?;
                 answer(&found, !found.entries.is_empty(), |out| list(&found, out))
@@ -203,7 +209,7 @@ fn show_cleared(cleared: &Cleared, out: &mut Out) {
         writeln!(out, "{path} stays: you have edited it");
     }
     if !ids.is_empty() {
-        writeln!(out, "to undo: vault restore {}", ids.join(" "));
+        writeln!(out, "to undo: vault undo {}", ids.join(" "));
     }
 }
 
@@ -214,9 +220,9 @@ fn show_cleared(cleared: &Cleared, out: &mut Out) {
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  vault review\n  vault review --list --json\n  vault review accept e-7f3a2b9c e-19c04d5e\n  \
-    vault review accept --all-of conversations/2026-03-02.md\n  vault review reject e-7f3a2b9c --reason \"a joke\"\n  \
-    vault review edit e-7f3a2b9c \"Prefers tabs in Go\""
+    after_help = "Examples:\n  vault memory review\n  vault memory review --list --json\n  vault memory review accept e-7f3a2b9c e-19c04d5e\n  \
+    vault memory review accept --all-of conversations/2026-03-02.md\n  vault memory review reject e-7f3a2b9c --reason \"a joke\"\n  \
+    vault memory review edit e-7f3a2b9c \"Prefers tabs in Go\""
 )]
 pub(super) struct ReviewCommand {
     #[command(subcommand)]
@@ -286,8 +292,7 @@ impl ReviewWhich {
 }
 
 impl ReviewCommand {
-    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut backend = Backend::caught_up(vault)?;
+    fn run(self, backend: &mut Backend) -> anyhow::Result<Outcome> {
         let decisions = match self.action {
             Some(ReviewAction::Accept { which, supersedes }) => {
                 which.decisions(&ReviewDecision { accept: true, supersedes, ..ReviewDecision::default() })
@@ -299,7 +304,7 @@ impl ReviewCommand {
                 let (id, text) = (Some(id), Some(text));
                 vec![ReviewDecision { id, agent, accept: true, text, ..ReviewDecision::default() }]
             }
-            None => return review(&mut backend, &ReviewParams { limit: Some(MOST_SHOWN), ..self.which }, self.list),
+            None => return review(backend, &ReviewParams { limit: Some(MOST_SHOWN), ..self.which }, self.list),
         };
         let done = backend.ask(&endpoints::entries::DECIDE_PROPOSALS, &ReviewDecisions { decisions })?;
         answer(&done, !(done.accepted.is_empty() && done.rejected.is_empty()), |_| tell_reviewed(&done))
@@ -328,7 +333,7 @@ fn review(backend: &mut Backend, asked_for: &ReviewParams, list: bool) -> anyhow
         return Ok(Outcome::Done);
     }
     if !std::io::stdin().is_terminal() {
-        bail!("this needs a terminal; `--list` lists the proposals, `vault review accept` decides");
+        bail!("this needs a terminal; `--list` lists the proposals, `vault memory review accept` decides");
     }
     let proposals = &found.proposals;
     let mut decided = std::collections::HashSet::new();
@@ -448,8 +453,7 @@ enum SummariesAction {
 }
 
 impl SummariesCommand {
-    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut backend = Backend::caught_up(vault)?;
+    fn run(self, backend: &mut Backend) -> anyhow::Result<Outcome> {
         if let Some(SummariesAction::Make(which)) = self.action {
             let made = backend.ask(&endpoints::summaries::MAKE_SUMMARIES, &which)?;
             return answer(&made, true, |out| tell_made(&made, out));
@@ -459,7 +463,7 @@ impl SummariesCommand {
         let all = self.which.all == Some(true);
         let asked = SummariesParams { all: Some(all || of.is_some()), ..self.which.clone() };
         let found = backend.ask(&endpoints::summaries::LIST_SUMMARIES, &asked)?;
-        let none = if found.summaries.is_empty() { why_none(of, all, &mut backend)? } else { String::new() };
+        let none = if found.summaries.is_empty() { why_none(of, all, backend)? } else { String::new() };
         answer(&found, !found.summaries.is_empty(), |out| {
             for summary in &found.summaries {
                 let state = [(summary.edited, "  edited by you"), (summary.old, "  old")];
@@ -478,7 +482,7 @@ impl SummariesCommand {
 /// Why there is none to show, and what would show one.
 fn why_none(of: Option<&String>, all: bool, backend: &mut Backend) -> anyhow::Result<String> {
     if let Some(of) = of {
-        return Ok(format!("there is no summary of `{of}`; `vault summaries` lists all"));
+        return Ok(format!("there is no summary of `{of}`; `vault memory summaries` lists all"));
     }
     let every = SummariesParams { all: Some(true), ..SummariesParams::default() };
     let older = match all {
@@ -487,8 +491,8 @@ fn why_none(of: Option<&String>, all: bool, backend: &mut Backend) -> anyhow::Re
     };
     let shown = if older == 1 { "an older one".to_owned() } else { format!("{older} older ones") };
     Ok(match older {
-        0 => "there are no summaries; `vault summaries make` makes them now".into(),
-        _ => format!("no summary is recent; `vault summaries --all` shows {shown}"),
+        0 => "there are no summaries; `vault memory summaries make` makes them now".into(),
+        _ => format!("no summary is recent; `vault memory summaries --all` shows {shown}"),
     })
 }
 
@@ -563,7 +567,7 @@ impl DigestCommand {
 /// profile/profile.md from entries and facts that you stated or accepted, each sentence with its source.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  vault profile\n  vault profile set --name Maya --timezone Europe/Vienna --place Wien\n  vault profile make"
+    after_help = "Examples:\n  vault memory profile\n  vault memory profile set --name Maya --timezone Europe/Vienna --place Wien\n  vault memory profile make"
 )]
 pub(super) struct ProfileCommand {
     #[command(subcommand)]
@@ -579,8 +583,7 @@ enum ProfileAction {
 }
 
 impl ProfileCommand {
-    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut backend = Backend::without_model(vault)?;
+    fn run(self, backend: &mut Backend) -> anyhow::Result<Outcome> {
         match self.action {
             None => {
                 let view = backend.ask(&endpoints::profile::SHOW, &())?;
@@ -589,13 +592,16 @@ impl ProfileCommand {
                     said.iter().for_each(|said| writeln!(out, "{said}"));
                     remark_none(
                         !said.is_empty(),
-                        "the profile is empty; `vault profile set --name NAME` sets your name",
+                        "the profile is empty; `vault memory profile set --name NAME` sets your name",
                     );
                     let state = &view.state;
                     if state.is_persons {
                         remark!("vault: you edited {}, so it is not overwritten", state.path);
                     } else if state.new > 0 {
-                        remark!("vault: {} new since it was made; `vault profile make` adds them now", state.new);
+                        remark!(
+                            "vault: {} new since it was made; `vault memory profile make` adds them now",
+                            state.new
+                        );
                     }
                 })
             }

@@ -46,22 +46,24 @@ struct Cli {
     command: Command,
 }
 
-const AFTER_HELP: &str = "Everyday commands come first, up to import; then reading, memory, changes, programs, upkeep and backup.\n\n\
-    A command with subcommands (`vault agent`) lists what there is when you name none of them.\n\n\
+const AFTER_HELP: &str = "A command with subcommands (`vault agent`) lists what there is when you name none of them.\n\n\
     Exit codes: 0 done, 1 nothing found (or, with verify, damage), 2 an error.";
 
-/// Declares the commands in the order of the help, each with what runs it.
+/// Declares the commands by what they are for, in the order of the help, each with what runs it.
 macro_rules! commands {
-    ($($(#[$how:meta])* $Name:ident($args:ty),)+) => {
+    ($($task:literal { $($(#[$how:meta])* $Name:ident($args:ty),)+ })+) => {
         #[derive(Debug, Subcommand)]
         enum Command {
-            $($(#[$how])* $Name($args),)+
+            $($($(#[$how])* $Name($args),)+)+
         }
+
+        /// What the commands are for, each with theirs.
+        const TASKS: &[(&str, &[&str])] = &[$(($task, &[$(stringify!($Name)),+])),+];
 
         impl Command {
             fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
                 match self {
-                    $(Self::$Name(command) => command.run(vault),)+
+                    $($(Self::$Name(command) => command.run(vault),)+)+
                 }
             }
         }
@@ -69,108 +71,113 @@ macro_rules! commands {
 }
 
 commands! {
-    // Everyday.
-    Init(backup::InitCommand),
-    Serve(serve::ServeCommand),
-    Open(serve::OpenCommand),
-    Search(search::SearchCommand),
-    Get(browse::GetCommand),
-    Ls(browse::LsCommand),
-    Save(changes::SaveCommand),
-    Forget(changes::ForgetCommand),
-    Restore(changes::RestoreCommand),
-    Status(status::StatusCommand),
-    /// Give agents access, see what each may read and has read, and revoke it.
-    #[command(
-        subcommand,
-        after_help = "Examples:\n  vault agent add \"Claude\" --allow --collections notes,bookmarks\n  vault agent explain claude notes/plan.md\n  vault agent log claude\n  vault agent deny claude"
-    )]
-    Agent(agent::AgentCommand),
-    Import(import::ImportCommand),
-    // Reading.
-    Context(context::ContextCommand),
-    Related(browse::RelatedCommand),
-    Links(browse::LinksCommand),
-    Graph(browse::GraphCommand),
-    Tags(browse::TagsCommand),
-    Collections(browse::CollectionsCommand),
-    // Memory.
-    /// List, add, edit and remove memory entries: preferences, decisions, commitments, facts, one line each.
-    ///
-    /// Entries are list items in `memories/user.md`, an agent's in `agents/<name>/entries.md`: you may edit them in any editor. Proposals of
-    /// agents and models wait in `pending.md` beside them; `vault review` goes through them.
-    #[command(
-        subcommand,
-        after_help = "Examples:\n  vault memory add --kind preference \"Prefers tabs over spaces\"\n  vault memory list\n  \
-        vault memory list --agent ada --status archived\n  vault memory edit e-7f3a2b9c \"Prefers tabs, width 4\"\n  \
-        vault memory remove e-7f3a2b9c --archive"
-    )]
-    Memory(memory::MemoryCommand),
-    Review(memory::ReviewCommand),
-    /// Look up and set facts: values with one right answer, and when each was true.
-    ///
-    /// Facts are list items `- key: value` below the headings of a `facts.md`; the headings are the namespace. `facts.history.md` beside it
-    /// records every change, whoever makes it, so that you can ask what was true on any day, and what you believed then.
-    #[command(
-        subcommand,
-        after_help = "Examples:\n  vault fact set project/test_command \"make test\"\n  vault fact get project/test_command\n  \
-        vault fact set project/deploy_branch release --from 2026-03-09\n  vault fact get project/deploy_branch --as-of 2026-03-15\n  \
-        vault fact list project --scope project:mech\n  vault fact history project/deploy_branch"
-    )]
-    Fact(fact::FactCommand),
-    Profile(memory::ProfileCommand),
-    Summaries(memory::SummariesCommand),
-    Digest(memory::DigestCommand),
-    // Changes.
-    Annotate(changes::AnnotateCommand),
-    Log(changes::LogCommand),
-    Checkpoints(changes::CheckpointsCommand),
-    /// See what is permanently forgotten, or let it come back.
-    ///
-    /// `vault forget --purge` keeps hashes of the removed words, made with a key of this vault, and never the text. vault compares what
-    /// programs and agents bring later with these hashes, and leaves out what matches.
-    #[command(subcommand)]
-    Forgotten(changes::ForgottenCommand),
-    Conflicts(changes::ConflictsCommand),
-    // Programs.
-    Connect(connect::ConnectCommand),
-    Mcp(mcp::McpCommand),
-    /// Give programs tokens that let them send events, and read nothing.
-    #[command(subcommand)]
-    Token(agent::TokenCommand),
-    Trace(agent::TraceCommand),
-    Qmd(qmd::QmdCommand),
-    // Upkeep.
-    Reindex(status::ReindexCommand),
-    Verify(status::VerifyCommand),
-    /// List, choose, download and time embedding models, for search by meaning.
-    ///
-    /// The bundled model needs no set-up. Others are GGUF files: `import` one from this disk, or `pull` it from the web. Both check it, put it
-    /// into a folder for all your vaults, and make this vault use it, with the prefixes and the pooling it was trained with. For a service
-    /// (Ollama, OpenAI and others) set `embed.endpoint` in memory.toml. A new model embeds every passage again; the previous one answers until
-    /// that is done, and its vectors are kept until `vault model gc`.
-    #[command(
-        subcommand,
-        after_help = "Examples:\n  vault model list\n  vault model import ~/Downloads/bge-small-en-v1.5-q8_0.gguf\n  vault model bench\n  vault model use bundled"
-    )]
-    Model(model::ModelCommand),
-    Eval(eval::EvalCommand),
-    /// Run the daemon in the background, started at login.
-    #[command(subcommand)]
-    Service(service::ServiceCommand),
-    // Backup, and the shell.
-    Backup(backup::BackupCommand),
-    Export(backup::ExportCommand),
-    Completions(completions::CompletionsCommand),
-    #[command(hide = true)]
-    Man(completions::ManCommand),
-    #[command(hide = true, name = crate::vault::attachments::COMMAND)]
-    ReadAttachment(completions::ReadAttachmentCommand),
+    "Everyday" {
+        Init(backup::InitCommand),
+        Serve(serve::ServeCommand),
+        Open(serve::OpenCommand),
+        Search(search::SearchCommand),
+        Get(browse::GetCommand),
+        Ls(browse::LsCommand),
+        Save(changes::SaveCommand),
+        Forget(changes::ForgetCommand),
+        Undo(changes::UndoCommand),
+        Status(status::StatusCommand),
+        /// Give agents access, see what each may read and has read, and revoke it.
+        #[command(
+            subcommand,
+            after_help = "Examples:\n  vault agent add \"Claude\" --allow --collections notes,bookmarks\n  vault agent explain claude notes/plan.md\n  vault agent log claude\n  vault agent deny claude"
+        )]
+        Agent(agent::AgentCommand),
+        Import(import::ImportCommand),
+    }
+    "Reading" {
+        Context(context::ContextCommand),
+        Related(browse::RelatedCommand),
+        Links(browse::LinksCommand),
+        Graph(browse::GraphCommand),
+        Tags(browse::TagsCommand),
+        Collections(browse::CollectionsCommand),
+    }
+    "Memory" {
+        /// List, add, edit and remove memory entries: preferences, decisions, commitments, facts, one line each.
+        ///
+        /// Entries are list items in `memories/user.md`, an agent's in `agents/<name>/entries.md`: you may edit them in any editor. Proposals of
+        /// agents and models wait in `pending.md` beside them; `vault memory review` goes through them.
+        #[command(
+            subcommand,
+            after_help = "Examples:\n  vault memory add --kind preference \"Prefers tabs over spaces\"\n  vault memory list\n  \
+            vault memory list --agent ada --status archived\n  vault memory edit e-7f3a2b9c \"Prefers tabs, width 4\"\n  \
+            vault memory remove e-7f3a2b9c --archive"
+        )]
+        Memory(memory::MemoryCommand),
+        /// Look up and set facts: values with one right answer, and when each was true.
+        ///
+        /// Facts are list items `- key: value` below the headings of a `facts.md`; the headings are the namespace. `facts.history.md` beside it
+        /// records every change, whoever makes it, so that you can ask what was true on any day, and what you believed then.
+        #[command(
+            subcommand,
+            after_help = "Examples:\n  vault fact set project/test_command \"make test\"\n  vault fact get project/test_command\n  \
+            vault fact set project/deploy_branch release --from 2026-03-09\n  vault fact get project/deploy_branch --as-of 2026-03-15\n  \
+            vault fact list project --scope project:mech\n  vault fact history project/deploy_branch"
+        )]
+        Fact(fact::FactCommand),
+        Digest(memory::DigestCommand),
+    }
+    "Changes" {
+        Annotate(changes::AnnotateCommand),
+        Log(changes::LogCommand),
+        /// See what is permanently forgotten, or let it come back.
+        ///
+        /// `vault forget --purge` keeps hashes of the removed words, made with a key of this vault, and never the text. vault compares what
+        /// programs and agents bring later with these hashes, and leaves out what matches.
+        #[command(subcommand)]
+        Forgotten(changes::ForgottenCommand),
+        Conflicts(changes::ConflictsCommand),
+    }
+    "Programs" {
+        Connect(connect::ConnectCommand),
+        Mcp(mcp::McpCommand),
+        /// Give programs tokens that let them send events, and read nothing.
+        #[command(subcommand)]
+        Token(agent::TokenCommand),
+        Trace(agent::TraceCommand),
+        Qmd(qmd::QmdCommand),
+    }
+    "Upkeep" {
+        Reindex(status::ReindexCommand),
+        Verify(status::VerifyCommand),
+        Config(completions::ConfigCommand),
+        /// List, choose, download and time embedding models, for search by meaning.
+        ///
+        /// The bundled model needs no set-up. Others are GGUF files: `import` one from this disk, or `pull` it from the web. Both check it, put it
+        /// into a folder for all your vaults, and make this vault use it, with the prefixes and the pooling it was trained with. For a service
+        /// (Ollama, OpenAI and others) set `embed.endpoint` in memory.toml. A new model embeds every passage again; the previous one answers until
+        /// that is done, and its vectors are kept until `vault model gc`.
+        #[command(
+            subcommand,
+            after_help = "Examples:\n  vault model list\n  vault model import ~/Downloads/bge-small-en-v1.5-q8_0.gguf\n  vault model bench\n  vault model use bundled"
+        )]
+        Model(model::ModelCommand),
+        Eval(eval::EvalCommand),
+        /// Run the daemon in the background, started at login.
+        #[command(subcommand)]
+        Service(service::ServiceCommand),
+    }
+    "Backup, and the shell" {
+        Backup(backup::BackupCommand),
+        Export(backup::ExportCommand),
+        Completions(completions::CompletionsCommand),
+        #[command(hide = true)]
+        Man(completions::ManCommand),
+        #[command(hide = true, name = crate::vault::attachments::COMMAND)]
+        ReadAttachment(completions::ReadAttachmentCommand),
+    }
 }
 
 /// The commands that print nothing for programs to read, and `qmd`, which says so itself.
-const WITHOUT_JSON: [&str; 13] = [
+const WITHOUT_JSON: [&str; 14] = [
     "serve",
+    "config",
     "mcp",
     "qmd",
     "completions",
@@ -187,10 +194,30 @@ const WITHOUT_JSON: [&str; 13] = [
 
 /// All commands; each that prints something takes `--json`.
 fn command() -> clap::Command {
-    Cli::command().mut_subcommands(|command| {
+    let command = Cli::command().mut_subcommands(|command| {
         let name = command.get_name().to_owned();
         with_json(command, &name)
-    })
+    });
+    let tasks = by_task(&command);
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{tasks}Options:\n{{options}}\n\n{{after-help}}"
+    ))
+}
+
+/// The commands below what they are for, which clap's own list cannot show.
+fn by_task(command: &clap::Command) -> String {
+    let mut said = String::new();
+    for (task, names) in TASKS {
+        said += &format!("{task}:\n");
+        for name in *names {
+            let known = command.find_subcommand(name.to_lowercase()).filter(|known| !known.is_hide_set());
+            let Some(known) = known else { continue };
+            let about = known.get_about().map(ToString::to_string).unwrap_or_default();
+            said += &format!("  {:<12} {about}\n", known.get_name());
+        }
+        said.push('\n');
+    }
+    said
 }
 
 fn with_json(command: clap::Command, path: &str) -> clap::Command {

@@ -15,7 +15,7 @@ use super::eval::{EvalCommand, name};
 use super::terminal::{
     BAD, Bar, DIM, EMBEDDING, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, say,
 };
-use crate::base::config::{Config, EmbedConfig, PoolingChoice, SHIPPED};
+use crate::base::config::{Config, EmbedConfig, PoolingChoice, REFERENCE};
 use crate::base::fs::create_dir;
 use crate::models::{
     self, Document, KNOWN_MODELS, KnownModel, ModelClaim, ModelFile, download, model_file, models_folder,
@@ -336,7 +336,7 @@ fn answers(home: Home, embed: EmbedConfig, lock: Lock, questions: Vec<PathBuf>) 
 
 /// So many pieces of English prose, none like another: each begins one character later in what this program says of its configuration.
 fn pieces(length: usize, count: usize) -> Vec<String> {
-    let prose: Vec<char> = SHIPPED.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
+    let prose: Vec<char> = REFERENCE.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
     let piece = |at: usize| {
         // Far from the one before, so that no cache and no luck has a part in it.
         let start = (at * 331) % prose.len();

@@ -308,17 +308,22 @@ fn name_and_part(what: &str) -> Option<(&str, &str)> {
 }
 
 /// Names of one act, in this program and in others. Of each the one that is a command is meant.
-const SYNONYMS: [&[&str]; 10] = [
-    &["search", "find", "query", "grep", "ask"],
+const SYNONYMS: [&[&str]; 15] = [
+    &["search", "find", "query", "grep", "ask", "recall"],
     &["forget", "remove", "delete", "rm", "del", "unset"],
     &["ls", "list", "dir"],
-    &["save", "add", "new", "create", "write", "set"],
+    &["save", "add", "new", "create", "write", "set", "remember", "note"],
     &["get", "show", "cat", "read", "view", "print"],
     &["related", "similar", "near"],
-    &["restore", "undo", "revert", "rollback"],
+    &["undo", "restore", "revert", "rollback", "checkpoints"],
+    &["open", "page", "ui", "web"],
+    &["memory", "memories", "entries", "review", "profile", "summaries", "proposals"],
+    &["model", "models", "embed", "embedding"],
+    &["connect", "setup", "install"],
+    &["config", "configure", "settings", "options"],
     &["serve", "start", "run", "daemon"],
     &["status", "info", "stats", "doctor"],
-    &["log", "history"],
+    &["log", "history", "changes"],
 ];
 
 /// The command line with the listing that a group of commands by itself means, where parsing it failed for want of one.
@@ -344,6 +349,11 @@ pub(super) fn suggested(mut error: Error, args: &[OsString], root: &Command) -> 
     let meant = SYNONYMS.iter().find(|names| names.contains(&typed.as_str())).copied().unwrap_or_default();
     let meant: Vec<String> = meant.iter().filter(|name| there.contains(name)).map(|name| (*name).to_owned()).collect();
     let meant = if meant.is_empty() { nearest(typed, &there).into_iter().collect() } else { meant };
+    if ["edit", "rename", "move", "mv"].contains(&typed.as_str()) {
+        let tip = "notes are files: change them in any editor, and vault follows";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        return error;
+    }
     error.remove(ContextKind::SuggestedSubcommand);
     if !meant.is_empty() {
         error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(meant));

@@ -435,21 +435,21 @@ pub(super) fn say_archived(ids: &[String]) {
         few if few.len() <= FEW_ARCHIVED => few.join(", "),
         many => format!("{} entries", many.len()),
     };
-    say!("    archived {which}: there are more than `max_entries`");
+    say!("    archived {which}: there are more than 500");
 }
 
 /// Says what undoes an act, as one command: half of it undone would be a state that nobody asked for. The last change is undone first, and
 /// is named first.
 pub(super) fn say_undo(checkpoints: &[String]) {
     if !checkpoints.is_empty() {
-        say!("    undo: vault restore {}", checkpoints.join(" "));
+        say!("    undo: vault undo {}", checkpoints.join(" "));
     }
 }
 
 /// Says what undoes an act of which scripts read the answer.
 pub(super) fn remark_undo(checkpoint: Option<&str>) {
     if let Some(checkpoint) = checkpoint {
-        remark!("to undo: vault restore {checkpoint}");
+        remark!("to undo: vault undo {checkpoint}");
     }
 }
 

@@ -213,7 +213,7 @@ fn over_the_cap(workspace: &Workspace, book: &EntriesSnapshot) -> Option<String>
     let active = book.active().count();
     let goes = active.checked_sub(max).filter(|over| *over > 0 && max > 0)?;
     Some(format!(
-        "{active} entries are active, {goes} more than `max_entries`; these are archived when the next one is added"
+        "{active} entries are active, {goes} more than the limit of {max}; these are archived when the next one is added"
     ))
 }
 

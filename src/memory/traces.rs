@@ -166,7 +166,7 @@ fn seconds(text: &str, read: impl Fn(&str) -> Result<i64, RequestError>) -> Resu
 pub(crate) fn tidy_traces(workspace: &Arc<Workspace>) -> Result<Task, FsError> {
     let vault = Arc::clone(workspace);
     Task::start("traces", TaskSignal::default(), move |_, _| {
-        let days = vault.config.traces.retention_days;
+        let days = vault.config.retention.of_traces();
         vault.traces.tidy(Timestamp::now(), days);
         Some(LOOK_EVERY)
     })

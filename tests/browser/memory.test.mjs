@@ -21,12 +21,8 @@ const model = createServer((request, response) => {
 const { vault, tabs } = inBrowser(async (vault) => {
   await new Promise((resolve) => model.listen(0, "127.0.0.1", resolve));
   const config = readFileSync(`${vault.folder}/memory.toml`, "utf8");
-  const set = (text, key, value) => {
-    const [head, rest] = text.split(/^\[memory\]$/m);
-    return `${head}[memory]${rest.replace(new RegExp(`^#? ?${key} = .*$`, "m"), `${key} = ${value}`)}`;
-  };
-  const named = set(set(config, "model", '"played"'), "endpoint", `"http://127.0.0.1:${model.address().port}"`);
-  vault.write("memory.toml", set(named, "summary_debounce_seconds", "10"));
+  // The last section is that of the memory.
+  vault.write("memory.toml", `${config}model = "played"\nendpoint = "http://127.0.0.1:${model.address().port}"\nsummary_debounce_seconds = 10\n`);
   vault.write("conversations/a.md", "# A\n\n**10:00 · user:** I prefer tabs. We decided to keep them.\n");
   vault.write("profile/overrides.md", `- Answer in German. ${HOSTILE}\n`);
   vault.write("USER.md", "---\nname: Maya\nlocation_place: Wien\n---\n");
@@ -144,7 +140,7 @@ describe("the settings", () => {
     const rows = [...table.matchAll(/^\| (.+?) \| (`memory.+?) \|$/gm)];
     const plain = (cell) => cell.replace(/ \(.*\)$/, "").replaceAll("`", "");
     assert.deepEqual(shown, rows.map(([, theirs, ours]) => [plain(theirs), plain(ours)]));
-    assert.ok(shown.length > 8);
+    assert.ok(shown.length > 4);
     assert.deepEqual(await violations(page), []);
   });
 });

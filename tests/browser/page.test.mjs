@@ -10,6 +10,7 @@ const PAYLOADS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "
 const QUESTION = "what would make us go back to paper";
 
 const { vault, tabs } = inBrowser((vault) => {
+  vault.write("bookmarks/git.md", "# Undoing things in git\n\nWhat git restore does.\n");
   PAYLOADS.forEach((payload, at) => vault.write(`hostile/${at}.md`, `Zebrafish ${at}.\n\n${payload}\n\nEnd of ${at}.\n`));
   vault.write("hostile/<img src=x onerror=window.__xss=1>.md", "---\ntags: ['<b>tag', \"'><script>\"]\n---\n# <img src=x onerror=window.__xss=50>\n\nZebrafish with a name.\n");
 });

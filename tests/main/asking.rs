@@ -288,11 +288,15 @@ fn stop_words_do_not_weigh_like_names_in_a_small_vault() {
             vault.write(&path, fs::read(entry.path()).unwrap());
         }
     }
+    vault.write(
+        "profile/about-me.md",
+        "# What I would like assistants to know\n\nSay only what you would tell a helpful stranger. Say when you are not sure.\n",
+    );
     vault.sync();
     // "What I would like assistants to know" has all of the small words.
     let found = vault.words("what would make us go back to paper");
     let paths = found.paths();
-    assert!(paths[..3].iter().all(|path| *path == "notes/loans-in-a-spreadsheet.md"), "{paths:?}");
+    assert!(paths[..2].iter().all(|path| *path == "notes/loans-in-a-spreadsheet.md"), "{paths:?}");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn a_file_that_is_too_large_is_listed_and_left_out() {
     let mut vault = vault().with("huge.md", "goodword and more\n".repeat(50_000_000 / 18));
     sync(&mut vault);
     let reason = vault.problem("huge.md").unwrap();
-    assert!(reason.contains("`index.max_file_bytes` is 20000000"), "{reason}");
+    assert!(reason.contains("at most 20000000 are indexed"), "{reason}");
     vault.write("huge.md", "smallword").sync();
     assert_eq!((vault.words("smallword").paths(), vault.problem("huge.md")), (vec!["huge.md"], None));
     // One that becomes too large is no longer found.

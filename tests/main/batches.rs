@@ -20,14 +20,18 @@ fn vault() -> Daemon {
 }
 
 /// What has many texts handed over.
-const BATCHES: &str = "batch_api = true\nbatch_api_from = 100\n";
+const BATCHES: &str = "batch_api = true\n";
+/// How many those are here.
+const MANY: usize = 100;
 
 fn toml(endpoint: &str, more: &str) -> String {
     format!("[embed]\nendpoint = \"{endpoint}\"\nmodel = \"hashed\"\n{more}")
 }
 
 fn embed(endpoint: &str, more: &str) -> Config {
-    Config::parse(&toml(endpoint, more), Path::new("memory.toml")).unwrap()
+    let mut config = Config::parse(&toml(endpoint, more), Path::new("memory.toml")).unwrap();
+    config.embed.batch_api_from = MANY;
+    config
 }
 
 fn config(endpoint: &Endpoint) -> Config {
@@ -376,10 +380,12 @@ fn private_notes_are_in_no_batch_that_goes_to_another_machine() {
 fn few_texts_or_none_that_were_meant_for_it_make_no_batch() {
     let endpoint = Endpoint::start();
     let vault = vault();
-    let app = serve(&vault, embed(&endpoint.address(), "batch_api = true\n"));
+    let mut few = config(&endpoint);
+    few.embed.batch_api_from = NOTES + 1;
+    let app = serve(&vault, few);
     embedded(&app, NOTES);
     drop(app);
-    let app = serve(&vault, embed(&endpoint.address(), "batch_api_from = 100\n"));
+    let app = serve(&vault, embed(&endpoint.address(), ""));
     embedded(&app, NOTES);
     assert!(endpoint.asked().iter().all(|asked| asked.path == "/v1/embeddings"));
 }

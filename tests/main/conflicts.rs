@@ -26,7 +26,7 @@ fn conflicts(vault: &Daemon) -> Vec<Value> {
 fn undo(vault: &Daemon, kept: &Ran) {
     let ids = kept.json()["checkpoint_ids"].as_array().unwrap().clone();
     for id in ids {
-        vault.run(&["restore", id.as_str().unwrap()]).ok();
+        vault.run(&["undo", id.as_str().unwrap()]).ok();
     }
 }
 
@@ -266,10 +266,10 @@ fn copies_of_settings_documents_and_what_has_no_name_are_listed_and_settled() {
         let ours = keep("files/scan.pdf", "--ours");
         assert_eq!((bytes("files/scan.pdf"), bytes(&pdf)), (Some(one), None));
         let id = ours.json()["checkpoint_ids"][0].as_str().unwrap().to_owned();
-        let back = vault.run(&["restore", &id, "--json"]).ok().json();
+        let back = vault.run(&["undo", &id, "--json"]).ok().json();
         assert_eq!(bytes(&pdf), Some(other));
         // To undo is undone as well.
-        vault.run(&["restore", back["checkpoint_id"].as_str().unwrap()]).ok();
+        vault.run(&["undo", back["checkpoint_id"].as_str().unwrap()]).ok();
         assert_eq!(bytes(&pdf), None);
         keep("files/letter.docx", "--ours");
         let theirs = keep("memory.toml", "--theirs");

@@ -170,7 +170,7 @@ fn lines_of_summaries_begin_with_their_day_and_a_section_is_given_once() {
         .write("conversations/wax.md", talk("2026-11-16", "wax"))
         .write("conversations/sew.md", talk("2026-11-18", "sew"))
         .write("agents/ada/agent.md", ADA);
-    vault.run(&["summaries", "make"]).ok();
+    vault.run(&["memory", "summaries", "make"]).ok();
     vault.run(&["digest", "2026-W47", "--write"]).ok();
     vault.start().settle();
     for (body, dated) in [
@@ -236,7 +236,7 @@ fn a_session_that_is_frozen_is_given_what_stood_there_when_it_began() {
     ] {
         vault.ask(Request::send(method, path, &body)).ok();
     }
-    vault.run(&["profile", "set", "--place", "Wien"]).ok();
+    vault.run(&["memory", "profile", "set", "--place", "Wien"]).ok();
     vault.settle();
     let now = lines(&ask(&vault, Some(&ada), &json!({ "mode": "full", "query": "the size of the tent, and tea" })));
     for new in ["User likes green tea in the morning", "User owns a newt", "The user is in Wien."] {

@@ -57,7 +57,7 @@ fn what_was_thought_over_passages_and_turns_is_never_given() {
             assert!(text(&view).contains("quokka"), "{body}: {view:#}");
         }
     }
-    vault.run(&["summaries", "make"]).ok();
+    vault.run(&["memory", "summaries", "make"]).ok();
     let summary = vault.read("summaries/zoo.md");
     assert!(summary.contains("- user: What about the quokka? (") && !summary.contains("on my mind"), "{summary}");
 }
@@ -129,7 +129,7 @@ fn what_was_learned_from_the_web_stays_of_the_web_wherever_the_page_goes() {
     let line = |of: &str| known.lines().find(|line| line.contains(of)).unwrap().to_owned();
     assert!(line("DE99").contains("trust web") && !line("bees").contains("trust"), "{known}");
     let check = |vault: &Daemon| {
-        vault.run(&["profile", "make"]).ok();
+        vault.run(&["memory", "profile", "make"]).ok();
         vault.settle();
         let profile = vault.read("profile/profile.md");
         assert!(!profile.contains("DE99") && profile.contains("Keeps bees"), "{profile}");

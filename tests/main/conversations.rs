@@ -149,10 +149,9 @@ fn a_long_turn_is_shown_from_its_beginning_and_not_without_end() {
 
 #[test]
 fn an_agent_gets_a_window_only_where_it_fits() {
-    let mut daemon = Daemon::without_model("[agents]\nmax_injected_chars = 300\n");
-    daemon.write("conversations/s1.md", conversation()).start();
-    let made = daemon.run(&["agent", "add", "ada", "--allow", "--json"]).ok().json();
-    assert!(made["token"].is_string());
+    let page = "---\ncan_read_user_memory: true\nlimits: { max_injected_chars: 300 }\n---\n";
+    let daemon =
+        Daemon::vault().with("conversations/s1.md", conversation()).with("agents/ada/agent.md", page).started();
     let mut ada = Mcp::start(&mut daemon.command(&["mcp", "--agent", "ada"]));
     let found = ada.tool("search", json!({ "query": "tile cutter" }));
     let hit = &found["results"][0];

@@ -263,7 +263,7 @@ fn what_is_refused_is_not_asked_for_again() {
         let about_notes = asked.texts.iter().any(|text| text.contains("boats"));
         about_notes.then_some(Fault::Status(403, "", ""))
     });
-    let app = serve(&vault, config(&endpoint, "batch_size = 4\n"));
+    let app = serve(&vault, config(&endpoint, "").tap(|config| config.embed.batch_size = 4));
     let failed = eventually("the failure", || Some(status(&app).model).filter(|model| model.state == "failed"));
     assert!(failed.detail.unwrap().contains("needs a key"));
     assert!(app.shared.wait(PATIENCE, |progress| progress.is_complete()).is_complete());
@@ -328,10 +328,8 @@ fn the_status_says_so_when_only_searches_fail() {
 #[test]
 fn a_search_that_says_how_long_it_waits_for_the_model_is_answered_by_the_words() {
     let endpoint = Endpoint::start();
-    let text = format!(
-        "[embed]\nendpoint = \"{}\"\nmodel = \"hashed\"\nquery_timeout_ms = 60000\n[agents]\ntimeout_ms = 60000\n",
-        endpoint.address()
-    );
+    let text =
+        format!("[embed]\nendpoint = \"{}\"\nmodel = \"hashed\"\n[agents]\ntimeout_ms = 60000\n", endpoint.address());
     let vault = Daemon::with_config(&text).with("notes/a.md", "# River\n\nA boat on the river.\n");
     vault.run(&["agent", "add", "ada", "--allow"]).ok();
     // The agent has a page, too.
@@ -340,6 +338,7 @@ fn a_search_that_says_how_long_it_waits_for_the_model_is_answered_by_the_words()
         eventually("all to be embedded", || Some(status(app)).filter(is_done));
     };
     let config = Config::parse(&text, Path::new("memory.toml")).unwrap();
+    let config = config.tap(|config| config.embed.query_timeout_ms = 60_000);
     let app = serve(&vault, config.clone());
     is_ready(&app);
     endpoint.fails(|asked| asked.texts.iter().any(|text| text == "boat").then_some(Fault::Hang));

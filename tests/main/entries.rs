@@ -77,7 +77,7 @@ fn entries_are_lines_that_anybody_may_edit() {
     let gone = vault.post("/api/entries/remove", &json!({"id": "e-3"})).ok();
     let text = read(&vault, "memories/user.md");
     assert!(!text.contains("quokka") && text.contains("sources: [\"notes/open.md\"]"), "{text}");
-    vault.run(&["restore", gone["checkpoint_ids"][0].as_str().unwrap()]).ok();
+    vault.run(&["undo", gone["checkpoint_ids"][0].as_str().unwrap()]).ok();
     assert!(read(&vault, "memories/user.md").contains("The quokka bites"));
     vault.post("/api/entries/remove", &json!({"id": "e-3", "archive": true})).ok();
     assert_eq!(texts(&vault.get("/api/entries?status=archived").json()), ["The quokka bites"]);
@@ -100,9 +100,9 @@ fn entries_are_lines_that_anybody_may_edit() {
 #[test]
 fn what_says_the_same_by_its_meaning_is_no_new_entry_once_a_model_is_loaded() {
     let endpoint = Endpoint::start();
-    let known = "User prefers strong freshly roasted mountain coffee";
-    let same = "User favours strong freshly roasted mountain coffee";
-    let config = |embed: &str| format!("[embed]\n{embed}\n[memory]\nduplicate_meaning = 0.7\n");
+    let known = "User prefers strong freshly roasted mountain coffee out of small copper pots every single morning";
+    let same = "User favours strong freshly roasted mountain coffee out of small copper pots every single morning";
+    let config = |embed: &str| format!("[embed]\n{embed}\n");
     let at_endpoint = config(&format!("endpoint = \"{}\"\nmodel = \"hashed\"", endpoint.address()));
     let cases =
         [(at_endpoint.clone(), true, false), (config("model = \"none\""), false, false), (at_endpoint, false, true)];
@@ -128,17 +128,24 @@ fn while_a_model_is_loading_words_alone_count_and_that_is_said() {
     let endpoint = Endpoint::start();
     endpoint.fails(|_| Some(Fault::Hang));
     let embed = format!("endpoint = \"{}\"\nmodel = \"hashed\"\ntimeout_ms = 500", endpoint.address());
-    let vault = Daemon::with_config(&format!("[embed]\n{embed}\n[memory]\nduplicate_meaning = 0.7\n")).started();
+    let vault = Daemon::with_config(&format!("[embed]\n{embed}\n")).started();
     let add = |text: &str| vault.post("/api/entries", &json!({"text": text, "kind": "preference"})).ok();
-    let first = add("User prefers strong freshly roasted mountain coffee");
+    let first =
+        add("User prefers strong freshly roasted mountain coffee out of small copper pots every single morning");
     assert!(first["degraded"].is_null(), "there was nothing to compare it with: {first}");
-    let again = add("User favours strong freshly roasted mountain coffee");
+    let again =
+        add("User favours strong freshly roasted mountain coffee out of small copper pots every single morning");
     assert_eq!(again["status"], "active");
     assert!(again["degraded"].as_str().unwrap().contains("in other words were not looked for"), "{again}");
-    assert_eq!(add("user prefers strong, freshly roasted mountain coffee")["status"], "duplicate", "words count");
+    assert_eq!(
+        add("user prefers strong, freshly roasted mountain coffee out of small copper pots every single morning")["status"],
+        "duplicate",
+        "words count"
+    );
     endpoint.fails(|_| None);
     until("the model to answer", || vault.settle()["model"]["state"] == "ready");
-    let third = add("User fancies strong freshly roasted mountain coffee");
+    let third =
+        add("User fancies strong freshly roasted mountain coffee out of small copper pots every single morning");
     assert_eq!((&third["status"], &third["degraded"]), (&json!("duplicate"), &Value::Null));
 }
 
@@ -154,7 +161,7 @@ fn a_rewrite_that_drops_too_much_is_refused_and_shown() {
     assert_eq!(read(&vault, "memories/user.md"), KNOWN);
     assert_eq!(vault.post("/api/entries/rewrite", &json!({"content": content})).ok()["entries"], 3);
     let done = vault.post("/api/entries/rewrite", &json!({"content": "- One\n", "allow_loss": true})).ok();
-    vault.run(&["restore", done["checkpoint_id"].as_str().unwrap()]).ok();
+    vault.run(&["undo", done["checkpoint_id"].as_str().unwrap()]).ok();
     assert_eq!(read(&vault, "memories/user.md"), content);
 }
 
@@ -205,7 +212,7 @@ fn a_proposal_is_inert_until_it_is_accepted() {
     assert_eq!(texts(&listed(&vault, "ada")), ["Tests with make quokkatest"]);
     // Undone in the order that is given, it waits again.
     for checkpoint in done["checkpoint_ids"].as_array().unwrap() {
-        vault.run(&["restore", checkpoint.as_str().unwrap()]).ok();
+        vault.run(&["undo", checkpoint.as_str().unwrap()]).ok();
     }
     assert_eq!(waiting(&vault).len(), 1);
 }
@@ -226,7 +233,7 @@ fn an_entry_is_trusted_no_more_than_what_it_was_learned_from() {
         propose(&vault, &text, &json!({"sources": ["notes/open.md", source]}));
     }
     assert_eq!(trusted(&vault), ["web", "web", "tool", "agent"]);
-    vault.run(&["review", "accept", "--all-of", "notes/open.md", "--agent", "ada"]).ok();
+    vault.run(&["memory", "review", "accept", "--all-of", "notes/open.md", "--agent", "ada"]).ok();
     vault.settle();
     // Neither what was accepted nor what is trusted more than its source is given unasked.
     let asked = json!({"query": "Do you remember the invoice portal?", "sections": ["entries"]});
@@ -245,7 +252,7 @@ fn what_was_rejected_or_forgotten_never_comes_back_and_the_agent_hears_success()
     let vault = vault().with("notes/gone.md", "The numbat key lies under the third pot.\n").settled();
     let told = propose(&vault, "Hates mornings", &json!({}));
     let id = told["id"].as_str().unwrap().to_owned();
-    vault.run(&["review", "reject", &id, "--agent", "ada", "--reason", "a joke"]).ok();
+    vault.run(&["memory", "review", "reject", &id, "--agent", "ada", "--reason", "a joke"]).ok();
     assert!(read(&vault, "agents/ada/archive.md").contains("rejected: a joke"));
     assert_eq!(propose(&vault, "hates mornings.", &json!({}))["status"], "pending");
     vault.run(&["forget", "notes/gone.md", "--purge", "--yes"]).ok();
@@ -285,7 +292,9 @@ fn an_agent_sees_an_entry_where_all_its_sources_are_seen() {
 
 #[test]
 fn what_goes_over_the_cap_is_archived_by_confidence_and_age() {
-    let vault = Daemon::without_model("[memory]\nmax_entries = 3\n").started();
+    // 500 may count.
+    let many: String = (0..497).map(|at| format!("- Number{at} stands on shelf{at}\n")).collect();
+    let vault = Daemon::vault().with("memories/user.md", format!("# Known\n\n{many}")).settled();
     let add =
         |text: &str, confidence: f64| vault.post("/api/entries", &json!({"text": text, "confidence": confidence})).ok();
     add("Alpha is blue", 1.0);
@@ -293,11 +302,12 @@ fn what_goes_over_the_cap_is_archived_by_confidence_and_age() {
     add("Gamma rays are loud", 1.0);
     let fourth = add("Delta flies south", 1.0);
     assert_eq!(fourth["archived"].as_array().unwrap().len(), 1);
-    assert_eq!(texts(&vault.get("/api/entries").json()), ["Alpha is blue", "Gamma rays are loud", "Delta flies south"]);
+    let left = vault.read("memories/user.md");
+    assert!(!left.contains("Beta") && left.contains("Alpha") && left.contains("Number0 "), "{left}");
     add("Epsilon sleeps late", 1.0);
     assert_eq!(
         texts(&vault.get("/api/entries?status=archived").json()),
-        ["Beta grows in pots", "Alpha is blue"],
+        ["Beta grows in pots", "Number0 stands on shelf0"],
         "the oldest"
     );
 }
@@ -319,17 +329,17 @@ fn what_took_anothers_place_and_was_deleted_by_hand_can_come_back() {
 
 #[test]
 fn many_that_go_over_the_cap_are_warned_of_and_told_as_a_number() {
-    let mut vault = Daemon::without_model("[memory]\nmax_entries = 3\n");
+    let mut vault = Daemon::vault();
     let many: String = (0..2_000).map(|at| format!("- Number{at} stands on shelf{at}\n")).collect();
     vault.write("memories/user.md", format!("# Known\n\n{many}")).start().settle();
-    let warned = "2000 entries are active, 1997 more than `max_entries`";
+    let warned = "2000 entries are active, 1500 more than the limit of 500";
     let said = vault.run(&["status"]).ok().stdout;
     assert!(said.contains(warned), "{said}");
     let listed = vault.run(&["memory", "list", "--limit", "1"]).ok();
     assert!(listed.stderr.contains(warned), "{}", listed.stderr);
     let added = vault.run(&["memory", "add", "The zebra is striped"]).ok().stdout;
-    assert!(added.contains("archived 1998 entries") && added.lines().count() < 5, "{added}");
-    assert!(!vault.run(&["status"]).ok().stdout.contains("max_entries"));
+    assert!(added.contains("archived 1501 entries") && added.lines().count() < 5, "{added}");
+    assert!(!vault.run(&["status"]).ok().stdout.contains("entries are active"));
     let added = vault.run(&["memory", "add", "The okapi is shy"]).ok().stdout;
     assert!(added.contains("    archived e-"), "{added}");
 }
@@ -354,17 +364,17 @@ fn the_queue_is_decided_from_the_command_line() {
          - [fact] Three (source conversations/b.md#L1) ^e-c\n- [fact] Four ^e-d\n",
     );
     vault.start().settle();
-    let listed = vault.run(&["review", "--list", "--json"]).ok();
+    let listed = vault.run(&["memory", "review", "--list", "--json"]).ok();
     assert_eq!(listed.json()["proposals"].as_array().unwrap().len(), 4);
-    let shown = vault.run(&["review", "--list"]).ok().stdout;
+    let shown = vault.run(&["memory", "review", "--list"]).ok().stdout;
     assert!(shown.contains("+ [fact] Four"), "{shown}");
-    assert_ne!(vault.run(&["review"]).code, 0, "nobody is there to be asked");
-    vault.run(&["review", "accept", "--all-of", "conversations/a.md"]).ok();
-    vault.run(&["review", "reject", "e-c"]).ok();
-    vault.run(&["review", "edit", "e-d", "Four of them"]).ok();
+    assert_ne!(vault.run(&["memory", "review"]).code, 0, "nobody is there to be asked");
+    vault.run(&["memory", "review", "accept", "--all-of", "conversations/a.md"]).ok();
+    vault.run(&["memory", "review", "reject", "e-c"]).ok();
+    vault.run(&["memory", "review", "edit", "e-d", "Four of them"]).ok();
     assert_eq!(texts(&vault.get("/api/entries").json()), ["One is here", "Two were there", "Four of them"]);
-    assert_eq!(vault.run(&["review", "--list"]).code, 1);
-    assert_eq!(vault.run(&["review", "accept", "e-zz"]).code, 1);
+    assert_eq!(vault.run(&["memory", "review", "--list"]).code, 1);
+    assert_eq!(vault.run(&["memory", "review", "accept", "e-zz"]).code, 1);
     let listed = vault.run(&["memory", "list"]).ok().stdout;
     assert!(listed.starts_with("e-a  [fact] One is here"), "{listed}");
 }
@@ -489,7 +499,7 @@ fn of_many_proposals_some_are_given_and_the_rest_is_counted() {
         assert_eq!(shown, (given, more as u64), "{asked}");
     }
     assert_eq!(vault.get("/api/review?limit=0").status, 400);
-    let listed = vault.run(&["review", "--list"]).ok();
+    let listed = vault.run(&["memory", "review", "--list"]).ok();
     assert_eq!(listed.stdout.matches("  new, confidence").count(), 130);
 }
 

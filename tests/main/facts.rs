@@ -125,7 +125,7 @@ fn setting_changes_one_line_and_notes_it() {
     }
     // Undone, it is a change as any.
     let id = written["checkpoint_id"].as_str().unwrap();
-    assert_eq!(vault.run(&["restore", id]).code, 2, "the file was changed since");
+    assert_eq!(vault.run(&["undo", id]).code, 2, "the file was changed since");
 }
 
 #[test]
@@ -499,7 +499,7 @@ fn a_value_that_was_unset_before_it_was_purged_cannot_be_restored() {
         }
         let purged = vault.run(&["forget", "fact:p/gone", "--purge", "--yes", "--json"]).ok().json();
         assert!(purged["purged"]["checkpoints"].as_u64().is_some_and(|count| count > 0), "{purged}");
-        let back = vault.run(&["restore", unset["checkpoint_id"].as_str().unwrap(), "--force"]);
+        let back = vault.run(&["undo", unset["checkpoint_id"].as_str().unwrap(), "--force"]);
         assert!(back.code != 0, "{}", back.stdout);
         if with_daemon {
             vault.terminate();

@@ -342,7 +342,7 @@ fn from_the_command_line_with_a_daemon_and_without() {
     let done = vault.run(&["forget", "notes/b.md:2"]).ok().stdout;
     assert_eq!(vault.read("notes/b.md"), "one\nthree\n");
     let id = done.trim().rsplit(' ').next().unwrap().to_owned();
-    vault.run(&["restore", &id]).ok();
+    vault.run(&["undo", &id]).ok();
     assert_eq!(vault.read("notes/b.md"), "one\ntwo\nthree\n");
     vault.start();
     let hash = vault.run(&["search", "aardvark", "--json"]).ok().json()["results"][0]["hash"].clone();
@@ -355,7 +355,7 @@ fn from_the_command_line_with_a_daemon_and_without() {
     assert!(refused.code == 2 && refused.stderr.contains("--yes"), "{}", refused.stderr);
     let purged = vault.run(&["forget", "notes/a.md", "--purge", "--yes"]).ok().stdout;
     assert!(purged.contains("removed permanently") && !purged.contains("index"), "{purged}");
-    assert_eq!(vault.run(&["checkpoints", "notes/a.md"]).code, 1);
+    assert_eq!(vault.run(&["undo", "--list", "notes/a.md"]).code, 1);
     assert!(!vault.path(".trash/notes/a.md").exists());
 }
 
@@ -376,7 +376,7 @@ fn somebody_at_a_terminal_is_asked() {
         assert_eq!(vault.read("notes/b.md"), "one\ntwo\nthree\n");
     }
     let shown = at_a_terminal(&vault, &["forget", "notes/b.md:2"], "Y\n");
-    assert!(shown.contains("to undo: vault restore "), "{shown}");
+    assert!(shown.contains("to undo: vault undo "), "{shown}");
     assert_eq!(vault.read("notes/b.md"), "one\nthree\n");
     let shown = at_a_terminal(&vault, &["forget", "notes/a.md", "--purge"], "no\n");
     assert!(shown.contains("Remove it permanently? [y/N]") && vault.path("notes/a.md").exists(), "{shown}");

@@ -332,7 +332,7 @@ fn what_is_forgotten_and_can_be_undone_leaves_no_tombstone() {
         .post("/api/user-memory/forget", &json!({ "path": "notes/b.md", "purge": true, "seen": "0123456789abcdef" }));
     assert_eq!(refused.status, 409);
     assert!(vault.get("/api/forgotten").json()["forgotten"].as_array().unwrap().is_empty());
-    vault.run(&["restore", id.as_str().unwrap()]).ok();
+    vault.run(&["undo", id.as_str().unwrap()]).ok();
     vault.run(&["forget", "notes/a.md", "--yes"]).ok();
     // What is in the trash and is purged there is known by what the note said last.
     purge(&vault, "notes/a.md");
@@ -387,7 +387,7 @@ fn the_log_says_who_changed_what_and_where() {
     vault.written(message("Good morning"));
     agent.save("MEMORY.md", "- Likes tea");
     let id = vault.run(&["forget", "notes/pots.md", "--yes", "--json"]).ok().json()["checkpoint_id"].clone();
-    vault.run(&["restore", id.as_str().unwrap()]).ok();
+    vault.run(&["undo", id.as_str().unwrap()]).ok();
     let log = |args: &[&str]| vault.run(&[&["log", "--json"], args].concat()).ok().json()["changes"].clone();
     let said: Vec<String> = log(&[])
         .as_array()
@@ -510,7 +510,7 @@ fn facts_that_were_learned_there_and_the_summary_are_listed_and_go_or_name_no_pl
     let moved = forget(json!({ "derived": true }));
     assert_eq!(listed(&moved), ["t/bus true"], "{moved}");
     assert_eq!(vault.run(&["fact", "get", "t/bus"]).code, 1);
-    vault.run(&["restore", moved["derived"][0]["checkpoint_id"].as_str().unwrap()]).ok();
+    vault.run(&["undo", moved["derived"][0]["checkpoint_id"].as_str().unwrap()]).ok();
     assert_eq!(vault.run(&["fact", "get", "t/bus"]).ok().stdout, "never\n");
     // And all of a note.
     vault.run(&["forget", "notes/a.md", "--purge", "--yes"]).ok();

@@ -63,7 +63,7 @@ fn where_there_are_no_events_the_vault_is_looked_over() {
 /// Another program may hold its file open and go on writing: what it has written by then is there.
 #[test]
 fn a_writer_that_goes_on_is_not_waited_for() {
-    let daemon = Daemon::without_model("[index]\ndebounce_ms = 1000\n").with("notes/a.md", "# A note\n").started();
+    let daemon = Daemon::vault().with("notes/a.md", "# A note\n").started();
     let open = std::cell::RefCell::new(fs::File::create(daemon.path("notes/log.md")).unwrap());
     let write = |_: &Path, word: &str| {
         std::io::Write::write_all(&mut *open.borrow_mut(), format!("{word}\n").as_bytes()).unwrap()

@@ -239,8 +239,7 @@ fn key_relations_are_lines_with_their_places() {
     assert_eq!(of(&["Tea", "nobody", ""]), [""; 0]);
 }
 
-const CONFIG: &str =
-    "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\nmax_results = 100\n";
+const CONFIG: &str = "[embed]\nmodel = \"none\"\n[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n";
 
 #[test]
 fn the_graph_is_asked_by_a_command_over_http_and_mcp() {

@@ -79,18 +79,18 @@ fn an_import_is_undone_as_one_and_comes_again() {
     let before = texts(&vault, "conversations");
     let newer = import(&vault, "chatgpt", &data("chatgpt/newer.json"));
     let name = newer["import"].as_str().unwrap();
-    assert!(vault.run(&["checkpoints"]).ok().stdout.contains(name));
-    assert!(vault.run(&["restore", name]).ok().stdout.contains("1 file "));
+    assert!(vault.run(&["undo", "--list"]).ok().stdout.contains(name));
+    assert!(vault.run(&["undo", name]).ok().stdout.contains("1 file "));
     assert_eq!(texts(&vault, "conversations"), before, "what was there before is as it was");
-    let refused = vault.run(&["restore", name]);
+    let refused = vault.run(&["undo", name]);
     assert_eq!(refused.code, 1, "{}", refused.stderr);
     assert_eq!(import(&vault, "chatgpt", &data("chatgpt/newer.json"))["added"], 1);
     // What was written since is not lost in silence.
     let path = fs::read_dir(vault.path("conversations")).unwrap().flatten().next().unwrap().path();
     fs::write(&path, format!("{}\nMine.\n", fs::read_to_string(&path).unwrap())).unwrap();
-    let refused = vault.run(&["restore", "import-1"]);
+    let refused = vault.run(&["undo", "import-1"]);
     assert!(refused.code == 2 && refused.stderr.contains("has changed since the import"), "{}", refused.stderr);
-    vault.run(&["restore", "import-1", "--force"]).ok();
+    vault.run(&["undo", "import-1", "--force"]).ok();
     assert!(texts(&vault, "conversations").is_empty());
 }
 
@@ -101,12 +101,12 @@ fn an_undo_of_an_import_that_was_cut_short_goes_on() {
     import(&vault, "chatgpt", &data("chatgpt/conversations.json"));
     let before = texts(&vault, "conversations");
     let newer = import(&vault, "chatgpt", &data("chatgpt/newer.json"));
-    let listed = vault.run(&["checkpoints", "--json"]).ok().json();
+    let listed = vault.run(&["undo", "--list", "--json"]).ok().json();
     let of_file = |row: &&Value| row["bytes"].is_number() && row["action"] != "import";
     let of_file = listed["checkpoints"].as_array().unwrap().iter().find(of_file).unwrap();
-    vault.run(&["restore", of_file["id"].as_str().unwrap(), "--force"]).ok();
+    vault.run(&["undo", of_file["id"].as_str().unwrap(), "--force"]).ok();
     assert_eq!(texts(&vault, "conversations"), before);
-    vault.run(&["restore", newer["import"].as_str().unwrap()]).ok();
+    vault.run(&["undo", newer["import"].as_str().unwrap()]).ok();
     assert_eq!(texts(&vault, "conversations"), before);
     assert_eq!(import(&vault, "chatgpt", &data("chatgpt/newer.json"))["added"], 1);
 }
@@ -181,7 +181,7 @@ fn a_copied_note_that_was_changed_here_is_left_alone() {
     let again = import(&vault, "folder", from);
     assert_eq!((&again["updated"], &again["edited"], &again["added"]), (&1.into(), &1.into(), &0.into()), "{again}");
     assert!(texts(&vault, "notes")[0].contains("newer") && texts(&vault, "notes")[1] == "Mine.\n");
-    vault.run(&["restore", again["import"].as_str().unwrap()]).ok();
+    vault.run(&["undo", again["import"].as_str().unwrap()]).ok();
     assert!(!texts(&vault, "notes")[0].contains("newer"));
 }
 
@@ -200,7 +200,7 @@ fn an_update_that_was_killed_before_it_was_noted_is_known_again() {
         assert_eq!(import(&vault, "folder", from)["existing"], 1, "{point}");
         let notes = texts(&vault, "notes");
         assert!(notes.len() == 1 && notes[0].contains("newer"), "{point} {notes:?}");
-        vault.run(&["restore", again["import"].as_str().unwrap()]).ok();
+        vault.run(&["undo", again["import"].as_str().unwrap()]).ok();
         assert!(!texts(&vault, "notes")[0].contains("newer"), "{point}");
     }
 }
@@ -241,7 +241,7 @@ fn an_import_that_was_killed_goes_on_and_nothing_comes_twice() {
             vault.run(&["search", "sourdough"]);
         }
         let said = vault.run(&["import", "--from", "chatgpt", &export]).ok().stdout;
-        let undo = "to undo: vault restore import-1, including what was imported before the interruption";
+        let undo = "to undo: vault undo import-1, including what was imported before the interruption";
         assert!(!has_come || said.contains(undo), "{point}: {said}");
         let all = texts(&vault, "conversations").concat();
         for text in
@@ -250,13 +250,13 @@ fn an_import_that_was_killed_goes_on_and_nothing_comes_twice() {
             assert_eq!(all.matches(text).count(), 1, "{point} {text}\n{all}");
         }
         // It is one import all the same.
-        vault.run(&["restore", "import-1"]).ok();
+        vault.run(&["undo", "import-1"]).ok();
         assert!(texts(&vault, "conversations").is_empty(), "{point}");
     }
     // One that came to its end, and one that brings nothing, have nothing of the kind.
     let vault = Daemon::vault();
     let first = vault.run(&["import", "--from", "chatgpt", &export]).ok().stdout;
-    assert!(first.contains("to undo: vault restore import-1\n"), "{first}");
+    assert!(first.contains("to undo: vault undo import-1\n"), "{first}");
     let again = vault.run(&["import", "--from", "chatgpt", &export]).ok().stdout;
     assert!(again.contains("7 already there") && !again.contains("to undo"), "{again}");
 }
@@ -401,7 +401,7 @@ fn a_folder_that_has_moved_and_notes_that_have_moved_in_it_make_no_doubles() {
     let [old, new] = ["old", "new"].map(|name| theirs.path().join(name));
     let from = |path: &Path| import(&vault, "obsidian", path.to_str().unwrap());
     assert_eq!(from(&old)["added"], 3);
-    vault.run(&["restore", "import-1"]).ok();
+    vault.run(&["undo", "import-1"]).ok();
     assert_eq!(from(&old)["added"], 3, "what was undone comes again");
     // Changed, and deleted here: that stays so.
     fs::write(vault.path("notes/oven.md"), "Mine.\n").unwrap();
@@ -625,12 +625,12 @@ fn what_comes_later_is_taken_until_it_is_ended_and_undone_as_one() {
     let all: String = texts(&vault, "conversations").concat();
     assert_eq!((all.matches(":** First of all").count(), all.matches(":** In a folder").count()), (1, 1));
     let said = watching.end();
-    assert!(said.contains("3 new") && said.contains("to undo: vault restore import-1"), "{said}");
+    assert!(said.contains("3 new") && said.contains("to undo: vault undo import-1"), "{said}");
     assert!(said.contains("1 new turn or note imported") && !said.contains("turn or notes"), "{said}");
     // It is one import, and nothing of it comes again.
     let again = import(&vault, "openclaw", source.path().to_str().unwrap());
     assert_eq!((&again["added"], &again["existing"]), (&0.into(), &3.into()), "{again}");
-    vault.run(&["restore", "import-1"]).ok();
+    vault.run(&["undo", "import-1"]).ok();
     assert!(texts(&vault, "conversations").is_empty());
 }
 
@@ -667,7 +667,7 @@ fn what_was_imported_is_known_in_a_vault_that_was_made_of_an_archive() {
     let newer = run(&["import", "--from", "chatgpt", &data("chatgpt/newer.json"), "--json"]).json();
     assert_eq!((&newer["added"], &newer["existing"]), (&1.into(), &7.into()), "{newer}");
     // And the import can be undone there.
-    assert!(run(&["restore", "import-2"]).stdout.contains("3 files"));
+    assert!(run(&["undo", "import-2"]).stdout.contains("3 files"));
     assert!(!copy.join("notes/bread.md").exists() && !copy.join(".vault/state/export.db").exists());
 }
 
@@ -682,7 +682,7 @@ fn a_killed_import_of_notes_goes_on_and_is_one() {
         let notes = texts(&vault, "notes");
         assert_eq!(notes.len(), 3, "{point} {notes:?}");
         assert_eq!(import(&vault, "obsidian", &data("obsidian"))["added"], 0);
-        vault.run(&["restore", "import-1"]).ok();
+        vault.run(&["undo", "import-1"]).ok();
         assert!(texts(&vault, "notes").is_empty(), "{point}");
     }
 }
@@ -726,7 +726,7 @@ fn an_import_that_a_full_disk_stopped_goes_on_when_there_is_room() {
         }
         let again = import(&vault, "chatgpt", file);
         assert_eq!((&again["added"], &again["existing"]), (&0.into(), &(2 * COUNT).into()), "{pages} {again}");
-        vault.run(&["restore", "import-2"]).ok();
+        vault.run(&["undo", "import-2"]).ok();
         assert_eq!(texts(&vault, "conversations").len(), 2, "{pages}: it is one import all the same");
     }
 }

@@ -218,7 +218,7 @@ fn one_agent_takes_a_part_of_the_room_alone() {
 #[test]
 fn only_agents_are_passed_on_and_only_to_an_upstream_that_is_named() {
     let upstream = Upstream::start(|_, stream| respond(stream, "200 OK", "", b"{}"));
-    let (vault, ada) = vault(&upstream.address(), "max_body_bytes = 12000000\n");
+    let (vault, ada) = vault(&upstream.address(), "");
     assert_eq!(vault.post("/v1/chat/completions", &json!({})).status, 403);
     assert_eq!(vault.get("/v1/models").status, 403);
     let capture = vault.run(&["token", "add", "--capture", "browser"]).ok().stdout.trim().to_owned();
@@ -231,7 +231,7 @@ fn only_agents_are_passed_on_and_only_to_an_upstream_that_is_named() {
         "{}",
         told(&reply)
     );
-    let reply = vault.send(&asked(&ada, chat(&"x".repeat(12 << 20))));
+    let reply = vault.send(&asked(&ada, chat(&"x".repeat(32 << 20))));
     assert_eq!(reply.status, 413);
     let (unset, ada) = self::vault("", "");
     let reply = unset.send(&asked(&ada, chat(ABOUT_ME)));

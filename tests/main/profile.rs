@@ -20,7 +20,7 @@ fn entries(of: std::ops::Range<usize>) -> String {
 
 #[test]
 fn the_profile_is_made_of_the_persons_word_and_made_again_when_enough_is_new() {
-    let mut vault = vault("regenerate_after = 3\n")
+    let mut vault = vault("")
         .with("memories/user.md", entries(0..1) + "- [fact] Won a lottery (trust web) ^e-w\n")
         .with("facts.md", "# Facts\n\n## Profile\n\n- city: Wien\n")
         .with("profile/overrides.md", "- Mine.\n")
@@ -34,28 +34,28 @@ fn the_profile_is_made_of_the_persons_word_and_made_again_when_enough_is_new() {
         first.contains("city: Wien. ^[facts.md#L5]") && first.contains("version: 1") && !first.contains("lottery"),
         "{first}"
     );
-    vault.write("memories/user.md", entries(0..3)).settle();
+    vault.write("memories/user.md", entries(0..10)).settle();
     let state = vault.get("/api/profile").json()["state"].clone();
     assert_eq!(
         (&state["new"], &state["version"], &state["outdated"]),
-        (&json!(2), &json!(1), &json!(false)),
+        (&json!(9), &json!(1), &json!(false)),
         "{state}"
     );
-    vault.write("memories/user.md", entries(0..4)).settle();
-    has(&vault, "Likes dish number 3");
+    vault.write("memories/user.md", entries(0..11)).settle();
+    has(&vault, "Likes dish number 10");
     assert!(text(&vault, "profile/profile.md").contains("version: 2"));
     // What is gone is gone at once.
-    vault.write("memories/user.md", entries(1..4)).settle();
+    vault.write("memories/user.md", entries(1..11)).settle();
     until("it to go", || !text(&vault, "profile/profile.md").contains("number 0"));
     assert_eq!(text(&vault, "profile/overrides.md"), "- Mine.\n");
-    let checkpoints = vault.run(&["checkpoints", "profile/profile.md", "--json"]).ok().json();
+    let checkpoints = vault.run(&["undo", "--list", "profile/profile.md", "--json"]).ok().json();
     assert!(checkpoints["checkpoints"].as_array().is_some_and(|all| all.len() >= 2), "{checkpoints}");
     // One that a person has edited is theirs.
     let edited = text(&vault, "profile/profile.md") + "\n- Loves rain.\n";
-    vault.write("profile/profile.md", &edited).write("memories/user.md", entries(0..9)).settle();
+    vault.write("profile/profile.md", &edited).write("memories/user.md", entries(0..30)).settle();
     assert_eq!(vault.post("/api/profile/regenerate", &json!({})).status, 409);
     assert_eq!(text(&vault, "profile/profile.md"), edited);
-    assert!(vault.run(&["profile"]).ok().stderr.contains("you edited"));
+    assert!(vault.run(&["memory", "profile"]).ok().stderr.contains("you edited"));
 }
 
 #[test]
@@ -74,13 +74,13 @@ fn who_the_person_is_is_written_only_as_they_let_it_be() {
     }
     let shown = vault.get("/api/profile").json();
     assert_eq!((&shown["user"]["name"], &shown["user"]["text"]), (&json!("Maya"), &json!("I walk a lot.")));
-    vault.run(&["profile", "set", "--place", "Wien", "--timezone", ""]).ok();
+    vault.run(&["memory", "profile", "set", "--place", "Wien", "--timezone", ""]).ok();
     let written = text(&vault, "USER.md");
     assert!(
         written.contains("location_place: Wien") && !written.contains("timezone") && written.contains("I walk a lot."),
         "{written}"
     );
-    vault.run(&["restore", set.json()["checkpoint_id"].as_str().unwrap(), "--force"]);
+    vault.run(&["undo", set.json()["checkpoint_id"].as_str().unwrap(), "--force"]);
     for bad in [json!({}), json!({ "timezone": "Mars" }), json!({ "latitude": 91 }), json!({ "name": "a\nb" })] {
         assert_eq!(put(&vault, &bad).status, 400, "{bad}");
     }

@@ -45,9 +45,9 @@ fn profile_is_made(vault: &Daemon) {
 #[test]
 fn the_layers_after_many_changes_are_those_of_a_full_reindex() {
     let mut vault = vault().settled();
-    vault.run(&["summaries", "make"]).ok();
+    vault.run(&["memory", "summaries", "make"]).ok();
     vault.run(&["digest", "2026-01-05", "--write"]).ok();
-    vault.run(&["profile", "make"]).ok();
+    vault.run(&["memory", "profile", "make"]).ok();
     vault.settle();
     profile_is_made(&vault);
     assert_as_rebuilt(&vault, &QUERIES);
@@ -69,7 +69,7 @@ fn the_layers_after_many_changes_are_those_of_a_full_reindex() {
         format!("{TALK}\n**18:36 · Maya:** We decided to buy wheat as well.\n"),
     );
     vault.settle();
-    vault.run(&["summaries", "make"]).ok();
+    vault.run(&["memory", "summaries", "make"]).ok();
     // By the program.
     vault.run(&["memory", "add", "--kind", "decision", "Sells bread at the Mill"]).ok();
     vault.run(&["memory", "remove", "e-2", "--archive"]).ok();

@@ -98,7 +98,7 @@ fn moltis_finds_its_page_of_the_person() {
         "{said}"
     );
     assert!(!said.contains("48.2") && !said.contains("managed by"), "{said}");
-    vault.run(&["profile", "set", "--name", "Maya L."]).ok();
+    vault.run(&["memory", "profile", "set", "--name", "Maya L."]).ok();
     let kept = vault.read("USER.md");
     assert_eq!(kept, page.replace("name: Maya", "name: Maya L."), "all else stays as it was");
 }

@@ -60,7 +60,7 @@ fn a_conversation_left_without_a_summary_gets_one_at_the_start() {
     // Each citation leads to its turn, and none to nowhere.
     let source = vault.read(OF);
     assert!(source.lines().nth(16).unwrap().contains("Roggen"));
-    let shown = vault.run(&["summaries", "--of", OF]).ok().stdout;
+    let shown = vault.run(&["memory", "summaries", "--of", OF]).ok().stdout;
     assert!(shown.contains("weigh the rye") && shown.contains("#L13-L15"), "{shown}");
     assert!(vault.run(&["status"]).ok().stdout.contains("summaries"));
 
@@ -74,7 +74,7 @@ fn a_conversation_left_without_a_summary_gets_one_at_the_start() {
     vault.run(&["reindex", "--full"]).ok();
     vault.settle();
     assert_eq!((vault.get("/api/summaries?all=true").json(), vault.find("sourdough")), before);
-    let again = vault.run(&["summaries", "make", "--json"]).ok().json();
+    let again = vault.run(&["memory", "summaries", "make", "--json"]).ok().json();
     assert_eq!((&again["made"], &again["same"]), (&json!([]), &json!(1)));
 }
 

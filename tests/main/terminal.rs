@@ -77,12 +77,12 @@ fn no_note_and_no_argument_steers_the_terminal_and_a_pipe_gets_its_bytes() {
         &["collections"],
         &["forget", "notes/plain.md", "--dry-run"],
         &["save", "A text."],
-        &["checkpoints"],
+        &["undo", "--list"],
     ];
     for args in commands {
         let shown = at_terminal(At::Stdout, vault.command(args).env("NO_COLOR", "1"));
         assert!(shown.code <= 1, "{args:?} {shown:?}");
-        assert!(!shown.screen.is_empty() || args[0] == "checkpoints", "{args:?} {shown:?}");
+        assert!(!shown.screen.is_empty() || args[0] == "undo", "{args:?} {shown:?}");
         assert_harmless(&shown.screen);
     }
     let piped = vault.run(&["get", &path]).ok().stdout;
@@ -97,7 +97,7 @@ fn no_note_and_no_argument_steers_the_terminal_and_a_pipe_gets_its_bytes() {
         &["search", "x", &option],
         &[HOSTILE],
         &["agent", "show", HOSTILE],
-        &["restore", HOSTILE],
+        &["undo", HOSTILE],
     ];
     for args in commands {
         for plain in ["", "1"] {
@@ -179,7 +179,7 @@ fn a_key_that_means_nothing_decides_nothing_and_what_waits_still_is_said() {
     let entries: String =
         [("Likes tea", 1), ("Plays the cello", 2), ("Owns a boat", 3)].map(|(text, id)| entry(text, id)).concat();
     vault.write("memories/pending.md", format!("---\nprivate: true\n---\n{entries}"));
-    let shown = at_terminal(At::Keyboard("x\nyes\na\n\ns\n"), &mut vault.command(&["review"]));
+    let shown = at_terminal(At::Keyboard("x\nyes\na\n\ns\n"), &mut vault.command(&["memory", "review"]));
     assert_eq!(shown.code, 0, "{shown:?}");
     for said in ["`x` is not one of these keys", "`yes` is not one of these keys", "2 proposals still wait"] {
         assert!(shown.screen.contains(said), "{said}: {shown:?}");

@@ -62,17 +62,17 @@ fn newer_edits_are_not_undone_unless_they_are_to_be() {
     let reply = vault.post(&target, &json!({"force": false}));
     assert_eq!(reply.status, 409);
     assert!(reply.json()["error"]["hint"].as_str().unwrap().contains("--force"), "{}", reply.json());
-    let refused = vault.run(&["restore", made["id"].as_str().unwrap()]);
+    let refused = vault.run(&["undo", made["id"].as_str().unwrap()]);
     assert!(refused.code == 2 && refused.stderr.contains("--force"), "{}", refused.stderr);
     let reply = vault.post(&target, &json!({"force": true})).ok();
     assert_eq!(vault.read("notes/plan.md"), "# Plan\n\nSow beans.\n");
     assert_eq!(vault.find("beans"), ["notes/plan.md"]);
     // The edit is kept, too.
     let id = reply["checkpoint_id"].as_str().unwrap().to_owned();
-    let said = vault.run(&["restore", &id]).ok().stdout;
-    assert!(said.contains("notes/plan.md is as it was") && said.contains("vault restore "), "{said}");
+    let said = vault.run(&["undo", &id]).ok().stdout;
+    assert!(said.contains("notes/plan.md is as it was") && said.contains("vault undo "), "{said}");
     assert_eq!(vault.find("corn"), ["notes/plan.md"]);
-    let listed = vault.run(&["checkpoints"]).ok().stdout;
+    let listed = vault.run(&["undo", "--list"]).ok().stdout;
     assert_eq!(listed.lines().count(), 3, "{listed}");
     assert!(listed.lines().all(|line| line.contains("notes/plan.md")), "{listed}");
 }
@@ -104,7 +104,7 @@ fn requests_that_make_no_sense_are_refused() {
         assert!(!reply.error().is_empty());
     }
     assert_eq!(vault.read("notes/a.md"), "text\n");
-    let refused = vault.run(&["restore", "nothing"]);
+    let refused = vault.run(&["undo", "nothing"]);
     assert!(refused.code == 2 && refused.stderr.contains("20260105T183000123-a1b2"), "{}", refused.stderr);
 }
 
@@ -145,18 +145,18 @@ fn checkpoints_that_are_old_are_dropped_with_the_next_save() {
     assert!(vault.read("notes/plan.md").ends_with("\n\ntwo\n"));
 }
 
-/// What `vault restore` is to be called with, as a command has said it in one line.
+/// What `vault undo` is to be called with, as a command has said it in one line.
 #[track_caller]
 fn undo_of(said: &str) -> Vec<String> {
     let lines: Vec<&str> =
-        said.lines().filter_map(|line| line.split_once("undo: vault restore ")).map(|(_, ids)| ids).collect();
+        said.lines().filter_map(|line| line.split_once("undo: vault undo ")).map(|(_, ids)| ids).collect();
     assert_eq!(lines.len(), 1, "{said}");
     lines[0].split_whitespace().map(str::to_owned).collect()
 }
 
 fn restore(vault: &Daemon, ids: &[String]) -> Ran {
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    vault.run(&[&["restore"], &ids[..]].concat()).ok()
+    vault.run(&[&["undo"], &ids[..]].concat()).ok()
 }
 
 #[test]
@@ -168,8 +168,8 @@ fn what_undoes_an_act_is_one_command_that_undoes_all_of_it() {
     let read = |path: &str| fs::read_to_string(vault.path(path)).unwrap_or_default();
     let is_as_before = || read("memories/user.md") == known && read("memories/pending.md") == pending;
     let acts: [&[&str]; 3] = [
-        &["review", "accept", "e-2"],
-        &["review", "reject", "e-3", "--reason", "a joke"],
+        &["memory", "review", "accept", "e-2"],
+        &["memory", "review", "reject", "e-3", "--reason", "a joke"],
         &["memory", "remove", "e-1", "--archive"],
     ];
     for act in acts {

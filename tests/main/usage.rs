@@ -67,16 +67,22 @@ fn what_was_given_before_comes_first_where_that_is_asked_for() {
 
 #[test]
 fn what_a_context_gave_is_archived_last_and_what_a_passage_gave_before_that() {
-    let mut vault = Daemon::without_model("[memory]\nmax_entries = 5\n");
+    // 500 may count.
+    let rooms: Vec<String> = ('a'..='y').map(|letter| format!("room{letter}")).collect();
+    let shelves: String = (0..495).map(|at| format!("- [decision] Shelf{at} is in {}\n", rooms[at / 20])).collect();
+    let mut vault = Daemon::vault();
     vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\ncollections: [\"*\"]\n---\n").write(
         "memories/user.md",
-        "# Known\n\n## One\n\n- [decision] The aardvark is fed at noon (confidence 0.1) ^e-context\n\n## Two\n\n\
+        format!(
+            "# Known\n\n## One\n\n- [decision] The aardvark is fed at noon (confidence 0.1) ^e-context\n\n## Two\n\n\
          - [decision] The bison walks by the lake (confidence 0.2) ^e-passage\n\n## Three\n\n\
          - [skill] Rides the camel to the market (confidence 0.6) ^e-profile\n\n## Four\n\n\
-         - [decision] The dingo barks at dawn ^e-never\n- [decision] The emu runs in circles (confidence 0.9) ^e-least\n",
+         - [decision] The dingo barks at dawn ^e-never\n- [decision] The emu runs in circles (confidence 0.9) ^e-least\n\n\
+             ## Five\n\n{shelves}"
+        ),
     );
     vault.start().settle();
-    vault.run(&["profile", "make"]).ok();
+    vault.run(&["memory", "profile", "make"]).ok();
     vault.settle();
     assert!(read(&vault, "profile/profile.md").contains("Rides the camel"));
     // An agent is given one, and a line of the profile; the person finds a passage, which the status does not count.
@@ -99,8 +105,18 @@ fn what_a_context_gave_is_archived_last_and_what_a_passage_gave_before_that() {
     };
     assert_eq!(add("Falcons nest on the tower"), ["e-least"], "of those that nobody was given the less sure one");
     assert_eq!(add("Geese fly to the south"), ["e-never"]);
-    let given = vault.post("/api/context", &json!({ "sections": ["entries"] })).ok();
-    assert!(given["text"].as_str().unwrap().contains("Falcons"), "{given}");
+    let mut names: Vec<(&str, String)> =
+        rooms.iter().zip(1..).map(|(room, at)| (room.as_str(), format!("Shelf{}", 494_usize.min(20 * at - 1)))).collect();
+    names.extend([
+        ("bison", "bison".into()),
+        ("camel", "camel".into()),
+        ("falcons", "Falcons".into()),
+        ("geese", "Geese".into()),
+    ]);
+    for (about, name) in names {
+        let given = vault.post("/api/context", &json!({ "sections": ["entries"], "query": about })).ok();
+        assert!(given["text"].as_str().unwrap().contains(&name), "{about}: {given}");
+    }
     // All were given by themselves now: what is less sure goes, and not what is new because it is.
     assert_eq!(add("Hedgehogs sleep all winter"), ["e-context"]);
     // Nobody was given the new one yet, but in a passage.
@@ -170,7 +186,7 @@ fn what_was_captured_of_the_web_is_no_more_than_the_web_says() {
     }
     assert_eq!(trusted(&vault), ["web", "tool", "web", "agent"]);
     // Nor is it given unasked, itself or what was learned from it, or made a part of the profile.
-    vault.run(&["profile", "make"]).ok();
+    vault.run(&["memory", "profile", "make"]).ok();
     vault.settle();
     let profile = read(&vault, "profile/profile.md");
     assert!(profile.contains("closed on Sundays") && !profile.contains("wants"), "{profile}");

@@ -242,7 +242,7 @@ const TOLD: [(&str, Tells); 5] = [
         world.vault.run(&["fact", "set", "x/key", KEY.text, "--json"]).ok().json()["forgotten_before"] == true
     }),
     ("a change that is undone", |world| {
-        let restored = world.vault.run(&["restore", &world.undo, "--json"]).ok().json();
+        let restored = world.vault.run(&["undo", &world.undo, "--json"]).ok().json();
         let text = fs::read_to_string(world.vault.path("notes/twice.md")).unwrap();
         restored["forgotten_before"] == true && text.starts_with(KEY.text)
     }),

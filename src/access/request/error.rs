@@ -150,7 +150,7 @@ impl From<WriteError> for RequestError {
             WriteError::Exists(_) | WriteError::Changed(_) => Self::conflict(message),
             WriteError::Gone(_) | WriteError::NoCheckpoint(_) => Self::not_found(message),
             WriteError::TooMuch(_) => Self { kind: ErrorKind::TooMuch, message, hint: None }
-                .hint("try again tomorrow, or ask the owner to raise `max_written_bytes_per_day` in `memory.toml`"),
+                .hint("try again tomorrow, or ask the owner to raise `max_written_bytes_per_day` in the `limits` of your page"),
             WriteError::Fs(_) => Self::unavailable(message, "nothing was written; make sure that the disk is writable"),
         }
     }

@@ -10,7 +10,7 @@ use super::{Request, RequestError};
 use crate::access::rules::Principal;
 use crate::base::clock::{self, moment};
 pub(crate) use crate::base::clock::{Edge, rfc3339};
-use crate::base::config::{AgentsConfig, Mode, SearchConfig};
+use crate::base::config::{AgentLimits, AgentsConfig, Mode, SearchConfig};
 use crate::index::sync::{FRESH_WITHIN, ModelStatus, Phase};
 use crate::serve::wire::ChunkView;
 use crate::text::note::written;
@@ -20,7 +20,7 @@ use crate::vault::disk::Quota;
 const MAX_CHECKPOINT_BYTES: u64 = 100_000_000;
 
 /// How much who asks gets: an agent as its page says, else as `[agents]` does; the person gets all.
-pub(crate) fn agent_limits(config: &AgentsConfig, principal: &Principal) -> Option<AgentsConfig> {
+pub(crate) fn agent_limits(config: &AgentsConfig, principal: &Principal) -> Option<AgentLimits> {
     match principal {
         Principal::Agent(caller) => Some(caller.policy.limits_over(config)),
         Principal::Owner | Principal::Capture(_) => None,
@@ -28,7 +28,7 @@ pub(crate) fn agent_limits(config: &AgentsConfig, principal: &Principal) -> Opti
 }
 
 /// What an agent may write, and have kept of that.
-pub(super) fn quota(limits: &AgentsConfig) -> Quota {
+pub(super) fn quota(limits: &AgentLimits) -> Quota {
     Quota {
         checkpoints: limits.max_checkpoints,
         checkpoint_bytes: MAX_CHECKPOINT_BYTES,
@@ -119,7 +119,7 @@ pub(crate) struct Budget(Option<usize>);
 
 impl Budget {
     /// The room of an answer in which everything is given so many times.
-    pub(crate) fn of(limits: Option<AgentsConfig>, times: usize) -> Self {
+    pub(crate) fn of(limits: Option<AgentLimits>, times: usize) -> Self {
         Self(limits.map(|limits| limits.max_injected_chars / times.max(1)))
     }
 

@@ -40,7 +40,7 @@ pub(crate) use visibility::{SPEAKING_TOOLS, Visibility, trust_of_note, trust_of_
 pub(crate) use workspace::{SweepPending, Workspace, WorkspaceParts};
 
 use crate::access::rules::{Principal, Scope, Turn};
-use crate::base::config::AgentsConfig;
+use crate::base::config::AgentLimits;
 use crate::base::state::LogEntry;
 use crate::index::engine::Reader;
 
@@ -50,7 +50,7 @@ pub struct Request {
     workspace: Arc<Workspace>,
     principal: Principal,
     turn: Turn,
-    limits: Option<AgentsConfig>,
+    limits: Option<AgentLimits>,
     /// When it was made.
     at: Timestamp,
     reader: OnceLock<Arc<dyn Reader>>,
@@ -95,7 +95,7 @@ impl Request {
     }
 
     /// How much is given; all where there are none.
-    pub fn limits(&self) -> Option<AgentsConfig> {
+    pub fn limits(&self) -> Option<AgentLimits> {
         self.limits
     }
 

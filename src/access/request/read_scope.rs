@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Budget, Request, RequestError, Workspace, rfc3339, with_sources};
 use crate::access::rules::{Policy, Principal, Scope, Turn, may_read};
-use crate::base::config::AgentsConfig;
+use crate::base::config::AgentLimits;
 use crate::base::path::VaultPath;
 use crate::index::engine::{ChunkText, EngineError, FileEntry, FileSet, Reader};
 use crate::index::search::Visible;
@@ -22,7 +22,7 @@ pub struct ReadScope {
     pub(super) workspace: Arc<Workspace>,
     pub(super) reader: Arc<dyn Reader>,
     pub(super) visible: Visible,
-    pub(super) limits: Option<AgentsConfig>,
+    pub(super) limits: Option<AgentLimits>,
     pub(super) turn: Turn,
     /// Whether it is told nothing of what it does not see.
     is_agents: bool,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::globs::Globs;
 use super::grant::Grant;
-use crate::base::config::{AgentsConfig, ChannelScope, MemoryScope};
+use crate::base::config::{AgentLimits, AgentsConfig, ChannelScope, MemoryScope};
 use crate::base::path::folded;
 
 /// What an agent may do, as its `agent.md` says. What cannot be understood denies.
@@ -145,13 +145,15 @@ impl Policy {
         self.finds(true) || self.finds(false)
     }
 
-    /// How much it gets: as `[agents]` says, but for what its page says.
-    pub(crate) fn limits_over(&self, config: &AgentsConfig) -> AgentsConfig {
-        let mut all = json!(config);
+    /// How much it gets: as its page says, else as `[agents]` does.
+    pub(crate) fn limits_over(&self, config: &AgentsConfig) -> AgentLimits {
+        let &AgentsConfig { timeout_ms, requests_per_minute } = config;
+        let usual = AgentLimits { timeout_ms, requests_per_minute, ..AgentLimits::default() };
+        let mut all = json!(usual);
         for (name, limit) in self.limits.iter().filter(|(_, limit)| !limit.is_null()) {
             all[name] = limit.clone();
         }
-        serde_json::from_value(all).unwrap_or(*config)
+        serde_json::from_value(all).unwrap_or(usual)
     }
 
     /// A policy that allows nothing, for the reason given.
@@ -352,7 +354,7 @@ impl RulesReader<'_> {
     }
 
     fn limits(&mut self) -> Map<String, Value> {
-        let all = json!(AgentsConfig::default());
+        let all = json!(AgentLimits::default());
         let names = all.as_object().into_iter().flat_map(Map::keys);
         let mut limits: Map<String, Value> = names.map(|name| (name.clone(), Value::Null)).collect();
         let said = match self.value("limits").cloned() {
@@ -368,7 +370,7 @@ impl RulesReader<'_> {
             if limit.is_null() && limits.contains_key(&name) {
                 continue;
             }
-            match serde_json::from_value::<AgentsConfig>(json!({ &name: &limit })) {
+            match serde_json::from_value::<AgentLimits>(json!({ &name: &limit })) {
                 Ok(alone) => self.problems.extend(alone.out_of_range("limits")),
                 Err(error) => self.problems.push(format!("`limits` is invalid: {error}")),
             }

@@ -350,8 +350,8 @@ mod tests {
 
     #[test]
     fn the_shipped_file_is_the_default_and_names_every_key() {
-        assert_eq!(parse(SHIPPED).unwrap(), Config::default());
-        let shipped: toml::Table = toml::from_str(SHIPPED).unwrap();
+        assert_eq!(parse(REFERENCE).unwrap(), Config::default());
+        let shipped: toml::Table = toml::from_str(REFERENCE).unwrap();
         let default = toml::Table::try_from(Config::default()).unwrap();
         let keys = |table: &toml::Table| -> Vec<String> {
             let mut keys: Vec<String> = table
@@ -381,8 +381,8 @@ mod tests {
         let nowhere = parse("[memory]\nmodel = \"m\"").unwrap_err().to_string();
         assert!(nowhere.contains("`memory.model` needs `memory.endpoint`"), "{nowhere}");
         assert!(parse("[memory]\nmodel = \"m\"\n[chat]\nendpoint = \"localhost\"\nmodel = \"m\"").is_ok());
-        let out = parse("[memory]\ncontext_tokens = 49").unwrap_err().to_string();
-        assert_eq!(out, "memory.toml: `memory.context_tokens` is 49; it takes 50 to 100000");
+        let out = parse("[memory]\ncalls_per_day = 100001").unwrap_err().to_string();
+        assert_eq!(out, "memory.toml: `memory.calls_per_day` is 100001; it takes 0 to 100000");
         assert!(parse("[memory]\naccept = [\"whim\"]").unwrap_err().to_string().contains("unknown variant `whim`"));
         for (wanted, key) in [("rerank = \"chat\"", "`search.rerank"), ("expand = true", "`search.expand")] {
             let alone = parse(&format!("[search]\n{wanted}")).unwrap_err().to_string();
@@ -392,8 +392,8 @@ mod tests {
         }
         let wrong = parse("[search]\nrerank = \"best\"").unwrap_err().to_string();
         assert!(wrong.contains("expected \"off\", \"chat\" or \"model\""), "{wrong}");
-        let fraction = parse("[search]\nsemantic_weight = 1.5").unwrap_err().to_string();
-        assert!(fraction.contains("`search.semantic_weight` is 1.5"), "{fraction}");
+        let fraction = parse("[search]\nmin_score = 1.5").unwrap_err().to_string();
+        assert!(fraction.contains("`search.min_score` is 1.5"), "{fraction}");
     }
 
     #[test]
@@ -469,8 +469,8 @@ mod tests {
     #[test]
     fn a_setting_is_a_key_of_the_section_and_nothing_else() {
         let config = SearchConfig::default();
-        let set = config.with("fusion=rrf, per_file = 60,,half_life_days=7.5").unwrap();
-        assert_eq!(set, SearchConfig { fusion: Fusion::Rrf, per_file: 60, half_life_days: 7.5, ..config.clone() });
+        let set = config.with("mode=deep, per_file = 60,,min_score=0.5").unwrap();
+        assert_eq!(set, SearchConfig { mode: Mode::Deep, per_file: 60, min_score: 0.5, ..config.clone() });
         assert_eq!(config.with("").unwrap(), config);
         for (settings, rerank) in
             [("rerank=true", Rerank::Chat), ("rerank=chat", Rerank::Chat), ("rerank=off", Rerank::Off)]
@@ -483,13 +483,14 @@ mod tests {
             (Rerank::Chat, config.clone())
         );
         for (settings, said) in [
-            ("fusion", "`fusion` is not `key=value`"),
-            ("fusio=rrf", "unknown field `fusio`"),
-            ("fusion=\"best\"", "unknown variant `best`"),
+            ("mode", "`mode` is not `key=value`"),
+            ("moda=deep", "unknown field `moda`"),
+            ("fusion=rrf", "unknown field `fusion`"),
+            ("mode=\"best\"", "unknown variant `best`"),
             ("limit=0", "`search.limit` is 0; it takes 1 to 1000"),
             ("limit=-1", "invalid value"),
-            ("mmr_lambda=nan", "`search.mmr_lambda` is NaN"),
-            ("half_life_days=-1.0", "`search.half_life_days` is -1"),
+            ("min_score=nan", "`search.min_score` is NaN"),
+            ("usage_weight=-1.0", "`search.usage_weight` is -1"),
         ] {
             let error = config.with(settings).unwrap_err();
             assert!(error.contains(said), "{settings}: {error}");

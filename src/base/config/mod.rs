@@ -1,6 +1,6 @@
 //! The vault's configuration, `memory.toml`: sections, defaults and ranges.
 //!
-//! The shipped file documents every key; a test holds it equal to [`Config::default`].
+//! The file `memory.toml` in the program's source documents every key; a test holds it equal to [`Config::default`].
 
 mod file;
 mod memory_kinds;
@@ -12,10 +12,10 @@ pub(crate) use memory_kinds::{AGENT_TYPES, MemoryScope, PROFILE_TOKENS, PROJECTS
 pub use memory_kinds::{MemoryKind, MemoryLayer, VaultPart};
 pub use outside::{ChannelScope, CollectionConfig, SessionProgram, SessionsConfig};
 pub(crate) use sections::{
-    AgentsConfig, CaptureConfig, ChatConfig, EmbedConfig, FILE_NAME, Fusion, IndexConfig, PoolingChoice, Rerank,
-    RetentionConfig, ScopeRule, SearchConfig,
+    AgentLimits, AgentsConfig, CaptureConfig, ChatConfig, EmbedConfig, FILE_NAME, Fusion, IndexConfig, PoolingChoice,
+    Rerank, RetentionConfig, STARTER, ScopeRule, SearchConfig,
 };
 pub use sections::{
-    Citations, Config, FactsConfig, MemoryConfig, Mode, ProfileWriteMode, SHIPPED, ScopeConfig, ScopeDecision,
+    Citations, Config, FactsConfig, MemoryConfig, Mode, ProfileWriteMode, REFERENCE, ScopeConfig, ScopeDecision,
     StemmerLanguage, WatchMode,
 };

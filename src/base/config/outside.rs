@@ -21,14 +21,14 @@ pub struct CollectionConfig {
     /// Which of its Markdown files count, as a glob over their paths in that folder.
     #[serde(default = "everything")]
     pub pattern: String,
-    /// Which of those do not count, as globs; what names a folder means all that is in it.
+    /// Which of those do not count, as globs; what names a folder means all that is in it. An index that is asked as `qmd` has this key.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
     /// The memory scope of its notes, if it is another than the person's: `project:mech`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// Whether its folder may lie within that of another collection which says so too, or around it. A note of both is found under both
-    /// names.
+    /// names. An index that is asked as `qmd` has this key.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overlap: bool,
 }

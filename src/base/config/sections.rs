@@ -15,8 +15,10 @@ use super::outside::{CollectionConfig, SessionsConfig};
 /// The file that makes a folder a vault.
 pub(crate) const FILE_NAME: &str = "memory.toml";
 
-/// The documented default configuration, as shipped and as `vault init` writes it.
-pub const SHIPPED: &str = include_str!("../../../memory.toml");
+/// Every key of the configuration, with its default and its meaning.
+pub const REFERENCE: &str = include_str!("../../../memory.toml");
+/// The configuration of a new vault: the keys that people set most, with their defaults.
+pub(crate) const STARTER: &str = include_str!("../../../vault-template/memory.toml");
 
 /// The whole configuration. Parts of the program are handed the section they need, not this.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -60,7 +62,8 @@ pub struct Config {
     pub sessions: Vec<SessionsConfig>,
 }
 
-/// A section: each key with its default and, of a number, the least and the most that it may be.
+/// A section: each key with its default and, of a number, the least and the most that it may be. What nobody would turn has no key
+/// (`serde(skip)`): the program has the default, and a test may set another.
 macro_rules! section {
     ($(#[$about:meta])* $section:ident {
         $($(#[$doc:meta])* $key:ident: $type:ty = $default:expr $(, $low:literal to $high:literal)?;)*
@@ -114,9 +117,11 @@ section! {
         /// Whether PDF, Word documents and web pages beside the notes are searched.
         attachments: bool = false;
         /// Files over this size are not indexed.
-        max_file_bytes: u64 = 20_000_000, 1024 to 1_073_741_824;
+        #[serde(skip)]
+        max_file_bytes: u64 = 20_000_000;
         /// How long a file must be quiet before it is read.
-        debounce_ms: u64 = 50, 5 to 5000;
+        #[serde(skip)]
+        debounce_ms: u64 = 50;
         /// How often the whole vault is compared with the index.
         reconcile_seconds: u64 = 300, 5 to 86_400;
         /// Events or polling.
@@ -152,23 +157,27 @@ section! {
         /// Threads, each with a context of its own; 0 means one a core.
         threads: usize = 0, 0 to 256;
         /// Tokens of a text that the model is given; 0 means the model's own number.
-        max_tokens: usize = 0, 0 to 8192;
+        #[serde(skip)]
+        max_tokens: usize = 0;
         /// An OpenAI-compatible service that embeds instead; empty means none.
         endpoint: String = String::new();
         /// The environment variable that has its key.
         api_key_env: String = String::new();
         /// Texts of a request to it.
-        batch_size: usize = 32, 1 to 2048;
+        #[serde(skip)]
+        batch_size: usize = 32;
         /// A request with notes is given up after that.
         timeout_ms: u64 = 60_000, 100 to 600_000;
         /// One with a query.
-        query_timeout_ms: u64 = 3_000, 50 to 60_000;
+        #[serde(skip)]
+        query_timeout_ms: u64 = 3_000;
         /// Whether private notes are sent to a service on another machine.
         send_private: bool = false;
         /// Whether many texts at once go to it as a batch.
         batch_api: bool = false;
         /// How many those are.
-        batch_api_from: usize = 5_000, 100 to 1_000_000;
+        #[serde(skip)]
+        batch_api_from: usize = 5_000;
     }
 }
 
@@ -196,23 +205,27 @@ section! {
         /// Hits of one file at most; 0 means no limit.
         per_file: usize = 3, 0 to 1000;
         /// How the sides' scores become one.
+        #[serde(skip)]
         fusion: Fusion = Fusion::Adaptive;
         /// The weight of the semantic side in min-max fusion, and of conversations in adaptive fusion.
-        semantic_weight: f64 = 0.45, 0.0 to 1.0;
-        /// Candidates taken from each side. No key: a context alone takes another number.
+        #[serde(skip)]
+        semantic_weight: f64 = 0.45;
+        /// Candidates taken from each side. A context alone takes another number.
         #[serde(skip)]
         candidates: usize = 100;
         /// What the scores of collections are multiplied with; 1 where nothing is said.
         weights: BTreeMap<String, f64> = BTreeMap::new();
         /// After so many days conversations, file activity and searches count half; 0 means never.
-        half_life_days: f64 = 0.0, 0.0 to 36500.0;
+        #[serde(skip)]
+        half_life_days: f64 = 0.0;
         /// How much more what the asker was given before counts at most; 0 means that it does not.
         usage_weight: f64 = 0.0, 0.0 to 1.0;
         /// How much the score counts in maximal marginal relevance; 1 means that likeness among hits does not count.
-        mmr_lambda: f64 = 1.0, 0.0 to 1.0;
+        #[serde(skip)]
+        mmr_lambda: f64 = 1.0;
         /// How long a deep search may compute, in milliseconds; what takes longer is in the order of a hybrid one.
         deep_ms: u64 = 1000, 10 to 60_000;
-        /// Candidates that a deep search looks at closely. No key either.
+        /// Candidates that a deep search looks at closely.
         #[serde(skip)]
         deep_candidates: usize = 10;
         /// Who puts the best in order anew.
@@ -222,11 +235,13 @@ section! {
         /// Whether the chat model says the query in other words, which are looked for too.
         expand: bool = false;
         /// How long a search waits for the model, in milliseconds: then it goes by words, and says so. 0 means as long as the asker waits.
-        timeout_ms: u64 = 0, 0 to 60_000;
+        #[serde(skip)]
+        timeout_ms: u64 = 0;
         /// The language whose word forms are taken for one another in notes that are not clearly in another.
         stemmer: StemmerLanguage = StemmerLanguage::English;
         /// Characters of a snippet at most.
-        max_snippet_chars: usize = 700, 50 to 10_000;
+        #[serde(skip)]
+        max_snippet_chars: usize = 700;
         /// Whether the text of an answer says where each passage is.
         citations: Citations = Citations::Auto;
         /// What is less likely to answer is "perhaps", and not given to agents.
@@ -336,7 +351,8 @@ section! {
         /// Whether private notes are sent to a service on another machine.
         send_private: bool = false;
         /// A search waits for it no longer.
-        search_timeout_ms: u64 = 4_000, 100 to 4_000;
+        #[serde(skip)]
+        search_timeout_ms: u64 = 4_000;
     }
 }
 
@@ -389,18 +405,28 @@ pub struct ScopeRule {
 }
 
 section! {
-    /// `[agents]`: how much an agent gets. `limits` in its `agent.md` may say otherwise for one.
-    #[derive(Copy, Eq)]
+    /// `[agents]`: how much every agent gets.
     AgentsConfig {
+        /// Milliseconds after which an answer is given up.
+        timeout_ms: u64 = 4000, 50 to 60_000;
+        /// Requests a minute.
+        requests_per_minute: u32 = 240, 1 to 100_000;
+    }
+}
+
+section! {
+    /// `limits` in an agent's `agent.md`: how much it gets.
+    #[derive(Copy, Eq)]
+    AgentLimits {
         /// Results of one answer at most.
         max_results: usize = 50, 1 to 1000;
         /// Characters of a snippet at most.
         max_snippet_chars: usize = 700, 50 to 10_000;
         /// Maximum characters of all that an answer gives of notes: texts, titles, tags, frontmatter.
         max_injected_chars: usize = 20_000, 100 to 1_000_000;
-        /// Milliseconds after which an answer is given up.
+        /// Milliseconds after which an answer is given up, else as `[agents]` says.
         timeout_ms: u64 = 4000, 50 to 60_000;
-        /// Requests a minute.
+        /// Requests a minute, else as `[agents]` says.
         requests_per_minute: u32 = 240, 1 to 100_000;
         /// Files of its own memory.
         max_files: usize = 1000, 1 to 100_000;
@@ -433,7 +459,7 @@ section! {
     }
 }
 
-/// `[retention]`: after so many days captured files go to `.trash/`; 0 means never.
+/// `[retention]`: after so many days captured files go to `.trash/`, and traces are removed; 0 means never.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetentionConfig {
@@ -442,9 +468,14 @@ pub struct RetentionConfig {
 }
 
 /// The folders of captured files that can go.
-const RETAINED: [&str; 6] = ["conversations", "files", "searches", "snippets", "agent-activity", "bookmarks"];
+const RETAINED: [&str; 7] = ["conversations", "files", "searches", "snippets", "agent-activity", "bookmarks", "traces"];
 
 impl RetentionConfig {
+    /// Days after which traces are removed; 0 means never.
+    pub(crate) fn of_traces(&self) -> u64 {
+        self.days.get("traces").copied().unwrap_or_default()
+    }
+
     /// What of it cannot be, as a sentence.
     pub(super) fn violation(&self) -> Option<String> {
         self.days.iter().find_map(|(folder, days)| match RETAINED.contains(&folder.as_str()) {
@@ -462,11 +493,11 @@ section! {
         /// Whether they are kept.
         enabled: bool = true;
         /// Bytes that the payload of an event may have, as JSON.
-        max_payload_bytes: u64 = 4_000_000, 1000 to 15_000_000;
-        /// After so many days they are removed; 0 means never.
-        retention_days: u64 = 0, 0 to 36_500;
+        #[serde(skip)]
+        max_payload_bytes: u64 = 4_000_000;
         /// Events that an agent may send in a minute.
-        events_per_minute: u32 = 60_000, 1 to 1_000_000;
+        #[serde(skip)]
+        events_per_minute: u32 = 60_000;
     }
 }
 
@@ -530,15 +561,17 @@ section! {
         /// The kinds of entries that may be accepted without the person.
         accept: Vec<MemoryKind> = Vec::new();
         /// Active entries of one memory; 0 means no limit.
-        max_entries: usize = 500, 0 to 10_000;
-        /// Whether entries are held against those that are there.
-        verification: bool = true;
+        #[serde(skip)]
+        max_entries: usize = 500;
         /// How likely two entries have to say the same, by their meaning, to count as the same.
-        duplicate_meaning: f64 = 0.85, 0.0 to 1.0;
+        #[serde(skip)]
+        duplicate_meaning: f64 = 0.85;
         /// Tokens of a context.
-        context_tokens: usize = 800, 50 to 100_000;
+        #[serde(skip)]
+        context_tokens: usize = 800;
         /// New contributions after which the profile is made again.
-        regenerate_after: usize = 10, 1 to 100;
+        #[serde(skip)]
+        regenerate_after: usize = 10;
         /// How long a conversation must be quiet before it is summarised, in seconds.
         summary_debounce_seconds: u64 = 60, 10 to 3_600;
         /// Days for which summaries are searched; 0 means for ever.
@@ -570,7 +603,8 @@ section! {
         /// An answer that takes longer, to its end, is cut.
         timeout_ms: u64 = 600_000, 1_000 to 3_600_000;
         /// Requests that are longer are refused.
-        max_body_bytes: u64 = 33_554_432, 1_024 to 268_435_456;
+        #[serde(skip)]
+        max_body_bytes: u64 = 33_554_432;
     }
 }
 

@@ -233,7 +233,7 @@ pub struct AgentSearchParams {
     pub limit: Option<usize>,
     /// Only this collection.
     pub collection: Option<String>,
-    /// Time limit for the models, 1 to 60,000 ms, at most `[search] timeout_ms`.
+    /// Time limit for the models, 1 to 60,000 ms.
     #[param(minimum = 1, maximum = 60_000)]
     pub timeout_ms: Option<u64>,
     /// Whether to wait, at most a second, for the newest changes. Default `true` over the Unix
@@ -560,7 +560,7 @@ pub struct ImportNote {
 pub struct ImportTaken {
     /// Always true: additions are safe on disk, and in a moment in their files.
     pub ok: bool,
-    /// The import, for the next part; `vault restore import-N` undoes it. Absent for a dry run.
+    /// The import, for the next part; `vault undo import-N` undoes it. Absent for a dry run.
     pub import: Option<i64>,
     /// Whether it continues an unfinished import, so that undoing it also undoes the earlier parts; as for the first part.
     #[serde(default)]

@@ -437,7 +437,7 @@ pub struct EntryAdded {
     /// Whether secrets were removed from it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub redacted: bool,
-    /// Entries that were archived, as there are more than `max_entries`.
+    /// Entries that were archived, as there are more than 500.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub archived: Vec<String>,
     /// Checkpoints that undo it, in this order; only for the owner.
@@ -621,7 +621,7 @@ pub struct Reviewed {
     /// Ids without a waiting proposal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
-    /// Entries that were archived, as there are more than `max_entries`.
+    /// Entries that were archived, as there are more than 500.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub archived: Vec<String>,
     /// Checkpoints that undo it, in this order.

@@ -70,12 +70,11 @@ pub struct SearchQuery {
     #[param(minimum = 0, maximum = 20)]
     #[arg(long, value_name = "N")]
     pub context: Option<usize>,
-    /// Time limit for the models, 1 to 60,000 ms; then the search continues without them, and says so. For an agent at most
-    /// `[search] timeout_ms`.
+    /// Time limit for the models, 1 to 60,000 ms; then the search continues without them, and says so.
     #[param(minimum = 1, maximum = 60_000)]
     #[arg(long, value_name = "MS")]
     pub timeout_ms: Option<u64>,
-    /// Keys of `[search]` with other values for this search only, `fusion=rrf,per_file=0`; not for agents.
+    /// Keys of `[search]` with other values for this search only, `per_file=0,min_score=0.3`; not for agents.
     #[arg(skip)]
     pub set: Option<String>,
     /// Whether each hit marks the words of the query in its snippet.
@@ -326,7 +325,7 @@ pub struct ContextParams {
     /// The agent that it is for; default who asks. The owner may name any agent, an agent only itself.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// Maximum tokens, 50 to 100,000; default `[memory] context_tokens`, in full mode the sum of the sections.
+    /// Maximum tokens, 50 to 100,000; default 800, in full mode the sum of the sections.
     #[serde(default, deserialize_with = "whole")]
     #[schema(minimum = 50, maximum = 100_000)]
     #[arg(long, value_name = "N")]

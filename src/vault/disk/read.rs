@@ -80,7 +80,7 @@ fn opened(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(File, Stamp)
         return Err(if meta.is_dir() { ReadError::Gone } else { ReadError::Unfit("not a regular file".into()) });
     }
     if meta.len() > max_bytes {
-        let message = format!("{} bytes; `index.max_file_bytes` is {max_bytes}", meta.len());
+        let message = format!("{} bytes; at most {max_bytes} are indexed", meta.len());
         return Err(ReadError::Unfit(message));
     }
     let file = open(&on_disk).map_err(failed)?;
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(read_in(root, "a.md").unwrap().text, "héllo");
         let reason = |name: &str| read_in(root, name).unwrap_err().to_string();
         assert_eq!(reason("bytes.md"), "not UTF-8 text (byte 1)");
-        assert_eq!(reason("big.md"), "3000 bytes; `index.max_file_bytes` is 2000");
+        assert_eq!(reason("big.md"), "3000 bytes; at most 2000 are indexed");
         assert!(matches!(read_in(root, "gone.md"), Err(ReadError::Gone)));
         assert!(matches!(read_in(root, "a.md/b.md"), Err(ReadError::Gone)));
         assert!(matches!(read_in(root, "folder.md"), Err(ReadError::Gone)));

@@ -6,7 +6,7 @@ use std::path::Path;
 use include_dir::{Dir, include_dir};
 
 use super::home::{Home, HomeError};
-use crate::base::config::{FILE_NAME, SHIPPED};
+use crate::base::config::{FILE_NAME, STARTER};
 use crate::base::fs::{Context, FsError, crash, create_dir, write_new};
 use crate::base::path::VaultPath;
 
@@ -26,7 +26,7 @@ pub(crate) fn init(folder: &Path) -> Result<Home, HomeError> {
     create_dir(folder)?;
     write_below(&TEMPLATE, folder)?;
     // Last, as it is what makes the folder a vault: a start that was cut short is not taken for one.
-    write_new(&folder.join(FILE_NAME), SHIPPED.as_bytes())?;
+    write_new(&folder.join(FILE_NAME), STARTER.as_bytes())?;
     Home::open(folder)
 }
 
@@ -59,19 +59,13 @@ pub(crate) fn adopt(folder: &Path) -> Result<Home, HomeError> {
     if config.exists() {
         return Err(HomeError::AlreadyAVault(folder.to_owned()));
     }
-    write_new(&config, adopted(SHIPPED).as_bytes())?;
+    write_new(&config, adopted().as_bytes())?;
     Home::open(folder)
 }
 
 /// The configuration of a folder that somebody else's files are in: nothing is written there that nobody asked for.
-fn adopted(shipped: &str) -> String {
-    let off = |text: String, (section, key): (&str, &str)| {
-        let (before, after) =
-            text.split_once(&format!("\n[{section}]\n")).expect("a section of the shipped configuration");
-        let after = after.replacen(&format!("\n{key} = true\n"), &format!("\n{key} = false\n"), 1);
-        format!("{before}\n[{section}]\n{after}")
-    };
-    [("facts", "history"), ("memory", "enabled")].into_iter().fold(shipped.to_owned(), off)
+fn adopted() -> String {
+    STARTER.replace("history = true ", "history = false").replace("enabled = true ", "enabled = false")
 }
 
 #[cfg(test)]
@@ -85,7 +79,7 @@ mod tests {
         let root = folder.path().join("new/vault");
         init(&root).unwrap();
         assert!(root.join("notes").is_dir() && root.join(".gitignore").is_file() && root.join("README.md").is_file());
-        assert_eq!(fs::read_to_string(root.join(FILE_NAME)).unwrap(), SHIPPED);
+        assert_eq!(fs::read_to_string(root.join(FILE_NAME)).unwrap(), STARTER);
         assert!(matches!(init(&root), Err(HomeError::AlreadyAVault(_))));
     }
 

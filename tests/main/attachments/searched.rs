@@ -319,7 +319,7 @@ fn it_is_never_written_and_forgotten_as_a_whole_alone() {
         assert!(vault.path(".trash/files/report.pdf").exists() && !vault.path("files/report.pdf").exists());
         assert_eq!(gone["whole"], true, "{gone}");
         assert_eq!(vault.run(&["search", "--json", "koala path:files/*"]).code, 1);
-        vault.run(&["restore", gone["checkpoint_id"].as_str().unwrap()]).ok();
+        vault.run(&["undo", gone["checkpoint_id"].as_str().unwrap()]).ok();
         assert_eq!(fs::read(vault.path("files/report.pdf")).unwrap(), bytes);
         vault.run(&["search", "--json", "koala path:files/*"]).ok();
 

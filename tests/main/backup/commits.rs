@@ -13,7 +13,7 @@ fn a_new_vault_is_a_repository_with_a_first_commit() {
     let mine = folder.path().join("mine");
     assert_eq!(git(&mine, &["status", "--porcelain"]), "");
     let files = git(&mine, &["ls-files"]);
-    assert!(files.contains("memory.toml\n") && files.contains("notes/sourdough.md\n"), "{files}");
+    assert!(files.contains("memory.toml\n") && files.contains("notes/sourdough.md"), "{files}");
     assert!(!files.contains(".vault"), "{files}");
     assert_eq!(git(&mine, &["log", "--format=%s"]), "A new vault");
     // Not in a repository that is there already, not where it is not wanted, and never in a person's folder.

@@ -23,11 +23,18 @@ fn help(command: &[&str]) -> String {
     Ran::of(&mut program).ok().stdout
 }
 
-/// The names of a command's own commands, with what they do.
-fn commands(help: &str) -> Vec<(String, String)> {
+/// The names of a command's own commands, with what they do. Those of the program itself are listed by what they are for.
+fn commands(help: &str, is_all: bool) -> Vec<(String, String)> {
     let mut commands: Vec<(String, String)> = Vec::new();
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    for line in listed {
+    let mut is_listed = false;
+    for line in help.lines().filter(|line| !line.is_empty()) {
+        if !line.starts_with(' ') {
+            is_listed = if is_all { line.ends_with(':') && line != "Options:" } else { line == "Commands:" };
+            continue;
+        }
+        if !is_listed {
+            continue;
+        }
         match (line.strip_prefix("  ").filter(|line| !line.starts_with(' ')), commands.last_mut()) {
             (Some(line), _) => {
                 let (name, about) = line.split_once(' ').unwrap_or((line, ""));
@@ -77,7 +84,7 @@ fn part(text: &mut String, command: &[&str]) {
     let (about, usage) = help.split_once("Usage: ").unwrap();
     let usage = without_the_rest(usage);
     write!(text, "\n## vault {}\n\n{}\n\n```text\n{usage}\n```\n", command.join(" "), plain(about.trim())).unwrap();
-    for (name, _) in commands(&help) {
+    for (name, _) in commands(&help, false) {
         part(text, &[command, &[&*name][..]].concat());
     }
 }
@@ -85,7 +92,7 @@ fn part(text: &mut String, command: &[&str]) {
 #[test]
 fn the_description_of_the_commands_is_what_they_say_themselves() {
     let mut text = INTRODUCTION.to_owned();
-    let commands = commands(&help(&[]));
+    let commands = commands(&help(&[]), true);
     assert!(commands.len() > 20, "{commands:?}");
     text.push_str("\n| command | what it does |\n|---|---|\n");
     for (name, about) in &commands {

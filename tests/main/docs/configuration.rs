@@ -2,16 +2,16 @@
 
 use std::fmt::Write;
 
-use memory_vault::base::config::SHIPPED;
+use memory_vault::base::config::REFERENCE;
 
 use super::{cell, hold, plain};
 use crate::support::prelude::*;
 
 const INTRODUCTION: &str = "# Configuration
 
-Written by a test from [memory.toml](../memory.toml), which lies in the root of every vault with every key in it. A key that is left
-out has its default; one that is not known, or out of its range, is an error that names file, line and key. `vault serve` reads
-the file when it starts, so a change counts after a restart; `[capture]` and `[retention]` count as soon as they are saved. Commands
+Written by a test from [memory.toml](../memory.toml), which `vault config` prints. The file in the root of a new vault has the ten
+keys that people set most. A key that is left out has its default; one that is not known, or out of its range, is an error that names
+file, line and key. `vault serve` reads the file when it starts, so a change counts after a restart; `[capture]` and `[retention]` count as soon as they are saved. Commands
 that run without a daemon read it each time. Numbers of bytes and times have their unit in the key or in its text.
 ";
 
@@ -35,7 +35,7 @@ fn sections() -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut about = String::new();
     let mut in_example = false;
-    for line in SHIPPED.lines() {
+    for line in REFERENCE.lines() {
         in_example |= line.starts_with("# [[");
         let line = if in_example { line.strip_prefix("# ").unwrap_or(line) } else { line };
         if let Some(comment) = line.strip_prefix('#') {
@@ -97,7 +97,7 @@ fn the_comments_name_what_the_code_takes() {
 
 #[test]
 fn the_example_that_is_commented_out_is_one() {
-    let (_, example) = SHIPPED.split_once("\n# [[collections]]").unwrap();
+    let (_, example) = REFERENCE.split_once("\n# [[collections]]").unwrap();
     let example: String =
         example.lines().map(|line| line.strip_prefix("# ").unwrap_or(line).to_owned() + "\n").collect();
     let config = Config::parse(&format!("[[collections]]{example}"), Path::new("memory.toml")).unwrap();

@@ -96,7 +96,7 @@ fn assert_one_answer_in_three_ways(vault: &Daemon, page: &str, command: &str, an
 #[test]
 fn the_page_of_the_graph_shows_what_the_program_says_in_three_ways() {
     let page = page("graph.md");
-    let mut vault = Daemon::without_model("[agents]\nmax_results = 100\n");
+    let mut vault = Daemon::vault();
     assert_eq!(write_shown(&mut vault, &page), 4);
     vault.write("agents/ada/agent.md", READS).start().settle();
     // Around, along, as of, of a relation, of a type. All of an answer is the same.

@@ -269,7 +269,7 @@ fn clearing_the_layers_takes_the_text_along_and_purging_leaves_nothing_of_it() {
     let cleared = vault.run(&["memory", "clear", "--json"]).ok().json();
     assert_eq!(cleared["files"][0]["path"], PAGE, "{cleared}");
     assert!(!vault.path(PAGE).exists());
-    vault.run(&["restore", cleared["files"][0]["checkpoint_id"].as_str().unwrap()]).ok();
+    vault.run(&["undo", cleared["files"][0]["checkpoint_id"].as_str().unwrap()]).ok();
     assert_eq!(page(&vault), told);
     assert_eq!(sync(&vault)["calls"], 1, "it has its text");
     vault.run(&["memory", "clear", "--purge"]).ok();

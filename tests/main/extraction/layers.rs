@@ -9,7 +9,7 @@ const SUMMARY: &str = "---\ngenerated: true\nsources: [conversations/tea.md]\ndi
 fn undo(vault: &Daemon, cleared: &Value) -> String {
     let files = cleared["files"].as_array().unwrap().iter();
     let ids = files.map(|file| file["checkpoint_id"].as_str().unwrap());
-    vault.run(&["restore"].into_iter().chain(ids).collect::<Vec<_>>()).ok().stdout
+    vault.run(&["undo"].into_iter().chain(ids).collect::<Vec<_>>()).ok().stdout
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_purge_takes_the_profile_that_was_made_a_moment_ago_and_what_is_kept_of_it()
     // Of one that is the person's by now what is kept of the former ones goes, too.
     for entry in ["Owns a boat named Quagga", "Rides a bicycle to work", "Sings in a choir on Mondays"] {
         vault.run(&["memory", "add", "--kind", "fact", entry]).ok();
-        vault.run(&["profile", "make"]).ok();
+        vault.run(&["memory", "profile", "make"]).ok();
     }
     let mine = profile(&vault, "Mondays").replace("Owns a boat named Quagga", "Has a boat") + "\n- I love rain.\n";
     assert!(!files_with(&vault.path(".vault/state/checkpoints"), "Quagga").is_empty());
@@ -113,5 +113,5 @@ fn what_undoes_a_clearing_does_so_though_the_profile_was_made_anew() {
     let files = cleared["files"].as_array().unwrap();
     let page = files.iter().find(|file| file["path"] == "profile/profile.md").unwrap();
     vault.write("profile/profile.md", "I am me.\n");
-    assert!(vault.run(&["restore", page["checkpoint_id"].as_str().unwrap()]).stderr.contains("has changed since"));
+    assert!(vault.run(&["undo", page["checkpoint_id"].as_str().unwrap()]).stderr.contains("has changed since"));
 }

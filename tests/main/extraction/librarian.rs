@@ -93,7 +93,7 @@ fn traces_become_proposals_with_their_evidence_and_stay_as_they_are() {
     let entry = |text: &str| waiting["entries"].as_array().unwrap().iter().find(|entry| entry["text"] == text).unwrap();
     let (tea, soup) = (entry("Likes green tea"), entry("Likes tomato soup"));
     assert_eq!((&tea["evidence"], &soup["evidence"]), (&json!(["e1"]), &json!(["e 4"])));
-    vault.run(&["review", "accept", tea["id"].as_str().unwrap(), "--agent", "ada"]).ok();
+    vault.run(&["memory", "review", "accept", tea["id"].as_str().unwrap(), "--agent", "ada"]).ok();
     vault.settle();
     let (ada, zoe) = (vault.token_of("ada"), vault.token_of("zoe"));
     let own = vault.get_as(&ada, "/api/entries").json();

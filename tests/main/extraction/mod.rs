@@ -292,9 +292,9 @@ fn what_was_removed_or_rejected_is_not_proposed_again() {
         line.rsplit_once('^').map(|(_, id)| id.to_owned()).unwrap()
     };
     let (tea, bread) = (id("green tea"), id("rye bread"));
-    vault.run(&["review", "accept", &tea]).ok();
+    vault.run(&["memory", "review", "accept", &tea]).ok();
     vault.run(&["memory", "remove", &tea]).ok();
-    vault.run(&["review", "reject", &bread]).ok();
+    vault.run(&["memory", "review", "reject", &bread]).ok();
     let said = [("user", "I like green tea."), ("user", "I like rye bread."), ("user", "I like tomato soup.")];
     vault.write("conversations/again.md", conversation(&said));
     sync(&vault);
@@ -351,7 +351,7 @@ fn a_models_summary_is_written_without_what_nobody_said_and_a_persons_edit_stays
     assert!(first.contains("made_by: reader") && first.contains("trust: web"), "{first}");
     // Neither again, nor by rules.
     assert_eq!(sync(&vault)["calls"], 2);
-    vault.run(&["summaries", "make"]);
+    vault.run(&["memory", "summaries", "make"]);
     assert_eq!(read(), first);
     let edited = first.replace("- Likes", "- Adores");
     vault.write("summaries/tea.md", &edited);

@@ -63,9 +63,10 @@ fn an_agent_that_is_gone_is_told_so() {
 
 #[test]
 fn an_agent_gets_no_more_than_its_limits() {
-    let mut vault = Daemon::without_model("[agents]\nmax_injected_chars = 1000\nrequests_per_minute = 12\n");
+    let mut vault = Daemon::vault();
     vault.write("notes/long.md", "a line of the long note\n".repeat(200)).write("notes/short.md", "short\n").start();
-    add(&vault, &["ada", "--allow"]);
+    let limits = "limits: { max_injected_chars: 1000, requests_per_minute: 12 }";
+    vault.write("agents/ada/agent.md", format!("---\ncan_read_user_memory: true\n{limits}\n---\n")).settle();
     let mut ada = agent(&vault, "ada");
     let part = ada.tool("get", json!({ "what": "notes/long.md" }));
     assert!(part["text"].as_str().unwrap().len() <= 1000 && part["next_line"] == 42, "{part}");

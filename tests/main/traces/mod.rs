@@ -160,7 +160,7 @@ fn the_command_line_lists_them_with_and_without_a_daemon_an_archive_has_them_and
 
 #[test]
 fn they_have_limits_of_their_own_and_can_be_switched_off() {
-    let (mut vault, ada) = vault("[agents]\nrequests_per_minute = 5\n[traces]\nmax_payload_bytes = 2000000\n");
+    let (mut vault, ada) = vault("[agents]\nrequests_per_minute = 5\ntimeout_ms = 60000\n");
     let mut connection = vault.connection();
     for id in 0..50 {
         let request = Request::send("POST", EVENT, &said(&id.to_string(), "x"));
@@ -168,13 +168,9 @@ fn they_have_limits_of_their_own_and_can_be_switched_off() {
         assert_eq!(reply.status, 200, "{id}: {}", reply.json());
     }
     // Over what other bodies may have.
-    for (bytes, status) in [(1_900_000, 200), (2_100_000, 400), (17_000_000, 413)] {
+    for (bytes, status) in [(3_900_000, 200), (4_100_000, 400), (17_000_000, 413)] {
         assert_eq!(post(&vault, &ada, &said("large", &"x".repeat(bytes))).status, status, "{bytes}");
     }
-    vault.terminate();
-    vault.write("memory.toml", "[embed]\nmodel = \"none\"\n[traces]\nevents_per_minute = 2\n").start();
-    let codes: Vec<u16> = (0..4).map(|id| post(&vault, &ada, &said(&format!("n{id}"), "x")).status).collect();
-    assert_eq!((&codes[..2], codes[3]), (&[200, 200][..], 429));
     vault.terminate();
     vault.write("memory.toml", "[embed]\nmodel = \"none\"\n[traces]\nenabled = false\n").start();
     let refused = post(&vault, &ada, &said("off", "x"));

@@ -58,10 +58,6 @@ pub(crate) struct ProposeRules<'a> {
 impl ProposeRules<'_> {
     /// What a new entry is to those that count.
     pub(crate) fn verdict(&self, entry: &MemoryEntry, known: &[&MemoryEntry]) -> Verdict {
-        if !self.config.verification {
-            let same = known.iter().find(|known| known.text == entry.text && known.kind == entry.kind);
-            return same.map_or(Verdict::New, |known| Verdict::Duplicate(known.id.clone()));
-        }
         verify(entry, known, |new, known| Some((self.likeness)(new, known)? >= self.config.duplicate_meaning))
     }
 }

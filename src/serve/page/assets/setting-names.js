@@ -7,12 +7,8 @@ const NAMES = [
   ["enabled", "memory.enabled"],
   ["core model", "memory.model"],
   ["core model provider", "memory.endpoint, memory.api_key_env"],
-  ["profileRegenerateThreshold", "memory.regenerate_after"],
   ["summaryDebounceSeconds", "memory.summary_debounce_seconds"],
   ["summaryRetentionDays", "memory.summary_retention_days"],
-  ["verification on or off", "memory.verification"],
-  ["semantic threshold of duplicates", "memory.duplicate_meaning"],
-  ["entries of an agent", "memory.max_entries"],
 ];
 
 /** A section with the table. */

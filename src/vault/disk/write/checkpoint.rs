@@ -202,7 +202,7 @@ pub enum WriteError {
     #[error("`{0}` has changed since; nothing was written")]
     Changed(VaultPath),
     /// No checkpoint has this name.
-    #[error("there is no checkpoint {0}; `vault checkpoints` lists them all")]
+    #[error("there is no checkpoint {0}; `vault undo --list` lists them all")]
     NoCheckpoint(CheckpointId),
     /// An agent has written as much as it may.
     #[error("the limit of {0} bytes per day is reached; nothing was written")]
