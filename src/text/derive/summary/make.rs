@@ -113,35 +113,23 @@ impl Found {
     }
 }
 
-/// The last lines of those that were found, and how many there were before.
+/// The last lines of those that were found, each with its words.
 #[derive(Debug, Default)]
-struct LastLines {
-    lines: VecDeque<(String, CitedLine)>,
-    before: usize,
-    /// What the first of those that are not kept cites.
-    first: Option<String>,
-}
+struct LastLines(VecDeque<(String, CitedLine)>);
 
 impl LastLines {
     /// One more; one that says the same as one that is kept takes its place.
     fn push(&mut self, key: &str, text: impl FnOnce() -> String, place: impl FnOnce() -> String) {
         let key = plain_words(key, false).join(" ");
-        if let Some(at) = self.lines.iter().position(|(known, _)| *known == key) {
-            self.lines.remove(at);
+        self.0.retain(|(known, _)| *known != key);
+        if self.0.len() == MAX_LINES {
+            self.0.pop_front();
         }
-        if self.lines.len() == MAX_LINES {
-            let gone = self.lines.pop_front().and_then(|(_, line)| line.citations.into_iter().next());
-            self.first = self.first.take().or(gone);
-            self.before += 1;
-        }
-        self.lines.push_back((key, CitedLine::of(&text(), vec![place()])));
+        self.0.push_back((key, CitedLine::of(&text(), vec![place()])));
     }
 
-    /// Those that are kept, and a line that says how many are not.
     fn lines(self) -> Vec<CitedLine> {
-        let Self { lines, before, first } = self;
-        let more = first.map(|first| CitedLine { text: format!("{before} more before these"), citations: vec![first] });
-        more.into_iter().chain(lines.into_iter().map(|(_, line)| line)).collect()
+        self.0.into_iter().map(|(_, line)| line).collect()
     }
 }
 
@@ -400,8 +388,7 @@ mod tests {
         let body = summary.body();
         assert!(body.len() < 16_384, "{}", body.len());
         assert!(body.lines().count() < 60);
-        assert_eq!(lines(&summary, DECISIONS)[0].text, "49992 more before these");
-        assert!(lines(&summary, DECISIONS)[8].text.contains("49999"), "{summary:?}");
+        assert!(lines(&summary, DECISIONS)[7].text.contains("49999"), "{summary:?}");
     }
 
     #[test]
