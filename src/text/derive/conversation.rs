@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::chunk::turn_start;
-use super::code::code;
 use super::machinery::{THOUGHTS, is_machine, said_lines};
 use super::words::fold;
+use crate::text::note::code;
 
 /// By which names the person goes in conversations, whatever they are called. Folded.
 const PERSON: [&str; 18] = [

@@ -1,7 +1,7 @@
 //! What the Markdown parser must not see: Obsidian's comments, and nesting that only hostile text has.
 
 use super::parse::OPTIONS;
-use pulldown_cmark::{Event, Parser, Tag};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use regex::{Captures, Regex};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -94,6 +94,16 @@ fn opaque(text: &str) -> Vec<Range<usize>> {
             _ => None,
         })
         .collect()
+}
+
+/// The places of code in a text, between fences or backticks, in their order. Tags and links are none here: what is in code was said as it is.
+pub(crate) fn code(text: &str) -> Vec<Range<usize>> {
+    let plain = text.replace(['<', '['], ".");
+    let is_code = |event: &Event<'_>| {
+        matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))))
+    };
+    let plain = limit_nesting(line_feeds(&plain));
+    Parser::new(&plain).into_offset_iter().filter(|(event, _)| is_code(event)).map(|(_, range)| range).collect()
 }
 
 /// A comment on lines of its own becomes blank. Beside other text it becomes `%`, which means nothing in Markdown, while

@@ -35,6 +35,7 @@ pub(crate) use conflicts::{CONFLICT_MARKS, has_conflict, sides};
 pub(crate) use fields::aliases;
 pub(crate) use frontmatter::key_of;
 pub(crate) use links::{has_scheme, wikilinks_in};
+pub(crate) use mask::code;
 pub(crate) use model::{Block, Heading, Lines, Link, LinkKind, Problem, merged, outside};
 pub use model::{BlockKind, Note, PrivateReason, Visibility};
 pub(crate) use plain::{plain_heading, without_entities};
