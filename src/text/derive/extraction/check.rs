@@ -81,19 +81,9 @@ fn read_object(text: &str) -> Result<Value, String> {
         return Err(format!("it has {} bytes, and {MOST_BYTES} are read", text.len()));
     }
     // What it thought may have braces, too, and what it found may quote such a tag.
-    let (first, last) = (text.find(THOUGHT_END), text.rfind(THOUGHT_END));
-    let is_thought = first.is_some_and(|end| text[..end].contains("<think"));
-    let behind = |end: usize| &text[end + THOUGHT_END.len()..];
-    let whole = (last.is_none() || !is_thought).then_some(text);
-    let parts = [last.map(behind), first.filter(|_| first != last).map(behind), whole];
-    let mut problem = None;
-    for part in parts.into_iter().flatten() {
-        match object_in(part) {
-            Ok(object) => return Ok(object),
-            Err(error) => _ = problem.get_or_insert(error),
-        }
-    }
-    Err(problem.unwrap_or_default())
+    let Some(end) = text.find(THOUGHT_END) else { return object_in(text) };
+    let answer = object_in(&text[end + THOUGHT_END.len()..]);
+    if text[..end].contains("<think") { answer } else { answer.or_else(|_| object_in(text)) }
 }
 
 /// The object from the first brace of a text to the last.
@@ -587,7 +577,7 @@ mod tests {
         let turns = read_turns(&format!("**18:32 · user:** {long}\n"), &[]);
         let prompt = super::super::prompt::extraction_prompt(&turns, None);
         let sent = &prompt.shown[&1].1;
-        assert!(sent.len() < 2_000 && sent.lines().all(|part| prompt.request.material.contains(part)));
+        assert!(sent.len() <= 2_000 && sent.lines().all(|part| prompt.request.material.contains(part)));
         let item = json!({"kind": "preference", "text": "Likes green tea", "lines": [1], "quote": "I like green"});
         let answer = ExtractionAnswer {
             entries: vec![item.clone(); 9_000],

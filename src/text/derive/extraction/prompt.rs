@@ -14,13 +14,8 @@ use crate::text::derive::token_estimate;
 
 /// Maximum number of tokens of lines that are sent, by our own estimate: what a small local model reads at a time.
 const MOST_TOKENS: usize = 6_000;
-/// A line longer than this is cut in its middle, to its head and its tail, in characters.
+/// What is sent of a line, in characters.
 const MOST_LINE_CHARS: usize = 2_000;
-const LINE_HEAD_CHARS: usize = 1_500;
-const LINE_TAIL_CHARS: usize = 400;
-/// Lines of a turn that are kept at its head and at its tail, where it has more than both together.
-const TURN_HEAD_LINES: usize = 30;
-const TURN_TAIL_LINES: usize = 10;
 /// Tokens of an answer.
 const MOST_ANSWER_TOKENS: u32 = 2_048;
 /// Entries of one session.
@@ -55,7 +50,7 @@ const SHORT_INSTRUCTIONS: &str = "You say in at most five sentences what a day o
 pub(crate) struct ExtractionPrompt {
     /// What is sent.
     pub(crate) request: ChatRequest,
-    /// The lines that are shown, by their number, with who spoke: of a long one its head and its tail.
+    /// The lines that are shown, by their number, with who spoke: of a long one its head.
     pub(crate) shown: BTreeMap<usize, (Voice, String)>,
     /// What it may cost, in tokens: both ways, by our own estimate.
     pub(crate) tokens: u64,
@@ -68,29 +63,19 @@ pub(crate) fn extraction_prompt(turns: &[SpokenTurn], date: Option<&str>) -> Ext
         let when = if is_first { format!(" ({})", turn.when) } else { String::new() };
         format!("{} {who}{when}: {}\n", line.number, shortened(&line.text))
     };
-    // Each with its place among all lines.
-    let (mut lines, mut count) = (Vec::new(), 0);
-    for (turn, spoken) in turns.iter().enumerate() {
-        let cut = TURN_HEAD_LINES..spoken.lines.len().saturating_sub(TURN_TAIL_LINES);
-        for (at, line) in spoken.lines.iter().enumerate().filter(|(at, _)| !cut.contains(at)) {
-            lines.push((count + at, turn, line, token_estimate(&render(spoken, line, at == 0))));
+    let lines: Vec<_> = turns.iter().flat_map(|turn| turn.lines.iter().map(move |line| (turn, line))).collect();
+    let tokens: Vec<usize> = lines.iter().map(|(turn, line)| token_estimate(&render(turn, line, true))).collect();
+    let (head, tail) = fitting(&tokens);
+    let (mut material, mut shown, mut last_turn) = (String::new(), BTreeMap::new(), None);
+    for at in (0..head).chain(tail..lines.len()) {
+        if at == tail && head < tail {
+            let _ = writeln!(material, "[… {} lines left out …]", tail - head);
         }
-        count += spoken.lines.len();
-    }
-    let (head, tail) = fitting(&lines.iter().map(|(.., tokens)| *tokens).collect::<Vec<_>>());
-    lines.drain(head..tail);
-    let (mut material, mut shown, mut next, mut last_turn) = (String::new(), BTreeMap::new(), 0, None);
-    for (place, turn, line, _) in lines {
-        if place > next {
-            // Where whole turns are left out, lines of those beside them are not counted.
-            let whole = last_turn.map_or(turn, |last: usize| turn.saturating_sub(last + 1));
-            let (count, what) = if whole > 0 { (whole, "turns") } else { (place - next, "lines") };
-            let _ = writeln!(material, "[… {count} {what} left out …]");
-        }
+        let (turn, line) = lines[at];
         // The first line of a turn that is shown says when it was.
-        material += &render(&turns[turn], line, last_turn.replace(turn) != Some(turn));
-        shown.insert(line.number, (turns[turn].voice, as_sent(&line.text)));
-        next = place + 1;
+        let is_first = last_turn.replace(turn).is_none_or(|last| !std::ptr::eq(last, turn));
+        material += &render(turn, line, is_first);
+        shown.insert(line.number, (turn.voice, as_sent(&line.text).to_owned()));
     }
     let intro = date.map(|date| format!("The conversation is of {date}.\n"));
     prompt(INSTRUCTIONS, &intro.unwrap_or_default(), &material, schema(), shown)
@@ -108,7 +93,7 @@ pub(crate) fn short_prompt(lines: &[(String, String)]) -> ExtractionPrompt {
         let _ = writeln!(material, "[… {} lines left out …]", tail - head);
     }
     material += &rendered[tail..].concat();
-    let line = |at: usize| (at + 1, (Voice::Agent, as_sent(&lines[at].1)));
+    let line = |at: usize| (at + 1, (Voice::Agent, as_sent(&lines[at].1).to_owned()));
     let shown = (0..head).chain(tail..lines.len()).map(line).collect();
     let numbers = json!({"type": "array", "items": {"type": "integer"}, "minItems": 1, "maxItems": MAX_CITED});
     let sentence = object(json!({"text": {"type": "string"}, "lines": numbers}));
@@ -148,23 +133,16 @@ fn estimate(request: &ChatRequest) -> u64 {
     asked as u64 + u64::from(request.max_tokens)
 }
 
-/// A line as it is sent: of a long one its head and its tail, with a mark between them.
+/// A line as it is sent, with a mark behind a long one.
 fn shortened(text: &str) -> String {
-    let cut = |(head, out, tail)| format!("{head}[… {out} characters left out …]{tail}");
-    ends_of(text).map_or_else(|| text.to_owned(), cut)
+    let sent = as_sent(text);
+    let mark = if sent.len() < text.len() { "[… more left out …]" } else { "" };
+    format!("{sent}{mark}")
 }
 
 /// What of a line is sent, without that mark.
-pub(super) fn as_sent(text: &str) -> String {
-    ends_of(text).map_or_else(|| text.to_owned(), |(head, _, tail)| format!("{head}\n{tail}"))
-}
-
-/// The head and the tail of a long line, and how many characters are between them.
-fn ends_of(text: &str) -> Option<(&str, usize, &str)> {
-    let chars = text.chars().count();
-    let end = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let out = chars.checked_sub(LINE_HEAD_CHARS + LINE_TAIL_CHARS).filter(|_| chars > MOST_LINE_CHARS)?;
-    Some((&text[..end(LINE_HEAD_CHARS)], out, &text[end(chars - LINE_TAIL_CHARS)..]))
+pub(super) fn as_sent(text: &str) -> &str {
+    text.char_indices().nth(MOST_LINE_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
 /// Of lines with so many tokens each those that are sent: as many as are given at the head, and those from the second number on. Where not all
@@ -260,12 +238,10 @@ mod tests {
     #[test]
     fn a_turn_of_10_mb_is_cut_where_it_shows() {
         let long = "é".repeat(5_000_000);
-        let many: String = (0..500).map(|at| format!("> line {at}\n")).collect();
-        let text = format!("**18:32 · user:** {long}\n**18:33 · user:**\n{many}");
+        let text = format!("**18:32 · user:** {long}\n**18:33 · user:** Hello\n");
         let prompt = extraction_prompt(&read_turns(&text, &[]), None);
-        assert!(prompt.request.material.contains("[… 4998100 characters left out …]"));
-        assert!(prompt.request.material.contains("[… 460 lines left out …]"));
-        assert!(prompt.request.material.len() < 20_000 && prompt.shown.len() == 41);
+        assert!(prompt.request.material.contains("é[… more left out …]\n"));
+        assert!(prompt.request.material.len() < 20_000 && prompt.shown.len() == 2);
     }
 
     fn lines(texts: &[&str]) -> Vec<(String, String)> {
