@@ -31,7 +31,7 @@ pub(crate) use chunk::{
     CONVERSATIONS, ChunkId, Remainder, Speakers, begins_turn, goes_on_and_begins, is_said, speaker_term, turn_start,
 };
 pub(crate) use citations::note_sources;
-pub(crate) use conversation::{lines_with_machinery, turns_around, turns_of_thought};
+pub(crate) use conversation::{lines_with_machinery, turns_of_thought};
 pub(crate) use generated::{USER_FILE, UserPage};
 pub use labels::Label;
 pub use language::TextLanguage;
