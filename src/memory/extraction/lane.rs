@@ -170,7 +170,6 @@ impl Extraction {
             allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
             timeout: Duration::from_millis(memory.timeout_ms),
             now: Box::new(|| self.now()),
-            is_stopped: Box::new(|| self.is_stopped()),
             is_current,
         }
     }

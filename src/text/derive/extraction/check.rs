@@ -141,13 +141,12 @@ pub(crate) struct CheckedLine {
 /// The lines that were shown, by their numbers.
 type ShownLines = BTreeMap<usize, (Voice, String)>;
 
-/// Holds an answer against the lines that were shown. `date` is that of the conversation. `None` where somebody stops it.
+/// Holds an answer against the lines that were shown. `date` is that of the conversation.
 pub(crate) fn check_extraction(
     answer: &ExtractionAnswer,
     shown: &ShownLines,
     date: Option<&str>,
-    is_stopped: &dyn Fn() -> bool,
-) -> Option<CheckedAnswer> {
+) -> CheckedAnswer {
     let names = &SpokenNames::of(shown.values().map(|(_, text)| text.as_str()));
     let (mut dropped, mut said) = (BTreeMap::new(), HashSet::new());
     let mut drop = |reason: &'static str, count: usize| *dropped.entry(reason).or_insert(0) += count;
@@ -156,9 +155,6 @@ pub(crate) fn check_extraction(
     drop("too many", answer.entries.len().saturating_sub(MOST_LOOKED_AT) + listed.sum::<usize>());
     let (mut entries, mut summary) = (Vec::new(), Vec::new());
     for entry in answer.entries.iter().take(MOST_LOOKED_AT) {
-        if is_stopped() {
-            return None;
-        }
         match checked_entry(entry, (shown, names), date) {
             Ok(entry) if said.insert(plain(&entry.text)) => entries.push(entry),
             Ok(_) => drop("said twice", 1),
@@ -172,9 +168,6 @@ pub(crate) fn check_extraction(
     for (name, items) in &answer.summary {
         let mut list = Vec::new();
         for item in items.iter().take(MOST_LOOKED_AT_IN_A_LIST) {
-            if is_stopped() {
-                return None;
-            }
             match checked_line(item, (shown, names)) {
                 Ok((line, _)) if list.len() < MOST_LISTED => list.push(line),
                 Ok(_) => drop("too many", 1),
@@ -184,7 +177,7 @@ pub(crate) fn check_extraction(
         summary.push((*name, list));
     }
     dropped.retain(|_, count| *count > 0);
-    Some(CheckedAnswer { entries, summary, dropped })
+    CheckedAnswer { entries, summary, dropped }
 }
 
 fn checked_entry(
@@ -431,7 +424,7 @@ mod tests {
     fn check(entries: Value) -> CheckedAnswer {
         let entries = entries.as_array().unwrap().clone();
         let answer = ExtractionAnswer { entries, summary: Vec::new() };
-        check_extraction(&answer, &shown(SAID), Some("2026-05-04"), &|| false).unwrap()
+        check_extraction(&answer, &shown(SAID), Some("2026-05-04"))
     }
 
     #[track_caller]
@@ -503,7 +496,7 @@ mod tests {
                 entries: vec![item(good), item(bad)],
                 summary: vec![("text", vec![item(bad), item(good)])],
             };
-            let checked = check_extraction(&answer, &shown, None, &|| false).unwrap();
+            let checked = check_extraction(&answer, &shown, None);
             let texts: Vec<&str> = checked.entries.iter().map(|entry| entry.text.as_str()).collect();
             let lines: Vec<&str> = checked.summary[0].1.iter().map(|line| line.text.as_str()).collect();
             assert_eq!((texts, lines), (vec![good], vec![good]), "{:?}", checked.dropped);
@@ -566,7 +559,7 @@ mod tests {
             )],
         };
         let shown = BTreeMap::from([(1, (Voice::Agent, "So you are moving to Bonn".to_owned()))]);
-        let checked = check_extraction(&answer, &shown, None, &|| false).unwrap();
+        let checked = check_extraction(&answer, &shown, None);
         assert_eq!(checked.summary[0].1, [CheckedLine { text: "Moving to Bonn".into(), lines: (1, 1) }]);
         assert_eq!(checked.dropped.values().sum::<usize>(), 3);
     }
@@ -583,13 +576,12 @@ mod tests {
             entries: vec![item.clone(); 9_000],
             summary: vec![("text", vec![item.clone(); 9_000]), ("topics", vec![item; 3])],
         };
-        let checked = check_extraction(&answer, &prompt.shown, None, &|| false).unwrap();
+        let checked = check_extraction(&answer, &prompt.shown, None);
         assert_eq!(
             (checked.entries.len(), checked.summary[0].1.len(), checked.summary[1].1.len()),
             (1, MOST_LISTED, 3)
         );
         assert_eq!(checked.dropped["too many"], 2 * 9_000 - 64 - MOST_LISTED);
-        assert!(check_extraction(&answer, &prompt.shown, None, &|| true).is_none());
     }
 
     #[test]

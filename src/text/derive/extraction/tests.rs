@@ -20,7 +20,7 @@ fn checked(lines: &[&str], quote: &str, text: &str) -> Option<CheckedEntry> {
     });
     let entry = json!({"kind": "fact", "text": text, "quote": quote, "confidence": 0.95, "lines": [1, 1]});
     let answer = ExtractionAnswer { entries: vec![entry], summary: Vec::new() };
-    check_extraction(&answer, &turns.collect(), None, &|| false).unwrap().entries.pop()
+    check_extraction(&answer, &turns.collect(), None).entries.pop()
 }
 
 /// How many claims of each kind there are, how many are proposed, and how many may be accepted by themselves.
