@@ -31,7 +31,7 @@ pub(super) fn read(source: &str, lines: &Lines, frontmatter: &Frontmatter) -> No
         if value.is_object() {
             fields.problems.push(Problem::new(line(key), format!("`{key}` is not a list of tags")));
         }
-        each_text(value, &[',', ' ', '\t', '\n'], |tag| {
+        each_text(value, &[',', ' ', '\t', '\n'], &mut |tag| {
             fields.tags.add(tag.trim_start_matches('#').trim_end_matches('/').trim());
         });
     }
@@ -64,7 +64,7 @@ fn is_template(text: &str) -> bool {
 pub(crate) fn aliases(metadata: &Map<String, Value>) -> Vec<String> {
     let mut aliases: Vec<String> = Vec::new();
     for (_, value) in entries(metadata, ["aliases", "alias"]) {
-        each_text(value, &[',', '\n'], |alias| {
+        each_text(value, &[',', '\n'], &mut |alias| {
             if !aliases.iter().take(MAX_COMPARED).any(|known| known == alias) {
                 aliases.push(alias.to_owned());
             }
@@ -96,35 +96,14 @@ fn text_of(value: &Value) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// Calls back with each text in a list, however nested, or with each piece of a text.
-fn each_text(value: &Value, separators: &[char], mut found: impl FnMut(&str)) {
+/// Calls back with each text in a list, however nested, or with each piece of a text. Readers of metadata bound the depth.
+fn each_text(value: &Value, separators: &[char], found: &mut dyn FnMut(&str)) {
     match value {
-        Value::String(text) => {
-            for piece in text.split(separators) {
-                let piece = piece.trim();
-                if !piece.is_empty() {
-                    found(piece);
-                }
-            }
+        Value::String(text) if !separators.is_empty() => {
+            text.split(separators).map(str::trim).filter(|piece| !piece.is_empty()).for_each(found);
         }
-        Value::Array(items) => {
-            let mut left: Vec<&Value> = items.iter().rev().collect();
-            while let Some(item) = left.pop() {
-                match item {
-                    Value::Array(inner) => left.extend(inner.iter().rev()),
-                    other => {
-                        if let Some(text) = text_of(other) {
-                            found(&text);
-                        }
-                    }
-                }
-            }
-        }
-        other => {
-            if let Some(text) = text_of(other) {
-                found(&text);
-            }
-        }
+        Value::Array(items) => items.iter().for_each(|item| each_text(item, &[], found)),
+        other => text_of(other).iter().for_each(|text| found(text)),
     }
 }
 
