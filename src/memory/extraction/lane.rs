@@ -110,10 +110,6 @@ impl Extraction {
         self.workspace.lock().is_some_and(|lock| lock.is_held())
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
-        self.signal.is_stopped()
-    }
-
     /// How the work is.
     pub(super) fn state_mut(&self) -> MutexGuard<'_, LaneState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

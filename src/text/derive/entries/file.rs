@@ -85,10 +85,10 @@ impl EntriesFile {
             let MemoryEntry { id, line_start, status: EntryStatus::Superseded(by), .. } = self.entries[at].clone() else {
                 continue;
             };
-            match self.by_id.get(&by) {
+            match self.by_id.get(&by).copied() {
                 None => drop(self.gone.insert(by)),
                 Some(_) if by == id => {}
-                Some(other) if self.entries[*other].status == EntryStatus::Superseded(id.clone()) => {
+                Some(other) if self.entries[other].status == EntryStatus::Superseded(id.clone()) => {
                     self.report(line_start, format!("the entries `^{id}` and `^{by}` supersede each other; this one counts"));
                 }
                 Some(_) => continue,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::base::config::MemoryKind;
 use crate::base::fence::fence;
 use crate::models::ChatRequest;
-use crate::text::derive::conversation::{SpokenLine, SpokenTurn, Voice};
+use crate::text::derive::conversation::{SpokenTurn, Voice};
 use crate::text::derive::summary::MAX_CITED;
 use crate::text::derive::token_estimate;
 
@@ -56,60 +56,58 @@ pub(crate) struct ExtractionPrompt {
     pub(crate) tokens: u64,
 }
 
+/// A line of a question, with what is said before it of its number and where it is from.
+struct PromptLine<'t> {
+    number: usize,
+    voice: Voice,
+    before: String,
+    text: &'t str,
+}
+
 /// Makes the question about a conversation. `date` is that of it, as the note has it.
 pub(crate) fn extraction_prompt(turns: &[SpokenTurn], date: Option<&str>) -> ExtractionPrompt {
-    let render = |turn: &SpokenTurn, line: &SpokenLine, is_first: bool| {
+    let mut lines = Vec::new();
+    for turn in turns {
         let who = if turn.voice == Voice::Person { "person" } else { "assistant" };
-        let when = if is_first { format!(" ({})", turn.when) } else { String::new() };
-        format!("{} {who}{when}: {}\n", line.number, shortened(&line.text))
-    };
-    let lines: Vec<_> = turns.iter().flat_map(|turn| turn.lines.iter().map(move |line| (turn, line))).collect();
-    let tokens: Vec<usize> = lines.iter().map(|(turn, line)| token_estimate(&render(turn, line, true))).collect();
-    let (head, tail) = fitting(&tokens);
-    let (mut material, mut shown, mut last_turn) = (String::new(), BTreeMap::new(), None);
-    for at in (0..head).chain(tail..lines.len()) {
-        if at == tail && head < tail {
-            let _ = writeln!(material, "[… {} lines left out …]", tail - head);
+        for (at, line) in turn.lines.iter().enumerate() {
+            // The first line of a turn says when it was.
+            let when = if at == 0 { format!(" ({})", turn.when) } else { String::new() };
+            let before = format!("{} {who}{when}:", line.number);
+            lines.push(PromptLine { number: line.number, voice: turn.voice, before, text: &line.text });
         }
-        let (turn, line) = lines[at];
-        // The first line of a turn that is shown says when it was.
-        let is_first = last_turn.replace(turn).is_none_or(|last| !std::ptr::eq(last, turn));
-        material += &render(turn, line, is_first);
-        shown.insert(line.number, (turn.voice, as_sent(&line.text).to_owned()));
     }
     let intro = date.map(|date| format!("The conversation is of {date}.\n"));
-    prompt(INSTRUCTIONS, &intro.unwrap_or_default(), &material, schema(), shown)
+    prompt(INSTRUCTIONS, &intro.unwrap_or_default(), &lines, schema())
 }
 
 /// Makes the question about the lines of a digest, each with the heading that it stands under. They are numbered from 1.
 pub(crate) fn short_prompt(lines: &[(String, String)]) -> ExtractionPrompt {
-    let numbered =
-        |(at, (heading, text)): (usize, &(String, String))| format!("{} [{heading}] {}\n", at + 1, shortened(text));
-    let rendered: Vec<String> = lines.iter().enumerate().map(numbered).collect();
-    // What was decided and is to be done stands at the end.
-    let (head, tail) = fitting(&rendered.iter().map(|line| token_estimate(line)).collect::<Vec<_>>());
-    let mut material = rendered[..head].concat();
-    if head < tail {
-        let _ = writeln!(material, "[… {} lines left out …]", tail - head);
-    }
-    material += &rendered[tail..].concat();
-    let line = |at: usize| (at + 1, (Voice::Agent, as_sent(&lines[at].1).to_owned()));
-    let shown = (0..head).chain(tail..lines.len()).map(line).collect();
+    let numbered = (1..).zip(lines).map(|(number, (heading, text))| {
+        let before = format!("{number} [{heading}]");
+        PromptLine { number, voice: Voice::Agent, before, text }
+    });
+    let lines: Vec<_> = numbered.collect();
     let numbers = json!({"type": "array", "items": {"type": "integer"}, "minItems": 1, "maxItems": MAX_CITED});
     let sentence = object(json!({"text": {"type": "string"}, "lines": numbers}));
     let schema = object(json!({"sentences": {"type": "array", "items": sentence}}));
-    prompt(SHORT_INSTRUCTIONS, "", &material, schema, shown)
+    prompt(SHORT_INSTRUCTIONS, "", &lines, schema)
 }
 
-fn prompt(
-    instructions: &str,
-    intro: &str,
-    lines: &str,
-    schema: Value,
-    shown: BTreeMap<usize, (Voice, String)>,
-) -> ExtractionPrompt {
-    let fence = fence(&[lines]);
-    let material = format!("The fence is {fence}\n{intro}{fence}\n{lines}{fence}\n");
+/// A question with as many lines as there is room for: the first of them, and the last, as what was decided and is to be done stands at the end.
+fn prompt(instructions: &str, intro: &str, lines: &[PromptLine<'_>], schema: Value) -> ExtractionPrompt {
+    let rendered = |line: &PromptLine<'_>| {
+        let sent = as_sent(line.text);
+        let mark = if sent.len() < line.text.len() { "[… more left out …]" } else { "" };
+        format!("{} {sent}{mark}\n", line.before)
+    };
+    let rendered: Vec<String> = lines.iter().map(rendered).collect();
+    let (head, tail) = fitting(&rendered.iter().map(|line| token_estimate(line)).collect::<Vec<_>>());
+    let mark = if head < tail { format!("[… {} lines left out …]\n", tail - head) } else { String::new() };
+    let material = rendered[..head].concat() + &mark + &rendered[tail..].concat();
+    let shown = lines[..head].iter().chain(&lines[tail..]);
+    let shown = shown.map(|line| (line.number, (line.voice, as_sent(line.text).to_owned()))).collect();
+    let fence = fence(&[material.as_str()]);
+    let material = format!("The fence is {fence}\n{intro}{fence}\n{material}{fence}\n");
     let request = ChatRequest { instructions: instructions.into(), material, schema, max_tokens: MOST_ANSWER_TOKENS };
     let tokens = estimate(&request);
     ExtractionPrompt { request, shown, tokens }
@@ -133,15 +131,8 @@ fn estimate(request: &ChatRequest) -> u64 {
     asked as u64 + u64::from(request.max_tokens)
 }
 
-/// A line as it is sent, with a mark behind a long one.
-fn shortened(text: &str) -> String {
-    let sent = as_sent(text);
-    let mark = if sent.len() < text.len() { "[… more left out …]" } else { "" };
-    format!("{sent}{mark}")
-}
-
-/// What of a line is sent, without that mark.
-pub(super) fn as_sent(text: &str) -> &str {
+/// What of a line is sent.
+fn as_sent(text: &str) -> &str {
     text.char_indices().nth(MOST_LINE_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
