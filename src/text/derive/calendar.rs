@@ -172,7 +172,8 @@ pub(crate) fn named_month(sentence: &str) -> Option<(i8, Option<i16>)> {
 /// The first month that a folded text writes with a sign, and no day of it: `10月`, `2025年10月`, `10월`.
 fn signed_month(text: &str) -> Option<(i8, Option<i16>)> {
     static SIGNED: LazyLock<Regex> = LazyLock::new(|| {
-        let pattern = r"(?:^|[^0-9])(?:(?P<y>[0-9]{4})\s*[年년]\s*)?(?P<m>[0-9]{1,2})\s*[月월](?P<d>\s*[0-9]{1,2}\s*[日일号號])?";
+        let pattern =
+            r"(?:^|[^0-9])(?:(?P<y>[0-9]{4})\s*[年년]\s*)?(?P<m>[0-9]{1,2})\s*[月월](?P<d>\s*[0-9]{1,2}\s*[日일号號])?";
         Regex::new(pattern).expect("a test uses it")
     });
     SIGNED.captures_iter(text).filter(|found| found.name("d").is_none()).find_map(|found| {

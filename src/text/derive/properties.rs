@@ -195,7 +195,10 @@ mod tests {
 
     #[test]
     fn every_scalar_is_a_text() {
-        assert_eq!(as_texts(&serde_json::json!([true, 1, null, {"a": 2.5}])), serde_json::json!(["true", "1", null, {"a": "2.5"}]));
+        assert_eq!(
+            as_texts(&serde_json::json!([true, 1, null, {"a": 2.5}])),
+            serde_json::json!(["true", "1", null, {"a": "2.5"}])
+        );
     }
 
     #[test]

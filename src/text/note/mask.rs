@@ -99,9 +99,8 @@ fn opaque(text: &str) -> Vec<Range<usize>> {
 /// The places of code in a text, between fences or backticks, in their order. Tags and links are none here: what is in code was said as it is.
 pub(crate) fn code(text: &str) -> Vec<Range<usize>> {
     let plain = text.replace(['<', '['], ".");
-    let is_code = |event: &Event<'_>| {
-        matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))))
-    };
+    let is_code =
+        |event: &Event<'_>| matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))));
     let plain = limit_nesting(line_feeds(&plain));
     Parser::new(&plain).into_offset_iter().filter(|(event, _)| is_code(event)).map(|(_, range)| range).collect()
 }
@@ -156,7 +155,9 @@ fn limit_nesting(text: Cow<'_, str>) -> Cow<'_, str> {
         let end = markers(line);
         let from = line.floor_char_boundary(end.min(MAX_MARKERS));
         blunt += &line[..from];
-        blunt.extend(line[from..end].bytes().map(|byte| if byte.is_ascii_whitespace() { char::from(byte) } else { '.' }));
+        blunt.extend(
+            line[from..end].bytes().map(|byte| if byte.is_ascii_whitespace() { char::from(byte) } else { '.' }),
+        );
         blunt += &line[end..];
     }
     blunt.into()

@@ -82,14 +82,18 @@ impl EntriesFile {
     /// What was superseded counts again where the entry that took its place is gone, and so does the first of two that take each other's.
     fn wake(&mut self) {
         for at in 0..self.entries.len() {
-            let MemoryEntry { id, line_start, status: EntryStatus::Superseded(by), .. } = self.entries[at].clone() else {
+            let MemoryEntry { id, line_start, status: EntryStatus::Superseded(by), .. } = self.entries[at].clone()
+            else {
                 continue;
             };
             match self.by_id.get(&by).copied() {
                 None => drop(self.gone.insert(by)),
                 Some(_) if by == id => {}
                 Some(other) if self.entries[other].status == EntryStatus::Superseded(id.clone()) => {
-                    self.report(line_start, format!("the entries `^{id}` and `^{by}` supersede each other; this one counts"));
+                    self.report(
+                        line_start,
+                        format!("the entries `^{id}` and `^{by}` supersede each other; this one counts"),
+                    );
                 }
                 Some(_) => continue,
             }

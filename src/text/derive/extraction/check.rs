@@ -142,11 +142,7 @@ pub(crate) struct CheckedLine {
 type ShownLines = BTreeMap<usize, (Voice, String)>;
 
 /// Holds an answer against the lines that were shown. `date` is that of the conversation.
-pub(crate) fn check_extraction(
-    answer: &ExtractionAnswer,
-    shown: &ShownLines,
-    date: Option<&str>,
-) -> CheckedAnswer {
+pub(crate) fn check_extraction(answer: &ExtractionAnswer, shown: &ShownLines, date: Option<&str>) -> CheckedAnswer {
     let names = &SpokenNames::of(shown.values().map(|(_, text)| text.as_str()));
     let (mut dropped, mut said) = (BTreeMap::new(), HashSet::new());
     let mut drop = |reason: &'static str, count: usize| *dropped.entry(reason).or_insert(0) += count;
