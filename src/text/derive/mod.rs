@@ -3,7 +3,6 @@
 
 pub(crate) mod calendar;
 mod chunk;
-pub(crate) mod citations;
 pub(crate) mod code;
 mod conversation;
 pub(crate) mod entries;
@@ -30,9 +29,8 @@ pub use chunk::{
 pub(crate) use chunk::{
     CONVERSATIONS, ChunkId, Remainder, Speakers, begins_turn, goes_on_and_begins, is_said, speaker_term, turn_start,
 };
-pub(crate) use citations::note_sources;
 pub(crate) use conversation::{lines_with_machinery, turns_of_thought};
-pub(crate) use generated::{USER_FILE, UserPage};
+pub(crate) use generated::{USER_FILE, UserPage, note_sources};
 pub use labels::Label;
 pub use language::TextLanguage;
 pub(crate) use links::{NoteLink, note_links, target_name, without_extension};
