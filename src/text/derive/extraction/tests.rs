@@ -64,7 +64,7 @@ fn claims_are_proposed_as_often_as_was_measured() {
         ("date", [4, 4, 0]),
         ("denied", [5, 5, 0]),
         ("hedged", [15, 15, 0]),
-        ("name", [8, 1, 0]),
+        ("name", [8, 5, 0]),
         ("name without capitals", [4, 4, 0]),
         ("number", [4, 0, 0]),
         ("other", [4, 4, 0]),

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::text::derive::generated::CitedPaths;
 use crate::text::derive::conversation::{Turn, turns};
+use crate::text::derive::generated::CitedPaths;
 use crate::text::derive::sentences::sentence_bounds;
 use crate::text::note::{BlockKind, Note, cut_at_word, untagged};
 
