@@ -2,7 +2,7 @@
 //! and what of conversations somebody said, read from the files: a passage does not tell what began before it.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use crate::base::path::VaultPath;
 use crate::index::engine::FileEntry;
 use crate::text::derive::entries::MemoryEntry;
 use crate::text::derive::words::{Stemming, count, fold, plain_words};
-use crate::text::derive::{TextBlock, TextPiece, lines_with_machinery, said, stop_words, turn_start, turns_around};
+use crate::text::derive::{TextBlock, TextPiece, lines_with_machinery, said, stop_words, turn_start};
 use crate::text::note::Note;
 
 /// Maximum number of words of a question that are held against texts: as many as bits of which are told.
@@ -301,13 +301,12 @@ pub(super) struct Talks {
     read: RefCell<HashMap<VaultPath, Option<TalkText>>>,
 }
 
-/// A conversation.
+/// A conversation out of which something is taken.
 struct TalkText {
-    text: String,
-    /// Where its lines are, without their ends.
-    lines: Vec<Range<usize>>,
-    /// Read where it is needed.
-    note: Option<Note>,
+    /// Its lines as they are seen.
+    lines: Vec<String>,
+    /// What is left of some, by their numbers.
+    left: BTreeMap<usize, String>,
 }
 
 impl Talks {
@@ -323,39 +322,29 @@ impl Talks {
         let mut read = self.read.borrow_mut();
         let talk = read.entry(file.path.clone()).or_insert_with(|| {
             let source = workspace.source(&file.path).ok().filter(|source| source.stamp == file.stamp)?;
-            Some(TalkText::of(source.text))
+            TalkText::of(&source.text, file.path.stem(), &names())
         });
-        let (first, last) = ((first as usize).saturating_sub(1), (last as usize).saturating_sub(1));
-        talk.as_mut()?.said((first, last.max(first)), file.path.stem(), &names())
+        let talk = talk.as_ref()?;
+        let lines = first.max(1) as usize..=last.max(first).max(1) as usize;
+        talk.left.range(lines.clone()).next()?;
+        let line = |at: usize| talk.left.get(&at).or_else(|| talk.lines.get(at - 1)).cloned().unwrap_or_default();
+        Some(lines.map(|at| (at as u32, line(at))).collect())
     }
 }
 
 impl TalkText {
-    fn of(text: String) -> Self {
-        let start = |line: &str| line.as_ptr() as usize - text.as_ptr() as usize;
-        let lines = text.lines().map(|line| start(line)..start(line) + line.len()).collect();
-        Self { text, lines, note: None }
-    }
-
-    fn said(&mut self, (first, last): (usize, usize), stem: &str, names: &[String]) -> Option<Vec<(u32, String)>> {
-        let around = turns_around(&|at| &self.text[self.lines[at].clone()], self.lines.len(), (first, last));
-        let (from, end) = (self.lines.get(around.start)?.start, self.lines.get(around.end.checked_sub(1)?)?.end);
+    fn of(text: &str, stem: &str, names: &[String]) -> Option<Self> {
         // Most have nothing of it.
-        if lines_with_machinery(&self.text[from..end], names).is_empty() {
+        if lines_with_machinery(text, names).is_empty() {
             return None;
         }
         // What stands in comments is seen by nobody.
-        let note = self.note.get_or_insert_with(|| Note::parse(&self.text, stem));
-        let seen = |at: usize| note.visible(&self.text, self.lines[at].clone()).into_owned();
-        let seen: Vec<String> = around.clone().map(seen).collect();
-        let left = lines_with_machinery(&seen.join("\n"), names);
-        let own = first.checked_sub(around.start)? + 1..=(last.min(around.end - 1) - around.start) + 1;
-        left.range(own.clone()).next()?;
-        let said = own.map(|number| {
-            let line = left.get(&number).or_else(|| seen.get(number - 1)).cloned();
-            ((around.start + number) as u32, line.unwrap_or_default())
-        });
-        Some(said.collect())
+        let note = Note::parse(text, stem);
+        let start = |line: &str| line.as_ptr() as usize - text.as_ptr() as usize;
+        let seen = |line: &str| note.visible(text, start(line)..start(line) + line.len()).into_owned();
+        let lines: Vec<String> = text.lines().map(seen).collect();
+        let left = lines_with_machinery(&lines.join("\n"), names);
+        Some(Self { lines, left })
     }
 }
 

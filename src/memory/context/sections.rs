@@ -12,8 +12,8 @@ use crate::base::config::{MemoryScope, Mode, PROFILE_TOKENS, Rerank, SearchConfi
 use crate::index::engine::{FileEntry, Filter, Predicate};
 use crate::index::search::SearchRequest;
 use crate::serve::wire::{EdgeView, HitView, citation};
-use crate::text::derive::citations::CitedPaths;
 use crate::text::derive::entries::{MemoryEntry, TrustLevel, shelf_of, source_path};
+use crate::text::derive::generated::CitedPaths;
 use crate::text::derive::{CONVERSATIONS, without_machinery};
 
 /// What has a section of its own, or is no memory of what is so now.

@@ -15,7 +15,7 @@ use crate::text::derive::extraction::{
 };
 
 /// What is made of an answer: see [`ExtractionAsker::ask_for`].
-pub(super) type AnswerReader<'r, A> = &'r dyn Fn(&str) -> Result<Option<(A, [usize; 2])>, String>;
+pub(super) type AnswerReader<'r, A> = &'r dyn Fn(&str) -> Result<(A, [usize; 2]), String>;
 
 /// Who is asked, and how much.
 pub(super) struct ExtractionAsker<'a> {
@@ -27,8 +27,6 @@ pub(super) struct ExtractionAsker<'a> {
     pub(super) timeout: Duration,
     /// The time, in milliseconds since 1970.
     pub(super) now: Box<dyn Fn() -> i64 + 'a>,
-    /// Whether somebody ends it.
-    pub(super) is_stopped: Box<dyn Fn() -> bool + 'a>,
     /// Whether what it is asked about is still what it was: what somebody has taken out meanwhile is not sent once more.
     pub(super) is_current: &'a dyn Fn() -> bool,
 }
@@ -63,16 +61,14 @@ impl ExtractionAsker<'_> {
     pub(super) fn ask(&self, prompt: &ExtractionPrompt, date: Option<&str>) -> Result<CheckedAnswer, SkipReason> {
         self.ask_for(prompt, &|text| {
             let answer = read_extraction(text)?;
-            let Some(checked) = check_extraction(&answer, &prompt.shown, date, &*self.is_stopped) else {
-                return Ok(None);
-            };
+            let checked = check_extraction(&answer, &prompt.shown, date);
             let lines = checked.summary.iter().map(|(_, lines)| lines.len()).sum::<usize>();
             let counts = [checked.entries.len() + lines, checked.dropped.values().sum()];
-            Ok(Some((checked, counts)))
+            Ok((checked, counts))
         })
     }
 
-    /// The same, for what `read` makes of an answer: what stands of it, and how much was kept and dropped; `None` where it was stopped; or
+    /// The same, for what `read` makes of an answer: what stands of it, and how much was kept and dropped; or
     /// what is wrong with it.
     pub(super) fn ask_for<A: Default>(
         &self,
@@ -135,11 +131,7 @@ impl ExtractionAsker<'_> {
         };
         let tokens = [reply.usage.prompt_tokens, reply.usage.answer_tokens];
         match read(&reply.text) {
-            Ok(None) => {
-                end("stopped", tokens, [0, 0])?;
-                Err(SkipReason::Stopped)
-            }
-            Ok(Some((answer, counts))) => {
+            Ok((answer, counts)) => {
                 end("answered", tokens, counts.map(|count| count as u64))?;
                 Ok(Ok(answer))
             }
@@ -275,7 +267,6 @@ mod tests {
             allowance,
             timeout,
             now: Box::new(|| 5),
-            is_stopped: Box::new(|| false),
             is_current: &|| true,
         };
         (asker.ask(&prompt, None), calls.totals(5).unwrap().outcomes)

@@ -167,7 +167,7 @@ impl Extraction {
         let told = self.asker(DIGEST, model, &is_current).ask_for(&prompt, &|text| {
             let (sentences, dropped) = check_short(text, &prompt.shown)?;
             let counts = [sentences.len(), dropped];
-            Ok(Some((sentences, counts)))
+            Ok((sentences, counts))
         });
         let told = match told {
             Ok(told) => told,

@@ -110,10 +110,6 @@ impl Extraction {
         self.workspace.lock().is_some_and(|lock| lock.is_held())
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
-        self.signal.is_stopped()
-    }
-
     /// How the work is.
     pub(super) fn state_mut(&self) -> MutexGuard<'_, LaneState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -170,7 +166,6 @@ impl Extraction {
             allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
             timeout: Duration::from_millis(memory.timeout_ms),
             now: Box::new(|| self.now()),
-            is_stopped: Box::new(|| self.is_stopped()),
             is_current,
         }
     }

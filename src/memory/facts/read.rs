@@ -19,7 +19,7 @@ use crate::serve::wire::{
 use crate::text::derive::facts::{
     Fact, FactChange, FactChangeKind, FactWindow, full_name, has_tag, inline_fields, read_value, split_name, windows,
 };
-use crate::text::derive::{Label, property_as_written, property_line};
+use crate::text::derive::{Label, as_texts, property_line};
 use crate::text::note::Note;
 
 /// Facts when nobody says how many.
@@ -577,8 +577,7 @@ fn of_note(
         if !value.is_null() && is_wanted(name) {
             let text = source.as_ref().map(|source| &*source.text);
             let line = text.and_then(|text| property_line(text, name));
-            let value = property_as_written(text, name, value);
-            found.push(FactView { citation: at(line), ..view(file, name, value) });
+            found.push(FactView { citation: at(line), ..view(file, name, as_texts(value)) });
         }
     }
     if let Some(source) = source.filter(|source| source.text.contains("::")) {

@@ -8,8 +8,9 @@ use regex::Regex;
 
 use super::kinds::SourceKind;
 use crate::base::fence::without_fenced;
-use crate::text::derive::code::{changed_lines, code, code_at, without_lines};
+use crate::text::derive::code::{changed_lines, code_at, without_lines};
 use crate::text::derive::{is_housekeeping, is_machine, is_silence, turns_of_thought};
+use crate::text::note::code;
 
 pub(super) const THOUGHT: &str = "what a model thought (`<think>`)";
 const INJECTED: &str = "what programs put into a turn (context, reminders, recalled memory)";

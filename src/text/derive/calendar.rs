@@ -1,12 +1,12 @@
-//! The names of the days of the week and of the months, and which of them a text names; and the days that a sentence names: as numbers, or with
-//! the name of a month.
+//! The names of the days of the week and of the months; and the days that a sentence names: as numbers, or with the name of a month.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use jiff::civil::{Date, ISOWeekDate, Weekday};
+use regex::{Captures, Regex};
 
-use super::words::{fold, numerals};
+use super::words::fold;
 
 /// The days of the week from Monday, folded. A word counts where it is one or goes on with an ending.
 const WEEKDAYS: [&str; 7] = [
@@ -28,11 +28,6 @@ pub(crate) const WEEKDAYS_WITHIN: [&str; 7] = [
     "周六|星期六|礼拜六|週六|土曜|토요일|शनिवार|السبت",
     "周日|周天|星期日|星期天|礼拜天|週日|日曜|일요일|रविवार|इतवार|يوم الأحد|يوم الاحد",
 ];
-/// What people write for short, and what may be something else: it says a day, and claims none.
-const SHORT: [&str; 7] = [
-    "mon mo lun segunda пн", "tue tues di mar terca вт", "wed mi mer mie quarta ср",
-    "thu thur thurs do jeu jue quinta чт", "fri fr ven vie sexta пт", "sat sa sam sab сб", "sun so dim dom вс",
-];
 /// The names of the months in full, folded, also as they are in a sentence that says in which: in the languages that most notes are in.
 const MONTHS: [&str; 12] = [
     "january januar janvier enero gennaio janeiro januari января stycznia январе styczniu",
@@ -53,9 +48,6 @@ const SHORT_MONTHS: [&str; 12] = [
     "jan", "feb fev lut", "mar mrz", "apr avr abr", "maj mag", "jun giu", "jul lug lip", "aug ago", "sep set",
     "oct okt out ott", "nov", "dec dez dic",
 ];
-/// Names of months that are other words as well: they count beside a number, or behind one of `IN`.
-const AMBIGUOUS: &str = "may march marco marca maja mars";
-const IN: &str = "in im en em of de since until by seit bis w";
 /// The longest ending of a day's name; names that end so go on with any other word: `Montagabend`.
 const LONGEST_ENDING: usize = 3;
 const GOES_ON: [&str; 2] = ["tag", "dag"];
@@ -91,52 +83,6 @@ pub(crate) fn month_named(word: &str) -> Option<i8> {
     MONTHS_BY_NAME.get(word).map(|(month, _)| *month)
 }
 
-/// The days of the week that a text names in full, 0 for Monday.
-pub(crate) fn weekdays(text: &str) -> BTreeSet<usize> {
-    let folded = fold(text);
-    let words = words_of(&folded);
-    let spaced = words.join(" ");
-    let within = (0..7).filter(|day| WEEKDAYS_WITHIN[*day].split('|').any(|name| spaced.contains(&fold(name))));
-    words.iter().filter_map(|word| weekday_named(word)).chain(within).collect()
-}
-
-/// Those that it may name, short names among them.
-pub(crate) fn perhaps_weekdays(text: &str) -> BTreeSet<usize> {
-    let folded = fold(text);
-    let words = words_of(&folded);
-    let short = (0..7).filter(|day| SHORT[*day].split(' ').any(|name| words.contains(&name)));
-    weekdays(text).into_iter().chain(short).collect()
-}
-
-/// The months that a text names in full, 1 to 12.
-pub(crate) fn months(text: &str) -> BTreeSet<i8> {
-    let folded = fold(text);
-    let words = words_of(&folded);
-    let is_number =
-        |at: Option<usize>| at.and_then(|at| words.get(at)).is_some_and(|word| word.contains(char::is_numeric));
-    let is_meant = |at: usize| {
-        !AMBIGUOUS.split(' ').any(|word| word == words[at])
-            || is_number(Some(at + 1))
-            || is_number(at.checked_sub(1))
-            || at > 0 && IN.split(' ').any(|word| word == words[at - 1])
-    };
-    let named = words.iter().enumerate().filter(|(at, word)| is_month(word) && is_meant(*at));
-    named.filter_map(|(_, word)| month_named(word)).collect()
-}
-
-/// Those that it may name: by short names and in numbers, too.
-pub(crate) fn perhaps_months(text: &str) -> BTreeSet<i8> {
-    let folded = fold(text);
-    let named = words_of(&folded).into_iter().filter_map(month_named).collect::<Vec<_>>();
-    let said = numerals(text);
-    let parts = said.iter().flat_map(|number| number.date_parts()).filter_map(|part| part.parse().ok());
-    let signed = ['月', '월'].into_iter().flat_map(|sign| folded.split(sign)).filter_map(|before| {
-        let digits = before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        before[digits..].parse().ok()
-    });
-    named.into_iter().chain(parts).chain(signed).filter(|month| (1..=12).contains(month)).collect()
-}
-
 /// A day that a sentence names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NamedDay {
@@ -153,17 +99,11 @@ pub(crate) enum NamedDay {
 
 /// What stands before a month alone, where it is one: `may` and `march` are more.
 const BEFORE_MONTH: &[&str] = &["in", "im", "en", "em", "w", "we", "в", "last", "this", "letzten", "pasado"];
+/// The years that are meant.
+const YEARS: std::ops::Range<i16> = 1900..2200;
 /// Words between a day, a month and a year.
 const BETWEEN: &[&str] =
     &["of", "the", "de", "del", "den", "do", "di", "st", "nd", "rd", "th", "er", "г", "года", "r", "roku"];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum DateToken {
-    Number(u32, usize),
-    Month(i8),
-    Sign(char),
-    Word,
-}
 
 /// The first day of a week: `2026-W47`.
 pub(crate) fn monday_of(week: &str) -> Option<Date> {
@@ -171,14 +111,46 @@ pub(crate) fn monday_of(week: &str) -> Option<Date> {
     Some(ISOWeekDate::new(year.parse().ok()?, week.parse().ok()?, Weekday::Monday).ok()?.date())
 }
 
+/// The ways in which a day is written in a folded text. Each names the year, the month and the day, as far as it has them.
+static DAYS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    let between = format!(r"(?:\s*(?:{})\b)*\s*", BETWEEN.join("|"));
+    let (begin, end) = ("(?:^|[^0-9])", "(?:[^0-9]|$)");
+    let (year, day) = ("(?P<y>[0-9]{4})", "(?P<d>[0-9]{1,2})");
+    let (month, name) = ("(?P<m>[0-9]{1,2})", r"(?P<m>[^\W\d_]+)");
+    let from_year = ["-", "/", r"\."].map(|sign| format!(r"{begin}{year}\s*{sign}\s*{month}\s*{sign}\s*{day}{end}"));
+    let others = [
+        format!(r"{begin}{year}\s*[年년]\s*{month}\s*[月월]\s*{day}{end}"),
+        format!(r"{begin}{month}\s*[月월]\s*{day}\s*[日일号號]"),
+        format!(r"(?:^|[^0-9./-]){day}\s*\.\s*{month}\s*\.\s*{year}{end}"),
+        format!(r"{begin}{day}{between}\.?{between}{name}(?:{between}{year}{end})?"),
+        format!(r"\b{name}{between}{day}(?:{between},?{between}{year})?{end}"),
+    ];
+    from_year.iter().chain(&others).map(|pattern| Regex::new(pattern).expect("a test uses each")).collect()
+});
+
 /// The first day that a sentence names.
 pub(crate) fn named_day(sentence: &str) -> Option<NamedDay> {
-    if !sentence.contains(|character: char| character.is_numeric()) {
+    if !sentence.contains(char::is_numeric) {
         return None;
     }
     let text = fold(sentence);
-    let tokens = tokens(&text);
-    (0..tokens.len()).find_map(|at| starting_at(&tokens, at))
+    let found = DAYS.iter().filter_map(|pattern| {
+        pattern.captures_iter(&text).find_map(|found| Some((found.get_match().start(), day_of(&found)?)))
+    });
+    found.min_by_key(|(start, _)| *start).map(|(_, day)| day)
+}
+
+fn day_of(found: &Captures<'_>) -> Option<NamedDay> {
+    let (month, day) = (&found["m"], found["d"].parse().ok()?);
+    let month = month_named(month).or_else(|| month.parse().ok())?;
+    match found.name("y") {
+        Some(year) => {
+            let year = year.as_str().parse().ok().filter(|year| YEARS.contains(year))?;
+            Date::new(year, month, day).ok().map(NamedDay::Dated)
+        }
+        // Of a year that has all days.
+        None => Date::new(2024, month, day).ok().map(|_| NamedDay::OfSomeYear { month, day }),
+    }
 }
 
 /// The first month that a sentence names, 1 to 12, by its name in full or as `10月`, and its year, if that is said.
@@ -191,7 +163,7 @@ pub(crate) fn named_month(sentence: &str) -> Option<(i8, Option<i16>)> {
     words.iter().enumerate().find_map(|(at, word)| {
         let month = month_named(word).filter(|_| is_month(word))?;
         let behind = words[at + 1..].iter().find(|word| !BETWEEN.contains(word));
-        let year = behind.and_then(|word| word.parse().ok()).filter(|year| (1900..2200).contains(year));
+        let year = behind.and_then(|word| word.parse().ok()).filter(|year| YEARS.contains(year));
         let is_one = year.is_some() || at.checked_sub(1).is_some_and(|before| BEFORE_MONTH.contains(&words[before]));
         is_one.then_some((month, year))
     })
@@ -199,103 +171,16 @@ pub(crate) fn named_month(sentence: &str) -> Option<(i8, Option<i16>)> {
 
 /// The first month that a folded text writes with a sign, and no day of it: `10月`, `2025年10月`, `10월`.
 fn signed_month(text: &str) -> Option<(i8, Option<i16>)> {
-    use DateToken::{Number, Sign};
-    if !text.contains(['月', '월']) {
-        return None;
-    }
-    let tokens = tokens(text);
-    (0..tokens.len()).find_map(|at| {
-        let month = match tokens[at..] {
-            [_, Sign('月' | '월'), Number(_, 1 | 2), Sign('日' | '일' | '号' | '號'), ..] => return None,
-            [Number(month, 1 | 2), Sign('月' | '월'), ..] => i8::try_from(month).ok()?,
-            _ => return None,
-        };
-        let year = match tokens[..at] {
-            [.., Number(year, 4), Sign('年' | '년')] => {
-                i16::try_from(year).ok().filter(|year| (1900..2200).contains(year))
-            }
-            _ => None,
-        };
-        (1..=12).contains(&month).then_some((month, year))
+    static SIGNED: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern =
+            r"(?:^|[^0-9])(?:(?P<y>[0-9]{4})\s*[年년]\s*)?(?P<m>[0-9]{1,2})\s*[月월](?P<d>\s*[0-9]{1,2}\s*[日일号號])?";
+        Regex::new(pattern).expect("a test uses it")
+    });
+    SIGNED.captures_iter(text).filter(|found| found.name("d").is_none()).find_map(|found| {
+        let month = found["m"].parse().ok().filter(|month| (1..=12).contains(month))?;
+        let year = found.name("y").and_then(|year| year.as_str().parse().ok());
+        Some((month, year.filter(|year| YEARS.contains(year))))
     })
-}
-
-fn tokens(text: &str) -> Vec<DateToken> {
-    let mut tokens = Vec::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let run = |is: fn(char) -> bool| rest.find(|character| !is(character)).unwrap_or(rest.len());
-        let length = if first.is_ascii_digit() {
-            let length = run(|character| character.is_ascii_digit());
-            tokens.push(DateToken::Number(rest[..length].parse().unwrap_or(u32::MAX), length));
-            length
-        } else if first.is_alphabetic() && !is_sign_of_date(first) {
-            let length = run(|character| character.is_alphabetic() && !is_sign_of_date(character));
-            let word = &rest[..length];
-            match month_named(word) {
-                Some(month) => tokens.push(DateToken::Month(month)),
-                None if BETWEEN.contains(&word) => {}
-                None => tokens.push(DateToken::Word),
-            }
-            length
-        } else {
-            if !first.is_whitespace() {
-                tokens.push(DateToken::Sign(first));
-            }
-            first.len_utf8()
-        };
-        rest = &rest[length..];
-    }
-    tokens
-}
-
-fn is_sign_of_date(character: char) -> bool {
-    matches!(character, '年' | '月' | '日' | '号' | '號' | '년' | '월' | '일')
-}
-
-fn starting_at(tokens: &[DateToken], at: usize) -> Option<NamedDay> {
-    use DateToken::{Month, Number, Sign};
-    let dated = |year: u32, month: u32, day: u32| {
-        let (year, month, day) = (i16::try_from(year).ok()?, i8::try_from(month).ok()?, i8::try_from(day).ok()?);
-        Date::new(year, month, day).ok().filter(|_| (1900..2200).contains(&year)).map(NamedDay::Dated)
-    };
-    let is_part = |at: Option<usize>| {
-        at.and_then(|at| tokens.get(at)).is_some_and(|token| matches!(token, Number(..) | Sign('.' | '-' | '/')))
-    };
-    let of_some_year = |month: i8, day: u32| {
-        let day = i8::try_from(day).ok()?;
-        // Of a year that has all days.
-        Date::new(2024, month, day).ok().map(|_| NamedDay::OfSomeYear { month, day })
-    };
-    match tokens[at..] {
-        [Number(year, 4), Sign(one @ ('-' | '/' | '.')), Number(month, 1 | 2), Sign(other), Number(day, 1 | 2), ..]
-            if one == other =>
-        {
-            dated(year, month, day)
-        }
-        [Number(year, 4), Sign('年' | '년'), Number(month, _), Sign('月' | '월'), Number(day, _), ..] => {
-            dated(year, month, day)
-        }
-        [Number(month, 1 | 2), Sign('月' | '월'), Number(day, 1 | 2), Sign('日' | '일' | '号' | '號'), ..]
-            if (1..=12).contains(&month) =>
-        {
-            of_some_year(month as i8, day)
-        }
-        [Number(day, 1 | 2), Sign('.'), Number(month, 1 | 2), Sign('.'), Number(year, 4), ..]
-            if !is_part(at.checked_sub(1)) =>
-        {
-            dated(year, month, day)
-        }
-        [Number(day, 1 | 2), Month(month), Number(year, 4), ..]
-        | [Number(day, 1 | 2), Sign('.' | 'º'), Month(month), Number(year, 4), ..] => dated(year, month as u32, day),
-        [Month(month), Number(day, 1 | 2), Sign(','), Number(year, 4), ..]
-        | [Month(month), Number(day, 1 | 2), Number(year, 4), ..] => dated(year, month as u32, day),
-        [Number(day, 1 | 2), Month(month), ..] | [Number(day, 1 | 2), Sign('.' | 'º'), Month(month), ..] => {
-            of_some_year(month, day)
-        }
-        [Month(month), Number(day, 1 | 2), ..] => of_some_year(month, day),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
@@ -303,31 +188,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_and_months_are_found_in_many_languages() {
-        for (text, days) in [
-            ("anna on wednesday", vec![2]),
-            ("le mercredi prochain", vec![2]),
-            ("в среду, во вторник", vec![1, 2]),
-            ("среди друзей", vec![]),
-            ("jeden Montagabend, el miércoles", vec![0, 2]),
-            ("na terça-feira", vec![1]),
-            ("星期五给小王打电话", vec![4]),
-            ("水曜日に会う", vec![2]),
-            ("the sun is out", vec![]),
+    fn days_of_the_week_are_known_in_many_languages() {
+        for (word, day) in [
+            ("wednesday", Some(2)),
+            ("mercredi", Some(2)),
+            ("среду", Some(2)),
+            ("вторник", Some(1)),
+            ("среди", None),
+            ("montagabend", Some(0)),
+            ("miercoles", Some(2)),
+            ("sun", None),
         ] {
-            assert_eq!(weekdays(text).into_iter().collect::<Vec<_>>(), days, "{text}");
+            assert_eq!(weekday_named(word), day, "{word}");
         }
-        for (text, named) in [
-            ("el 5 de marzo", vec![3]),
-            ("may move to Bonn", vec![]),
-            ("on 3 may 2027 and in march", vec![3, 5]),
-            ("Marco mag Tee", vec![]),
-            ("в марте", vec![3]),
-        ] {
-            assert_eq!(months(text).into_iter().collect::<Vec<_>>(), named, "{text}");
-        }
-        assert!(perhaps_weekdays("Tue at noon").contains(&1) && perhaps_months("on 2027-05-03").contains(&5));
-        assert!(perhaps_months("3 Sept").contains(&9) && perhaps_months("5月3日").contains(&5));
     }
 }
 

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::chunk::turn_start;
-use super::code::code;
 use super::machinery::{THOUGHTS, is_machine, said_lines};
 use super::words::fold;
+use crate::text::note::code;
 
 /// By which names the person goes in conversations, whatever they are called. Folded.
 const PERSON: [&str; 18] = [
@@ -107,41 +107,6 @@ pub(crate) fn lines_with_machinery(source: &str, names: &[String]) -> BTreeMap<u
         }
     }
     changed
-}
-
-/// Maximum number of lines before and behind some lines that are looked at for what goes on in these.
-const MAX_AROUND: usize = 20_000;
-
-/// The lines of the turns that some lines of a conversation are of, the first and the last, with the turns before and behind of the same
-/// speakers and of tools: what goes on in those lines began there. All are counted from 0; `line` gives one of `count`.
-pub(crate) fn turns_around<'t>(
-    line: &dyn Fn(usize) -> &'t str,
-    count: usize,
-    (first, last): (usize, usize),
-) -> Range<usize> {
-    let speaker = |at: usize| turn_start(line(at)).map(|start| start.speaker);
-    let (mut from, mut own) = (first, None);
-    for at in (first.saturating_sub(MAX_AROUND)..=first.min(count.saturating_sub(1))).rev() {
-        let Some(name) = speaker(at) else { continue };
-        if own.is_some_and(|own| own != name) && !is_machine(name) {
-            break;
-        }
-        from = at;
-        // A tool may stand before the one who called it.
-        own = own.or(Some(name).filter(|name| !is_machine(name)));
-    }
-    let mut own =
-        (from..=last.min(count.saturating_sub(1))).rev().find_map(|at| speaker(at).filter(|name| !is_machine(name)));
-    let mut end = count.min(last.saturating_add(1 + MAX_AROUND));
-    for at in last + 1..end {
-        let Some(name) = speaker(at).filter(|name| !is_machine(name)) else { continue };
-        if own.is_some_and(|own| own != name) {
-            end = at;
-            break;
-        }
-        own = Some(name);
-    }
-    from.min(end)..end
 }
 
 /// For each of some turns that follow each other, a speaker and a text each, whether a model thought all of it, between tags that are in others.
@@ -370,11 +335,6 @@ mod tests {
             told,
             [(6, ""), (8, ""), (9, "Yes"), (12, "**18:34 · bot:**  It is."), (14, "**18:36 · bot:** more")]
         );
-        let lines: Vec<&str> = talk.lines().collect();
-        for (of, around) in [((6, 6), 4..10), ((4, 4), 4..10), ((13, 13), 11..14), ((10, 11), 10..14), ((0, 0), 0..10)]
-        {
-            assert_eq!(turns_around(&|at| lines[at], lines.len(), of), around, "{of:?}");
-        }
         let turns =
             [("assistant", "<think>a"), ("assistant", "b"), ("tool", "c"), ("assistant", "d</think> e"), ("user", "f")];
         assert_eq!(turns_of_thought(&turns), [false, true, false, false, false]);

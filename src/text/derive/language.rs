@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
-use whatlang::{Lang, Script, detect};
+use whatlang::{Lang, detect};
 
 use super::labels::Label;
 use super::stop_words;
@@ -27,23 +27,10 @@ const MANY_STOP_WORDS: f64 = 0.25;
 
 impl TextLanguage {
     /// Of a note: what `lang:` says; else what its text clearly is; else what `language:` says, which of a film is what is spoken in it.
-    /// `None` where nothing is sure. Two letters may name the language of a program (`el`, `ml`, `cs`), and not that of a text which is
-    /// clearly in other letters.
+    /// `None` where nothing is sure.
     pub(crate) fn of_note(note: &Note, source: &str) -> Option<Self> {
         let of_text = || Self::of_text(&prose(note, source));
-        let Some((language, said)) = named_in(&note.metadata, "lang") else {
-            return of_text().or_else(|| named_in(&note.metadata, "language").map(|(language, _)| language));
-        };
-        let is_of_other_letters = |shown: &Self| {
-            !OF_BOTH_LETTERS.contains(&language.0) && shown.is_of_latin_letters() != language.is_of_latin_letters()
-        };
-        let shown = (said.len() == 2).then(of_text).flatten().filter(is_of_other_letters);
-        shown.or(Some(language))
-    }
-
-    /// Whether its texts are in Latin letters.
-    fn is_of_latin_letters(self) -> bool {
-        Script::Latin.langs().contains(&self.0)
+        named_in(&note.metadata, "lang").or_else(of_text).or_else(|| named_in(&note.metadata, "language"))
     }
 
     /// What a text clearly is. A text that is short, or of several languages, or of a language much like another, is nothing for sure.
@@ -133,11 +120,10 @@ impl TextLanguage {
     }
 }
 
-/// What a property names, or the first of several that it names, and the text that does so. Case does not count in its key.
-fn named_in<'a>(metadata: &'a Map<String, Value>, key: &str) -> Option<(TextLanguage, &'a str)> {
+/// What a property names, or the first of several that it names. Case does not count in its key.
+fn named_in(metadata: &Map<String, Value>, key: &str) -> Option<TextLanguage> {
     let (_, value) = metadata.iter().find(|(name, _)| fold(name.trim()) == key)?;
-    let said = value.as_array().map_or(Some(value), |values| values.first())?.as_str()?.trim();
-    TextLanguage::named(said).map(|language| (language, said))
+    TextLanguage::named(value.as_array().map_or(Some(value), |values| values.first())?.as_str()?)
 }
 
 /// What a note's author wrote as sentences, as far as a [sample](SAMPLE_BYTES) goes: code is of no language.
@@ -174,9 +160,6 @@ static STEMMED: LazyLock<Vec<(TextLanguage, StemmerLanguage, Label)>> = LazyLock
     stemmed.sort_by_key(|(_, stemmer, _)| *stemmer as u8);
     stemmed
 });
-
-/// Those that are written in Latin and in Cyrillic letters.
-const OF_BOTH_LETTERS: [Lang; 4] = [Lang::Srp, Lang::Aze, Lang::Uzb, Lang::Tuk];
 
 /// Behind the code of ISO 639-3, which the library knows, that of ISO 639-1 and what else people write.
 const CODES: &str = "afr af, aka ak, amh am, ara ar, aze az, bel be, ben bn, bul bg, cat ca, ces cs, cmn chinese zh zho, cym cy, \
@@ -233,23 +216,6 @@ mod tests {
         let code = format!("{GERMAN}\n\n```\n{}\n```\n", "the code is of the same language as it was ".repeat(50));
         assert_eq!(of_note(&code), Some("German"));
         assert_eq!(of_note(GERMAN), Some("German"));
-    }
-
-    #[test]
-    fn the_language_of_a_program_was_that_of_its_notes() {
-        let english = "The bicycles are in the cellar, and the key is under the mat next to the door.";
-        for (lang, text, language) in [
-            // Emacs Lisp and Greek, ML and Malayalam, C# and Czech.
-            ("el", english, "English"),
-            ("ml", english, "English"),
-            ("cs", "Велосипеды стоят в подвале, а ключ лежит под ковриком рядом с дверью, как и всегда.", "Russian"),
-            ("el", "Short.", "Greek"),
-            ("ell", english, "Greek"),
-            ("fr", english, "French"),
-            ("ja", "自転車地下室鍵扉横敷物下自転車地下室鍵扉横敷物下自転車地下室", "Japanese"),
-        ] {
-            assert_eq!(of_note(&format!("---\nlang: {lang}\n---\n{text}\n")), Some(language), "{lang} {text}");
-        }
     }
 
     #[test]

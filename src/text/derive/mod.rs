@@ -3,7 +3,6 @@
 
 pub(crate) mod calendar;
 mod chunk;
-pub(crate) mod citations;
 pub(crate) mod code;
 mod conversation;
 pub(crate) mod entries;
@@ -30,17 +29,14 @@ pub use chunk::{
 pub(crate) use chunk::{
     CONVERSATIONS, ChunkId, Remainder, Speakers, begins_turn, goes_on_and_begins, is_said, speaker_term, turn_start,
 };
-pub(crate) use citations::note_sources;
-pub(crate) use conversation::{lines_with_machinery, turns_around, turns_of_thought};
-pub(crate) use generated::{USER_FILE, UserPage};
+pub(crate) use conversation::{lines_with_machinery, turns_of_thought};
+pub(crate) use generated::{USER_FILE, UserPage, note_sources};
 pub use labels::Label;
 pub use language::TextLanguage;
 pub(crate) use links::{NoteLink, note_links, target_name, without_extension};
 pub(crate) use list_items::ItemEditError;
 pub(crate) use machinery::{is_housekeeping, is_machine, is_silence, said_text, without_machinery};
-pub(crate) use properties::{
-    other_names, property_as_written, property_line, property_names, values_of, without_links,
-};
+pub(crate) use properties::{as_texts, other_names, property_line, property_names, values_of, without_links};
 pub(crate) use relations::{Relation, relations};
 pub(crate) use said::{
     PlainText, TextBlock, TextPiece, is_a_sentence, is_a_text, parts_nothing, plain, readings, said,

@@ -1,11 +1,8 @@
 //! What a note's frontmatter says of it: as properties, as lines that are read, and as words by which it is found.
 
-use std::fmt;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
-use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::generated::is_generated;
@@ -159,68 +156,13 @@ pub(crate) fn other_names(title: &str, stem: &str, tags: &[String], metadata: &M
     names.join("\n")
 }
 
-/// The value of an outermost property, of which every scalar is a text: as `source` has it where that is plain to see, else as it was read.
-pub(crate) fn property_as_written(source: Option<&str>, key: &str, value: &Value) -> Value {
-    source.and_then(|source| written(source, key, value)).unwrap_or_else(|| as_texts(value))
-}
-
-fn as_texts(value: &Value) -> Value {
+/// The value of a property, of which every scalar is a text.
+pub(crate) fn as_texts(value: &Value) -> Value {
     match value {
         Value::Number(_) | Value::Bool(_) => Value::String(value.to_string()),
         Value::Array(values) => values.iter().map(as_texts).collect(),
         Value::Object(map) => Value::Object(map.iter().map(|(key, value)| (key.clone(), as_texts(value))).collect()),
         Value::Null | Value::String(_) => value.clone(),
-    }
-}
-
-/// What stands behind a property's sign and on the lines that go on with it, read once more; of TOML what YAML writes alike.
-fn written(source: &str, key: &str, value: &Value) -> Option<Value> {
-    let at = property_line(source, key)?;
-    let source = source.trim_start_matches('\u{feff}');
-    let sign = if source.starts_with("+++") { '=' } else { ':' };
-    let mut lines = source.lines().skip(at - 1);
-    let (_, first) = lines.next()?.split_once(sign)?;
-    let goes_on =
-        |line: &&str| line.trim().is_empty() || line.starts_with([' ', '\t', '-', '#']) && !line.starts_with("---");
-    let text = std::iter::once(first).chain(lines.take_while(goes_on)).collect::<Vec<_>>().join("\n");
-    AsWritten(value).deserialize(serde_yaml::Deserializer::from_str(&text)).ok()
-}
-
-/// Reads YAML that is known to say a value, its numbers and truths as they are written.
-struct AsWritten<'v>(&'v Value);
-
-impl<'de> DeserializeSeed<'de> for AsWritten<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        match self.0 {
-            Value::Array(_) => deserializer.deserialize_seq(self),
-            Value::Object(_) => deserializer.deserialize_map(self),
-            Value::Number(_) | Value::Bool(_) => String::deserialize(deserializer).map(Value::String),
-            Value::Null | Value::String(_) => IgnoredAny::deserialize(deserializer).map(|_| self.0.clone()),
-        }
-    }
-}
-
-impl<'de> Visitor<'de> for AsWritten<'_> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let known = self.0.as_array().into_iter().flatten();
-        known.map(|item| items.next_element_seed(AsWritten(item))?.ok_or_else(|| A::Error::custom("too few"))).collect()
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            let known = self.0.get(&key).ok_or_else(|| A::Error::custom("another key"))?;
-            map.insert(key, entries.next_value_seed(AsWritten(known))?);
-        }
-        Ok(Value::Object(map))
     }
 }
 
@@ -252,48 +194,18 @@ mod tests {
     }
 
     #[test]
+    fn every_scalar_is_a_text() {
+        assert_eq!(
+            as_texts(&serde_json::json!([true, 1, null, {"a": 2.5}])),
+            serde_json::json!(["true", "1", null, {"a": "2.5"}])
+        );
+    }
+
+    #[test]
     fn what_is_data_of_some_program_is_cut() {
         let many: String = (0..200).map(|at| format!("key{at}: value {at}\n")).collect();
         let note =
             Note::parse(&format!("---\n{many}long: {}\nlist: [[a, b], {{c: d}}]\n---\n", "x".repeat(9_000)), "n");
         assert_eq!(properties(&note.metadata).len(), MAX_VALUES);
-    }
-}
-
-#[cfg(test)]
-mod tests_of_property_text {
-    use serde_json::json;
-
-    use super::*;
-    use crate::text::note::Note;
-
-    #[test]
-    fn what_is_written_stays() {
-        let yaml = "a: 3.10 # a version\nb: 0x1F\nc: 1e3\nd: [3.10, no, True, \"7.0\"]\ne:\n- 1.0\n- x\nf:\n  g: 2.50\n  h: y z\n\
-            i: [1.0,\n  2.0]\nj: \"3.10\"\nk: &k 4.0\nl: *k\nm: a \"b # c\" 1\nn: {o: 1.0}\np:\n  - q: 1.0\n";
-        let source = format!("---\n{yaml}---\nText.\n");
-        let note = Note::parse(&source, "n");
-        let of = |key: &str| property_as_written(Some(&source), key, &note.metadata[key]);
-        for (key, value) in [
-            ("a", json!("3.10")),
-            ("b", json!("0x1F")),
-            ("c", json!("1e3")),
-            ("d", json!(["3.10", "no", "True", "7.0"])),
-            ("e", json!(["1.0", "x"])),
-            ("f", json!({"g": "2.50", "h": "y z"})),
-            ("i", json!(["1.0", "2.0"])),
-            ("j", json!("3.10")),
-            ("n", json!({"o": "1.0"})),
-        ] {
-            assert_eq!(of(key), value, "{key}");
-        }
-        // What is not plain to see is as it was read.
-        assert_eq!(of("k"), json!(note.metadata["k"].to_string()));
-        assert_eq!(of("p")[0]["q"], json!(note.metadata["p"][0]["q"].to_string()));
-        let toml = "+++\nv = 3.10\nw = [1.0, 2.50] # x\n+++\n";
-        let note = Note::parse(toml, "n");
-        assert_eq!(property_as_written(Some(toml), "v", &note.metadata["v"]), "3.10");
-        assert_eq!(property_as_written(Some(toml), "w", &note.metadata["w"]), json!(["1.0", "2.50"]));
-        assert_eq!(property_as_written(None, "v", &json!([true, 1, null])), json!(["true", "1", null]));
     }
 }

@@ -3,48 +3,31 @@
 //! Whether a full stop ends a sentence is told by the next letter (rule SB8). The library looks for that letter anew at every bracket and
 //! blank behind the stop, so that a stop with 200,000 brackets behind it takes minutes. Such a run is parted here.
 
-use unicode_normalization::char::is_combining_mark;
+use std::sync::LazyLock;
+
+use regex::Regex;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Maximum number of characters behind a full stop before the next letter, number or line. No text that is read has
 /// more.
 const MOST_BEHIND_STOP: usize = 64;
 
+/// A full stop of which the next letter says whether it ends a sentence, and all before that, a number, an end of a line or another full stop. A
+/// mark that is put on another character is no letter, though some count as such.
+static STOP: LazyLock<Regex> = LazyLock::new(|| {
+    let stops = r".\u{2024}\u{fe52}\u{ff0e}";
+    let ends = r"\p{Alphabetic}\p{N}\n\r\u{85}\u{2028}\u{2029}";
+    Regex::new(&format!(r"[{stops}](?:[^{ends}{stops}]|[\p{{M}}\u{{ff9e}}\u{{ff9f}}])+")).expect("a test uses it")
+});
+
 /// The sentences of a text, with all that is between them. A run of more than [`MOST_BEHIND_STOP`] marks and blanks behind a full stop is
 /// parted from what follows; all others are the library's.
 pub(crate) fn sentence_bounds(text: &str) -> impl Iterator<Item = &str> {
-    stretches(text).flat_map(UnicodeSegmentation::split_sentence_bounds)
-}
-
-/// The parts of a text that the library is given.
-fn stretches(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let mut behind = None;
-        let long = |character: char| {
-            behind = match behind {
-                _ if is_full_stop(character) => Some(0),
-                Some(count) if !ends_run(character) => Some(count + 1),
-                _ => None,
-            };
-            behind.is_some_and(|count| count > MOST_BEHIND_STOP)
-        };
-        let end = rest.find(long).unwrap_or(rest.len());
-        let (stretch, after) = rest.split_at(end);
-        rest = after;
-        (!stretch.is_empty()).then_some(stretch)
-    })
-}
-
-/// Those of which the next letter says whether they end a sentence.
-fn is_full_stop(character: char) -> bool {
-    matches!(character, '.' | '\u{2024}' | '\u{fe52}' | '\u{ff0e}')
-}
-
-/// Letters, numbers and ends of lines. A mark that is put on another character is none of them, though some count as letters.
-fn ends_run(character: char) -> bool {
-    let is_mark = || is_combining_mark(character) || matches!(character, '\u{ff9e}' | '\u{ff9f}');
-    matches!(character, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}') || (character.is_alphanumeric() && !is_mark())
+    let behind = |stop: &str| stop.char_indices().nth(MOST_BEHIND_STOP + 1).map(|(at, _)| at);
+    let cuts = STOP.find_iter(text).filter_map(move |stop| Some(stop.start() + behind(stop.as_str())?));
+    let mut from = 0;
+    let stretches = cuts.chain([text.len()]).map(move |end| &text[std::mem::replace(&mut from, end)..end]);
+    stretches.flat_map(UnicodeSegmentation::split_sentence_bounds)
 }
 
 #[cfg(test)]

@@ -353,15 +353,10 @@ fn cut(word: &str) -> &str {
     word.char_indices().nth(MAX_WORD_CHARS).map_or(word, |(end, _)| &word[..end])
 }
 
-/// Numbers in words, of both ends. Folded. One is too often an article.
-const NUMBER_WORDS: &str = "two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10 eleven:11 twelve:12 both:2 zwei:2 drei:3 vier:4 funf:5 \
+/// Numbers in words, of both ends, and by the signs of Chinese and Japanese. Folded. One is too often an article.
+const NUMBERS: &str = "two:2 three:3 four:4 five:5 six:6 seven:7 eight:8 nine:9 ten:10 eleven:11 twelve:12 both:2 zwei:2 drei:3 vier:4 funf:5 \
     sechs:6 sieben:7 acht:8 neun:9 zehn:10 elf:11 zwolf:12 dos:2 tres:3 cuatro:4 cinco:5 seis:6 siete:7 ocho:8 nueve:9 diez:10 once:11 doce:12 \
-    deux:2 trois:3 quatre:4 cinq:5 sept:7 huit:8 neuf:9 dix:10 onze:11 douze:12";
-/// The signs of numbers in Chinese and Japanese.
-const NUMBER_SIGNS: &str = "二:2 两:2 三:3 四:4 五:5 六:6 七:7 八:8 九:9 十:10";
-const CURRENCIES: &[char] = &['$', '€', '£', '¥', '₹', '₽', '₩', '₺', '₪', '₫', '₴', '฿'];
-/// What parts groups of thousands.
-const GROUPING: &[char] = &[',', '.', '\'', '\u{2019}'];
+    deux:2 trois:3 quatre:4 cinq:5 sept:7 huit:8 neuf:9 dix:10 onze:11 douze:12 二:2 两:2 三:3 四:4 五:5 六:6 七:7 八:8 九:9 十:10";
 
 /// A number as it is written in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -393,11 +388,6 @@ impl Numeral {
         std::iter::once(self.value.as_str()).chain(self.parts.iter().map(String::as_str))
     }
 
-    /// The parts of a date; none of any other number.
-    pub(crate) fn date_parts(&self) -> &[String] {
-        if self.parts.len() == 3 { &self.parts } else { &[] }
-    }
-
     /// Whether one of those that were said may be it. What those do not say of currency and half of the day may be said elsewhere.
     pub(crate) fn is_among(&self, said: &[Self]) -> bool {
         let agrees = |said: &Self| {
@@ -410,98 +400,68 @@ impl Numeral {
     }
 }
 
-/// The number that a word or a sign is, by one of these lists.
-fn number_of(word: &str, list: &'static str) -> Option<&'static str> {
-    let mut known = list.split_whitespace().filter_map(|pair| pair.split_once(':'));
-    known.find_map(|(name, number)| (name == word).then_some(number))
+/// The number that a word or a sign is.
+fn number_of(word: &str) -> Option<Numeral> {
+    let mut known = NUMBERS.split_whitespace().filter_map(|pair| pair.split_once(':'));
+    known.find_map(|(name, number)| (name == word).then(|| Numeral::plain(number)))
 }
 
 /// The numbers of a text, in their order; after them those in words.
 pub(crate) fn numerals(text: &str) -> Vec<Numeral> {
-    static RUN: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"[二两三四五六七八九十]|\p{N}+(?:[,.'\u{2019}:/-]\p{N}+)*").expect("a test uses it")
+    // A minus, a currency, the digits, a currency, half of the day.
+    static NUMERAL: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = concat!(
+            r"[二两三四五六七八九十]|((?:^|[\s(:])[-\u{2212}])?(?:(\p{Sc}) ?)?(\p{N}+(?:[,.'\u{2019}:/-]\p{N}+)*)",
+            r"(?: *(\p{Sc}))?(?:[ .]{0,2}([ap])[ .]?m\b)?",
+        );
+        Regex::new(pattern).expect("a test uses it")
     });
     let folded = fold(text);
-    let mut found = Vec::new();
-    for run in RUN.find_iter(&folded) {
-        if let Some(number) = number_of(run.as_str(), NUMBER_SIGNS) {
-            found.push(Numeral::plain(number));
+    let mut found: Vec<Numeral> = Vec::new();
+    for run in NUMERAL.captures_iter(&folded) {
+        let Some(digits) = run.get(3) else {
+            found.extend(number_of(&run[0]));
             continue;
-        }
-        let is_sign = |c: char| !c.is_numeric();
-        let parts: Vec<String> = run.as_str().split(is_sign).map(str::to_owned).collect();
-        let signs = run.as_str().chars().filter(|c| is_sign(*c));
-        let signs: Vec<char> = signs.map(|sign| if sign == '\u{2019}' { '\'' } else { sign }).collect();
+        };
+        let currency = |group: usize| run.get(group)?.as_str().chars().next();
         let first = found.len();
-        found.extend(joined(&parts, &signs));
-        (found[first].is_negative, found[first].currency) = before(&folded[..run.start()]);
+        found.extend(joined(digits.as_str()));
+        (found[first].is_negative, found[first].currency) = (run.get(1).is_some(), currency(2));
         if let Some(last) = found.last_mut() {
-            let behind = &folded[run.end()..];
-            last.currency = last.currency.or_else(|| behind.trim_start_matches(' ').chars().next().filter(is_currency));
-            last.half = half_of_day(behind);
+            last.currency = last.currency.or_else(|| currency(4));
+            last.half = run.get(5).map(|half| if half.as_str() == "a" { "am" } else { "pm" });
         }
     }
-    let words = folded.split(|character: char| !character.is_alphabetic());
-    found.extend(words.filter_map(|word| number_of(word, NUMBER_WORDS)).map(Numeral::plain));
+    found.extend(folded.split(|character: char| !character.is_alphabetic()).filter_map(number_of));
     found
 }
 
-fn is_currency(character: &char) -> bool {
-    CURRENCIES.contains(character)
-}
-
-/// Whether a minus stands at the end of what comes before a number, and which currency.
-fn before(text: &str) -> (bool, Option<char>) {
-    let spaced = text.strip_suffix(' ').unwrap_or(text);
-    let currency = spaced.chars().next_back().filter(is_currency);
-    let rest = currency.map_or(text, |currency| &spaced[..spaced.len() - currency.len_utf8()]);
-    let stands_alone =
-        |before: &str| before.is_empty() || before.ends_with(|c: char| c.is_whitespace() || "(:".contains(c));
-    (rest.strip_suffix(['-', '\u{2212}']).is_some_and(stands_alone), currency)
-}
-
-fn half_of_day(behind: &str) -> Option<&'static str> {
-    static HALF: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\A([ .]*([ap])[ .]*m)(?:\W|_|\z)").expect("a test uses it"));
-    let found = HALF.captures(behind).filter(|found| found[1].len() <= 5)?;
-    Some(if &found[2] == "a" { "am" } else { "pm" })
-}
-
-/// What parts with signs between them are together.
-fn joined(parts: &[String], signs: &[char]) -> Vec<Numeral> {
-    let short = |part: &String| match part.trim_start_matches('0') {
+/// What a run of digits with signs between them is: one number, a time, a date, or several numbers.
+fn joined(run: &str) -> Vec<Numeral> {
+    static THOUSANDS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"[,.'\u{2019}](\p{N}{3})\b").expect("a test uses it"));
+    let short = |part: &str| match part.trim_start_matches('0') {
         "" => "0".to_owned(),
         short => short.to_owned(),
     };
-    let is_all = |sign: char| signs.iter().all(|other| *other == sign);
-    let are_groups = |parts: &[String], signs: &[char]| {
-        let first = signs.first().filter(|sign| GROUPING.contains(sign));
-        let is_first = parts[0].len() <= 3 && !parts[0].starts_with('0');
-        is_first
-            && first.is_some_and(|first| signs.iter().all(|s| s == first))
-            && parts[1..].iter().all(|p| p.len() == 3)
-    };
+    let run = THOUSANDS.replace_all(run, "$1");
+    let parts: Vec<&str> = run.split(|c: char| !c.is_numeric()).collect();
+    let signs: Vec<&str> = run.split(char::is_numeric).filter(|sign| !sign.is_empty()).collect();
     let whole = |value: String, parts: Vec<String>| vec![Numeral { parts, ..Numeral::plain(&value) }];
-    let last = parts.len() - 1;
-    match (parts, signs) {
-        ([one], _) => whole(short(one), Vec::new()),
-        _ if are_groups(parts, signs) => whole(parts.concat(), Vec::new()),
-        ([.., cents], [.., '.' | ',']) if last > 1 && are_groups(&parts[..last], &signs[..last - 1]) => {
-            whole(format!("{}.{cents}", parts[..last].concat()), Vec::new())
+    let shortened = || parts.iter().map(|part| short(part)).collect::<Vec<_>>();
+    let has_year = parts.iter().any(|part| part.len() == 4);
+    match signs[..] {
+        ["." | ","] => whole(format!("{}.{}", short(parts[0]), parts[1]), Vec::new()),
+        ["/"] => whole(shortened().join("/"), Vec::new()),
+        [":", ..] if signs.iter().all(|sign| *sign == ":") => {
+            let is_full = parts[1..].iter().all(|part| part.trim_start_matches('0').is_empty());
+            let hour = is_full.then(|| short(parts[0])).into_iter().collect();
+            whole(format!("{}:{}", short(parts[0]), parts[1..].join(":")), hour)
         }
-        ([one, other], ['.' | ',']) => whole(format!("{}.{other}", short(one)), Vec::new()),
-        ([one, other], ['/']) => whole(format!("{}/{}", short(one), short(other)), Vec::new()),
-        ([hour, minutes @ ..], _) if is_all(':') => {
-            let is_full = minutes.iter().all(|part| part.trim_start_matches('0').is_empty());
-            let parts = if is_full { vec![short(hour)] } else { Vec::new() };
-            whole(format!("{}:{}", short(hour), minutes.join(":")), parts)
+        [one @ ("/" | "." | "-"), other] if one == other && (one != "-" || has_year) => {
+            whole(shortened().join("/"), if has_year { shortened() } else { Vec::new() })
         }
-        ([_, _, _], _) if is_all('/') || is_all('.') || (is_all('-') && parts.iter().any(|part| part.len() == 4)) => {
-            let parts: Vec<String> = parts.iter().map(short).collect();
-            let is_date = parts.iter().any(|part| part.len() == 4);
-            whole(parts.join("/"), if is_date { parts } else { Vec::new() })
-        }
-        _ => parts.iter().map(|part| Numeral::plain(&short(part))).collect(),
+        _ => shortened().iter().map(|part| Numeral::plain(part)).collect(),
     }
 }
 

@@ -45,11 +45,11 @@ pub(crate) fn title_of(text: &str, otherwise: &str) -> String {
     cut_at_word(line.as_deref().unwrap_or(otherwise), MAX)
 }
 
-/// A text of one line, cut at a word where it has more than so many characters.
+/// A text of one line, cut at a word where it has more than so many characters and most of them are left.
 pub(crate) fn cut_at_word(line: &str, max: usize) -> String {
     let Some((end, _)) = line.char_indices().nth(max) else { return line.to_owned() };
-    let cut = line[..end].rsplit_once(' ').map_or(&line[..end], |(words, _)| words);
-    format!("{}…", cut.trim_end())
+    let words = line[..end].rfind(' ').filter(|at| at * 2 > end);
+    format!("{}…", line[..words.unwrap_or(end)].trim_end())
 }
 
 /// A turn: `**18:32 · Maya:** text`, with the date before the time where that is not `file_date`. What is more than a line is quoted below

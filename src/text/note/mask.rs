@@ -1,7 +1,7 @@
 //! What the Markdown parser must not see: Obsidian's comments, and nesting that only hostile text has.
 
 use super::parse::OPTIONS;
-use pulldown_cmark::{Event, Parser, Tag};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 use regex::{Captures, Regex};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -96,6 +96,15 @@ fn opaque(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
+/// The places of code in a text, between fences or backticks, in their order. Tags and links are none here: what is in code was said as it is.
+pub(crate) fn code(text: &str) -> Vec<Range<usize>> {
+    let plain = text.replace(['<', '['], ".");
+    let is_code =
+        |event: &Event<'_>| matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))));
+    let plain = limit_nesting(line_feeds(&plain));
+    Parser::new(&plain).into_offset_iter().filter(|(event, _)| is_code(event)).map(|(_, range)| range).collect()
+}
+
 /// A comment on lines of its own becomes blank. Beside other text it becomes `%`, which means nothing in Markdown, while
 /// blanks would move the text and could make code of it.
 fn fill(original: &str, text: String, comments: &[Range<usize>]) -> String {
@@ -123,73 +132,33 @@ fn has_own_lines(text: &str, span: &Range<usize>) -> bool {
         && line_end(bytes[span.end..].iter().find(|byte| !blank(byte)))
 }
 
-/// Maximum number of columns of list and quote markers and of indentation that a line may start with. 128 are 32 levels
-/// at 4 columns.
-const MAX_COLUMNS: usize = 128;
+/// Maximum bytes of list and quote markers and of indentation that a line may start with: 32 levels at 4 blanks.
+const MAX_MARKERS: usize = 128;
 
-/// Blunts list, quote and footnote markers past [`MAX_COLUMNS`]. pulldown-cmark looks at every open container for every
+/// Blunts list, quote and footnote markers past [`MAX_MARKERS`]. pulldown-cmark looks at every open container for every
 /// line: 250,000 nested lists above 250,000 short lines, a file of 1 MB, take it three minutes.
 fn limit_nesting(text: Cow<'_, str>) -> Cow<'_, str> {
-    let bytes = text.as_bytes();
-    let mut blunt = Vec::new();
-    let mut start = 0;
-    while start < bytes.len() {
-        markers(bytes, start, &mut blunt);
-        let end = bytes[start..].iter().position(|&byte| byte == b'\n' || byte == b'\r');
-        start = end.map_or(bytes.len(), |offset| start + offset + 1);
-    }
-    if blunt.is_empty() {
+    static MARKERS: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = r"\A(?:[ \t]|>|(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t\r\n]|\z)|\[\^[^\]\r\n]*\]:)*";
+        Regex::new(pattern).expect("a test uses it")
+    });
+    let lines = || text.split_inclusive(['\n', '\r']);
+    let markers = |line: &str| match line.len() > MAX_MARKERS {
+        true => MARKERS.find(line).map_or(0, |markers| markers.end()),
+        false => 0,
+    };
+    if !lines().any(|line| markers(line) > MAX_MARKERS) {
         return text;
     }
-    let mut bytes = bytes.to_vec();
-    for at in blunt {
-        bytes[at] = b'.';
+    let mut blunt = String::with_capacity(text.len());
+    for line in lines() {
+        let end = markers(line);
+        let from = line.floor_char_boundary(end.min(MAX_MARKERS));
+        blunt += &line[..from];
+        blunt.extend(
+            line[from..end].bytes().map(|byte| if byte.is_ascii_whitespace() { char::from(byte) } else { '.' }),
+        );
+        blunt += &line[end..];
     }
-    String::from_utf8(bytes).map_or(text, Cow::Owned)
-}
-
-/// Collects the first bytes, all ASCII, of the markers that a line has past the limit.
-fn markers(bytes: &[u8], line: usize, blunt: &mut Vec<usize>) {
-    let mut at = line;
-    let mut columns = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let length = match byte {
-            b' ' => {
-                columns += 1;
-                at += 1;
-                continue;
-            }
-            b'\t' => {
-                columns += 4;
-                at += 1;
-                continue;
-            }
-            b'>' => 1,
-            b'-' | b'*' | b'+' if blank_at(bytes, at + 1) => 1,
-            b'0'..=b'9' => {
-                let digits = bytes[at..].iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
-                match bytes.get(at + digits) {
-                    Some(b'.' | b')') if blank_at(bytes, at + digits + 1) => digits + 1,
-                    _ => return,
-                }
-            }
-            b'[' if bytes.get(at + 1) == Some(&b'^') => {
-                let label = bytes[at..].iter().position(|&byte| matches!(byte, b']' | b'\n' | b'\r'));
-                match label {
-                    Some(end) if bytes[at + end..].starts_with(b"]:") => end + 2,
-                    _ => return,
-                }
-            }
-            _ => return,
-        };
-        columns += 2;
-        if columns > MAX_COLUMNS {
-            blunt.push(at);
-        }
-        at += length;
-    }
-}
-
-fn blank_at(bytes: &[u8], at: usize) -> bool {
-    bytes.get(at).is_none_or(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
+    blunt.into()
 }

@@ -11,7 +11,6 @@
 mod body;
 mod compose;
 mod conflicts;
-mod fields;
 mod frontmatter;
 mod links;
 mod mask;
@@ -32,9 +31,9 @@ pub(crate) use compose::{
     INHERITED, PRIVATE, compose, cut_at_word, guarded, kept_private, title_of, turn_block, written,
 };
 pub(crate) use conflicts::{CONFLICT_MARKS, has_conflict, sides};
-pub(crate) use fields::aliases;
-pub(crate) use frontmatter::key_of;
+pub(crate) use frontmatter::{aliases, key_of};
 pub(crate) use links::{has_scheme, wikilinks_in};
+pub(crate) use mask::code;
 pub(crate) use model::{Block, Heading, Lines, Link, LinkKind, Problem, merged, outside};
 pub use model::{BlockKind, Note, PrivateReason, Visibility};
 pub(crate) use plain::{plain_heading, without_entities};

@@ -5,8 +5,7 @@ use pulldown_cmark::Options;
 use super::conflicts::{CONFLICT_MARKS, first_mark};
 use super::tags::TagSet;
 use super::{
-    Block, BlockKind, Heading, Lines, Note, PrivateReason, Problem, Visibility, body, fields, frontmatter, privacy,
-    tags,
+    Block, BlockKind, Heading, Lines, Note, PrivateReason, Problem, Visibility, body, frontmatter, privacy, tags,
 };
 use crate::access::rules::session_marks;
 
@@ -17,7 +16,7 @@ impl Note {
     pub fn parse(source: &str, stem: &str) -> Self {
         let lines = Lines::new(source);
         let mut frontmatter = frontmatter::read(source, &lines);
-        let fields = fields::read(source, &lines, &frontmatter);
+        let fields = frontmatter::fields(source, &lines, &frontmatter);
         let mut tags = fields.tags;
         let body = body::read(source, frontmatter.markdown_start, &lines, &mut tags);
         let mut doubts = TagSet::default();

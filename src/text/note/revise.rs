@@ -26,45 +26,34 @@ pub(crate) fn revise(
     let body = format!("{}\n", body.trim_start_matches('\n').trim_end()).replace('\n', end);
     let head = &source[..note.body.start];
     let opening = head.trim_start_matches('\u{feff}').lines().next().unwrap_or_default().trim_end();
-    let mut set = set.clone();
     if opening.is_empty() {
-        let mut frontmatter = Map::new();
-        frontmatter.insert("title".into(), title.into());
-        frontmatter.append(&mut set);
+        let mut frontmatter = Map::from_iter([("title".to_owned(), title.into())]);
+        frontmatter.extend(set.clone());
         if !tags.is_empty() {
             frontmatter.insert("tags".into(), tags.into());
         }
         return format!("{head}{}", compose(&frontmatter, &body).replace("\r\n", "\n").replace('\n', end));
     }
+    let text = format!("{head}{}{end}{body}", if head.ends_with('\n') { "" } else { end });
+    let mut new = set.iter().filter(|(key, value)| note.metadata.get(*key) != Some(value));
+    let set = new.try_fold(text.clone(), |text, (key, value)| with_property(&text, key, value));
     // It may have been called after a heading that goes now.
-    let with = |head: &str| format!("{head}{}{end}{body}", if head.ends_with('\n') { "" } else { end });
-    if Note::parse(&with(head), stem).title != title {
-        set.insert("title".into(), title.into());
-    }
-    set.retain(|key, value| note.metadata.get(key) != Some(value));
-    if opening != "---" {
-        return with(head);
-    }
-    let lines: Vec<String> = head.split_inclusive('\n').map(str::to_owned).collect();
-    let Some(lines) = with_values(lines, &set, end) else { return with(head) };
-    let mut expected = note.metadata.clone();
-    expected.extend(set.clone());
-    // Anchors, merges and whatever else stands there: it says what it did, or it stays.
-    let says = |lines: &[String], expected: &Map<String, Value>| {
-        let after = Note::parse(&with(&lines.concat()), stem);
-        after.problems.len() <= note.problems.len() && after.metadata == *expected
-    };
-    if !says(&lines, &expected) {
-        return with(head);
-    }
-    // A tag may have stood in the body that goes.
-    let has = Note::parse(&with(&lines.concat()), stem).tags;
-    let new: Vec<&String> = tags.iter().filter(|tag| !has.iter().any(|had| had.eq_ignore_ascii_case(tag))).collect();
-    let tagged = with_tags(&lines, &note, &new, end).filter(|(lines, all)| {
-        expected.insert("tags".into(), all.clone());
-        says(lines, &expected)
+    let titled = set.and_then(|text| match Note::parse(&text, stem).title == title {
+        true => Some(text),
+        false => with_property(&text, "title", &title.into()),
     });
-    with(&tagged.map_or(lines, |(lines, _)| lines).concat())
+    let Some(text) = titled else { return text };
+    // A tag may have stood in the body that goes.
+    let has = Note::parse(&text, stem);
+    let new = tags.iter().filter(|tag| !has.tags.iter().any(|had| had.eq_ignore_ascii_case(tag)));
+    let new: Vec<Value> = new.map(|tag| tag.as_str().into()).collect();
+    let all = match has.metadata.get("tags") {
+        _ if new.is_empty() => return text,
+        None | Some(Value::Null) => new,
+        Some(Value::Array(had)) => [&had[..], &new[..]].concat(),
+        Some(_) => return text,
+    };
+    with_property(&text, "tags", &all.into()).unwrap_or(text)
 }
 
 /// The note with a value in its frontmatter under `key`: a list, or what stands on one line, and every other byte as it was; `None` where that cannot be done surely.
@@ -77,8 +66,7 @@ pub(crate) fn with_property(source: &str, key: &str, value: &Value) -> Option<St
         "" => format!("{head}---{end}{key}: {value}{end}---{end}{body}"),
         "---" => {
             let lines = head.split_inclusive('\n').map(str::to_owned).collect();
-            let set = Map::from_iter([(key.to_owned(), value.clone())]);
-            format!("{}{body}", with_values(lines, &set, end)?.concat())
+            format!("{}{body}", with_value(lines, key, value, end)?.concat())
         }
         _ => return None,
     };
@@ -89,26 +77,25 @@ pub(crate) fn with_property(source: &str, key: &str, value: &Value) -> Option<St
     (says && text.get(after.body.clone()) == Some(body)).then_some(text)
 }
 
-fn with_values(mut lines: Vec<String>, set: &Map<String, Value>, end: &str) -> Option<Vec<String>> {
-    for (key, value) in set {
-        let key = scalar(&Value::from(key.as_str()));
-        let line = format!("{key}: {}", scalar(value));
-        match find(&lines, &key) {
-            None => lines.insert(lines.len() - 1, format!("{line}{end}")),
-            Some(at) if value.is_array() => lines = with_list(lines, at, &key, value.as_array()?, end)?,
-            Some(at) => {
-                let old = lines[at].split_once(':')?.1.trim();
-                let plain = !old.is_empty() && !old.starts_with(['|', '>', '&', '*', '!', '{', '[', '#']);
-                if !plain || goes_on(&lines, at) {
-                    return None;
-                }
-                let comment = match old.find(" #") {
-                    Some(_) if old.starts_with(['"', '\'']) => return None,
-                    Some(start) => &old[start..],
-                    None => "",
-                };
-                lines[at] = format!("{line}{comment}{end}");
+fn with_value(mut lines: Vec<String>, key: &str, value: &Value, end: &str) -> Option<Vec<String>> {
+    let key = scalar(&Value::from(key));
+    let line = format!("{key}: {}", value.as_array().map_or_else(|| scalar(value), |items| listed(items)));
+    match find(&lines, &key) {
+        None => lines.insert(lines.len() - 1, format!("{line}{end}")),
+        Some(at) if value.is_array() => lines = with_list(lines, at, &key, value.as_array()?, end)?,
+        Some(at) => {
+            let old = lines[at].split_once(':')?.1.trim();
+            let plain = !old.is_empty() && !old.starts_with(['|', '>', '&', '*', '!', '{', '[', '#']);
+            let goes_on = |next: &String| next.starts_with([' ', '\t', '-']) && next.trim_end() != "---";
+            if !plain || lines.get(at + 1).is_some_and(goes_on) {
+                return None;
             }
+            let comment = match old.find(" #") {
+                Some(_) if old.starts_with(['"', '\'']) => return None,
+                Some(start) => &old[start..],
+                None => "",
+            };
+            lines[at] = format!("{line}{comment}{end}");
         }
     }
     Some(lines)
@@ -133,7 +120,7 @@ fn with_list(mut lines: Vec<String>, at: usize, key: &str, items: &[Value], end:
         return None;
     }
     let space = if comment.is_empty() { "" } else { " " };
-    let in_line = |items: &[Value]| format!("{key}: {}{space}{comment}{end}", Value::from(items));
+    let in_line = |items: &[Value]| format!("{key}: {}{space}{comment}{end}", listed(items));
     let between = |line: &&String| line.trim().is_empty() || line.trim_start().starts_with(['-', '#']);
     let delimiter = lines.len() - 1;
     let below: Vec<String> = lines[at + 1..delimiter].iter().take_while(between).cloned().collect();
@@ -175,45 +162,13 @@ fn with_list(mut lines: Vec<String>, at: usize, key: &str, items: &[Value], end:
     Some(lines)
 }
 
-/// The lines with further tags, and what all tags are then; nothing where there are none to add, or they stand in a way that
-/// is left alone.
-fn with_tags(lines: &[String], note: &Note, new: &[&String], end: &str) -> Option<(Vec<String>, Value)> {
-    if new.is_empty() {
-        return None;
-    }
-    let mut all = note.metadata.get("tags").and_then(Value::as_array).cloned().unwrap_or_default();
-    all.extend(new.iter().map(|tag| Value::from(tag.as_str())));
-    let written: Vec<String> = new.iter().map(|tag| scalar(&Value::from(tag.as_str()))).collect();
-    let mut lines = lines.to_vec();
-    match find(&lines, "tags") {
-        None => lines.insert(lines.len() - 1, format!("tags: [{}]{end}", written.join(", "))),
-        Some(at) if goes_on(&lines, at) => {
-            let last = (at + 1..lines.len()).take_while(|&at| lines[at].trim_start().starts_with("- ")).last()?;
-            let indent = &lines[last][..lines[last].len() - lines[last].trim_start().len()];
-            let items: Vec<String> = written.iter().map(|tag| format!("{indent}- {tag}{end}")).collect();
-            lines.splice(last + 1..last + 1, items);
-        }
-        Some(at) => {
-            let (open, close) = (lines[at].find('[')?, lines[at].rfind(']')?);
-            let comma = if lines[at].get(open + 1..close)?.trim().is_empty() { "" } else { ", " };
-            lines[at].insert_str(close, &format!("{comma}{}", written.join(", ")));
-        }
-    }
-    Some((lines, all.into()))
-}
-
 /// The line of a key at the top level, between the delimiters.
 fn find(lines: &[String], key: &str) -> Option<usize> {
     let bare = key.trim_matches(['"', '\'']);
     (1..lines.len().saturating_sub(1)).find(|at| key_of(&lines[*at]) == Some(bare))
 }
 
-/// Whether what stands on a line goes on below it.
-fn goes_on(lines: &[String], at: usize) -> bool {
-    lines.get(at + 1).is_some_and(|next| next.starts_with([' ', '\t', '-']) && next.trim_end() != "---")
-}
-
-/// A value on one line.
+/// A value that is no list, on one line.
 fn scalar(value: &Value) -> String {
     let yaml = match value {
         Value::Array(_) | Value::Object(_) => None,
@@ -222,6 +177,14 @@ fn scalar(value: &Value) -> String {
     let yaml = yaml.map(|yaml| yaml.trim_end().to_owned()).filter(|yaml| !yaml.contains('\n'));
     // JSON is YAML. A comma would part what stands in brackets.
     yaml.filter(|yaml| !yaml.contains([',', '[', ']', '{', '}'])).unwrap_or_else(|| value.to_string())
+}
+
+/// A list on one line: words as they are, other texts in quotes.
+fn listed(items: &[Value]) -> String {
+    let is_word = |text: &str| text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '/'));
+    let word = |item: &Value| item.as_str().filter(|text| is_word(text) && scalar(item) == *text).map(str::to_owned);
+    let words: Option<Vec<String>> = items.iter().map(word).collect();
+    words.map_or_else(|| Value::from(items).to_string(), |words| format!("[{}]", words.join(", ")))
 }
 
 /// What a summary is called.

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::id::{ChunkId, Shown, token_estimate};
-use super::noise::is_noise;
-use super::split::{LIMIT, Piece, fits, groups, split};
+use super::split::{LIMIT, Piece, fits, groups, is_noise, split};
 use super::turn;
 use crate::base::path::VaultPath;
 use crate::text::derive::properties::property_lines;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use crate::base::path::VaultPath;
-use crate::text::derive::citations::citation_spans;
+use crate::text::derive::generated::citation_spans;
 use crate::text::note::{Note, merged, outside};
 
 /// The first 16 hexadecimal digits of a BLAKE3 over collection, path, heading path, text and, for repeats, ordinal.

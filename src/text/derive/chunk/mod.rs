@@ -5,7 +5,6 @@
 
 mod chunker;
 mod id;
-mod noise;
 mod remove;
 mod split;
 mod turn;

@@ -8,19 +8,14 @@ use serde_json::{Value, json};
 use crate::base::config::MemoryKind;
 use crate::base::fence::fence;
 use crate::models::ChatRequest;
-use crate::text::derive::conversation::{SpokenLine, SpokenTurn, Voice};
+use crate::text::derive::conversation::{SpokenTurn, Voice};
 use crate::text::derive::summary::MAX_CITED;
 use crate::text::derive::token_estimate;
 
 /// Maximum number of tokens of lines that are sent, by our own estimate: what a small local model reads at a time.
 const MOST_TOKENS: usize = 6_000;
-/// A line longer than this is cut in its middle, to its head and its tail, in characters.
+/// What is sent of a line, in characters.
 const MOST_LINE_CHARS: usize = 2_000;
-const LINE_HEAD_CHARS: usize = 1_500;
-const LINE_TAIL_CHARS: usize = 400;
-/// Lines of a turn that are kept at its head and at its tail, where it has more than both together.
-const TURN_HEAD_LINES: usize = 30;
-const TURN_TAIL_LINES: usize = 10;
 /// Tokens of an answer.
 const MOST_ANSWER_TOKENS: u32 = 2_048;
 /// Entries of one session.
@@ -55,76 +50,64 @@ const SHORT_INSTRUCTIONS: &str = "You say in at most five sentences what a day o
 pub(crate) struct ExtractionPrompt {
     /// What is sent.
     pub(crate) request: ChatRequest,
-    /// The lines that are shown, by their number, with who spoke: of a long one its head and its tail.
+    /// The lines that are shown, by their number, with who spoke: of a long one its head.
     pub(crate) shown: BTreeMap<usize, (Voice, String)>,
     /// What it may cost, in tokens: both ways, by our own estimate.
     pub(crate) tokens: u64,
 }
 
+/// A line of a question, with what is said before it of its number and where it is from.
+struct PromptLine<'t> {
+    number: usize,
+    voice: Voice,
+    before: String,
+    text: &'t str,
+}
+
 /// Makes the question about a conversation. `date` is that of it, as the note has it.
 pub(crate) fn extraction_prompt(turns: &[SpokenTurn], date: Option<&str>) -> ExtractionPrompt {
-    let render = |turn: &SpokenTurn, line: &SpokenLine, is_first: bool| {
+    let mut lines = Vec::new();
+    for turn in turns {
         let who = if turn.voice == Voice::Person { "person" } else { "assistant" };
-        let when = if is_first { format!(" ({})", turn.when) } else { String::new() };
-        format!("{} {who}{when}: {}\n", line.number, shortened(&line.text))
-    };
-    // Each with its place among all lines.
-    let (mut lines, mut count) = (Vec::new(), 0);
-    for (turn, spoken) in turns.iter().enumerate() {
-        let cut = TURN_HEAD_LINES..spoken.lines.len().saturating_sub(TURN_TAIL_LINES);
-        for (at, line) in spoken.lines.iter().enumerate().filter(|(at, _)| !cut.contains(at)) {
-            lines.push((count + at, turn, line, token_estimate(&render(spoken, line, at == 0))));
+        for (at, line) in turn.lines.iter().enumerate() {
+            // The first line of a turn says when it was.
+            let when = if at == 0 { format!(" ({})", turn.when) } else { String::new() };
+            let before = format!("{} {who}{when}:", line.number);
+            lines.push(PromptLine { number: line.number, voice: turn.voice, before, text: &line.text });
         }
-        count += spoken.lines.len();
-    }
-    let (head, tail) = fitting(&lines.iter().map(|(.., tokens)| *tokens).collect::<Vec<_>>());
-    lines.drain(head..tail);
-    let (mut material, mut shown, mut next, mut last_turn) = (String::new(), BTreeMap::new(), 0, None);
-    for (place, turn, line, _) in lines {
-        if place > next {
-            // Where whole turns are left out, lines of those beside them are not counted.
-            let whole = last_turn.map_or(turn, |last: usize| turn.saturating_sub(last + 1));
-            let (count, what) = if whole > 0 { (whole, "turns") } else { (place - next, "lines") };
-            let _ = writeln!(material, "[… {count} {what} left out …]");
-        }
-        // The first line of a turn that is shown says when it was.
-        material += &render(&turns[turn], line, last_turn.replace(turn) != Some(turn));
-        shown.insert(line.number, (turns[turn].voice, as_sent(&line.text)));
-        next = place + 1;
     }
     let intro = date.map(|date| format!("The conversation is of {date}.\n"));
-    prompt(INSTRUCTIONS, &intro.unwrap_or_default(), &material, schema(), shown)
+    prompt(INSTRUCTIONS, &intro.unwrap_or_default(), &lines, schema())
 }
 
 /// Makes the question about the lines of a digest, each with the heading that it stands under. They are numbered from 1.
 pub(crate) fn short_prompt(lines: &[(String, String)]) -> ExtractionPrompt {
-    let numbered =
-        |(at, (heading, text)): (usize, &(String, String))| format!("{} [{heading}] {}\n", at + 1, shortened(text));
-    let rendered: Vec<String> = lines.iter().enumerate().map(numbered).collect();
-    // What was decided and is to be done stands at the end.
-    let (head, tail) = fitting(&rendered.iter().map(|line| token_estimate(line)).collect::<Vec<_>>());
-    let mut material = rendered[..head].concat();
-    if head < tail {
-        let _ = writeln!(material, "[… {} lines left out …]", tail - head);
-    }
-    material += &rendered[tail..].concat();
-    let line = |at: usize| (at + 1, (Voice::Agent, as_sent(&lines[at].1)));
-    let shown = (0..head).chain(tail..lines.len()).map(line).collect();
+    let numbered = (1..).zip(lines).map(|(number, (heading, text))| {
+        let before = format!("{number} [{heading}]");
+        PromptLine { number, voice: Voice::Agent, before, text }
+    });
+    let lines: Vec<_> = numbered.collect();
     let numbers = json!({"type": "array", "items": {"type": "integer"}, "minItems": 1, "maxItems": MAX_CITED});
     let sentence = object(json!({"text": {"type": "string"}, "lines": numbers}));
     let schema = object(json!({"sentences": {"type": "array", "items": sentence}}));
-    prompt(SHORT_INSTRUCTIONS, "", &material, schema, shown)
+    prompt(SHORT_INSTRUCTIONS, "", &lines, schema)
 }
 
-fn prompt(
-    instructions: &str,
-    intro: &str,
-    lines: &str,
-    schema: Value,
-    shown: BTreeMap<usize, (Voice, String)>,
-) -> ExtractionPrompt {
-    let fence = fence(&[lines]);
-    let material = format!("The fence is {fence}\n{intro}{fence}\n{lines}{fence}\n");
+/// A question with as many lines as there is room for: the first of them, and the last, as what was decided and is to be done stands at the end.
+fn prompt(instructions: &str, intro: &str, lines: &[PromptLine<'_>], schema: Value) -> ExtractionPrompt {
+    let rendered = |line: &PromptLine<'_>| {
+        let sent = as_sent(line.text);
+        let mark = if sent.len() < line.text.len() { "[… more left out …]" } else { "" };
+        format!("{} {sent}{mark}\n", line.before)
+    };
+    let rendered: Vec<String> = lines.iter().map(rendered).collect();
+    let (head, tail) = fitting(&rendered.iter().map(|line| token_estimate(line)).collect::<Vec<_>>());
+    let mark = if head < tail { format!("[… {} lines left out …]\n", tail - head) } else { String::new() };
+    let material = rendered[..head].concat() + &mark + &rendered[tail..].concat();
+    let shown = lines[..head].iter().chain(&lines[tail..]);
+    let shown = shown.map(|line| (line.number, (line.voice, as_sent(line.text).to_owned()))).collect();
+    let fence = fence(&[material.as_str()]);
+    let material = format!("The fence is {fence}\n{intro}{fence}\n{material}{fence}\n");
     let request = ChatRequest { instructions: instructions.into(), material, schema, max_tokens: MOST_ANSWER_TOKENS };
     let tokens = estimate(&request);
     ExtractionPrompt { request, shown, tokens }
@@ -148,23 +131,9 @@ fn estimate(request: &ChatRequest) -> u64 {
     asked as u64 + u64::from(request.max_tokens)
 }
 
-/// A line as it is sent: of a long one its head and its tail, with a mark between them.
-fn shortened(text: &str) -> String {
-    let cut = |(head, out, tail)| format!("{head}[… {out} characters left out …]{tail}");
-    ends_of(text).map_or_else(|| text.to_owned(), cut)
-}
-
-/// What of a line is sent, without that mark.
-pub(super) fn as_sent(text: &str) -> String {
-    ends_of(text).map_or_else(|| text.to_owned(), |(head, _, tail)| format!("{head}\n{tail}"))
-}
-
-/// The head and the tail of a long line, and how many characters are between them.
-fn ends_of(text: &str) -> Option<(&str, usize, &str)> {
-    let chars = text.chars().count();
-    let end = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let out = chars.checked_sub(LINE_HEAD_CHARS + LINE_TAIL_CHARS).filter(|_| chars > MOST_LINE_CHARS)?;
-    Some((&text[..end(LINE_HEAD_CHARS)], out, &text[end(chars - LINE_TAIL_CHARS)..]))
+/// What of a line is sent.
+fn as_sent(text: &str) -> &str {
+    text.char_indices().nth(MOST_LINE_CHARS).map_or(text, |(end, _)| &text[..end])
 }
 
 /// Of lines with so many tokens each those that are sent: as many as are given at the head, and those from the second number on. Where not all
@@ -260,12 +229,10 @@ mod tests {
     #[test]
     fn a_turn_of_10_mb_is_cut_where_it_shows() {
         let long = "é".repeat(5_000_000);
-        let many: String = (0..500).map(|at| format!("> line {at}\n")).collect();
-        let text = format!("**18:32 · user:** {long}\n**18:33 · user:**\n{many}");
+        let text = format!("**18:32 · user:** {long}\n**18:33 · user:** Hello\n");
         let prompt = extraction_prompt(&read_turns(&text, &[]), None);
-        assert!(prompt.request.material.contains("[… 4998100 characters left out …]"));
-        assert!(prompt.request.material.contains("[… 460 lines left out …]"));
-        assert!(prompt.request.material.len() < 20_000 && prompt.shown.len() == 41);
+        assert!(prompt.request.material.contains("é[… more left out …]\n"));
+        assert!(prompt.request.material.len() < 20_000 && prompt.shown.len() == 2);
     }
 
     fn lines(texts: &[&str]) -> Vec<(String, String)> {

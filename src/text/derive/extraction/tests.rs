@@ -20,7 +20,7 @@ fn checked(lines: &[&str], quote: &str, text: &str) -> Option<CheckedEntry> {
     });
     let entry = json!({"kind": "fact", "text": text, "quote": quote, "confidence": 0.95, "lines": [1, 1]});
     let answer = ExtractionAnswer { entries: vec![entry], summary: Vec::new() };
-    check_extraction(&answer, &turns.collect(), None, &|| false).unwrap().entries.pop()
+    check_extraction(&answer, &turns.collect(), None).entries.pop()
 }
 
 /// How many claims of each kind there are, how many are proposed, and how many may be accepted by themselves.
@@ -61,10 +61,10 @@ fn measured() -> BTreeMap<String, [usize; 3]> {
 #[test]
 fn claims_are_proposed_as_often_as_was_measured() {
     let known = [
-        ("date", [4, 0, 0]),
+        ("date", [4, 4, 0]),
         ("denied", [5, 5, 0]),
         ("hedged", [15, 15, 0]),
-        ("name", [8, 1, 0]),
+        ("name", [8, 5, 0]),
         ("name without capitals", [4, 4, 0]),
         ("number", [4, 0, 0]),
         ("other", [4, 4, 0]),

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::text::derive::citations::CitedPaths;
 use crate::text::derive::conversation::{Turn, turns};
+use crate::text::derive::generated::CitedPaths;
 use crate::text::derive::sentences::sentence_bounds;
-use crate::text::note::{Note, untagged};
+use crate::text::note::{BlockKind, Note, cut_at_word, untagged};
 
 /// The heading of a short text, a sentence a line.
 pub(crate) const IN_SHORT: &str = "In short";
@@ -224,85 +224,55 @@ pub(super) enum ProsePiece<'t> {
     Sentence(&'t str),
 }
 
-/// A line with those that it goes on in.
-#[derive(Debug)]
-struct WrappedLine {
-    text: String,
-    /// Where each of its lines begins in it, and their numbers.
-    starts: Vec<(usize, usize)>,
-}
-
-impl WrappedLine {
-    /// Whether it goes on in the next line: a line that was broken ends no sentence, and is long or the next one begins small.
-    fn goes_on(&self, next: &str) -> bool {
-        let last = &self.text[self.starts.last().map_or(0, |(at, _)| *at)..];
-        let ends = last.ends_with(['.', '!', '?', ':', '…', '。', '！', '？']);
-        let is_broken = last.chars().count() >= LONG_LINE || next.starts_with(char::is_lowercase);
-        let begins = ["```", "~~~", ">", "|"].iter().any(|mark| next.starts_with(mark));
-        let is_other = next.is_empty() || begins || heading(next).is_some() || without_marker(next) != next;
-        !ends && is_broken && !is_other
-    }
-
-    fn pieces(&self, found: &mut impl FnMut(usize, ProsePiece<'_>)) {
-        let item = without_marker(&self.text);
-        let number_at = |part: &str| {
-            let at = part.as_ptr() as usize - self.text.as_ptr() as usize;
-            self.starts.iter().rev().find(|(start, _)| *start <= at).map_or(0, |(_, number)| *number)
-        };
-        match task(item) {
-            Some((is_done, rest)) if has_words(rest) => {
-                found(number_at(rest), if is_done { ProsePiece::Done(rest) } else { ProsePiece::Open(rest) });
-            }
-            Some(_) => {}
-            None => {
-                let sentences = sentence_bounds(item).map(str::trim).filter(|sentence| has_words(sentence));
-                sentences.for_each(|sentence| found(number_at(sentence), ProsePiece::Sentence(sentence)));
-            }
-        }
-    }
-}
-
 /// Calls with the line, from 0, and each piece of a text.
 pub(super) fn each_piece(text: &str, mut found: impl FnMut(usize, ProsePiece<'_>)) {
-    let mut fence: Option<&str> = None;
-    let mut open: Option<WrappedLine> = None;
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if let Some(open) = open.as_mut().filter(|open| open.goes_on(line)) {
-            open.text.push(' ');
-            open.starts.push((open.text.len(), number));
-            open.text.push_str(line);
-            continue;
-        }
-        if let Some(open) = open.take() {
-            open.pieces(&mut found);
-        }
-        if let Some(open) = fence {
-            if line.starts_with(open) {
-                fence = None;
+    // Below a blank line nothing is frontmatter.
+    let text = format!("\n{text}");
+    let note = Note::parse(&text, "");
+    for block in &note.blocks {
+        let line_at = |offset: usize| note.lines.line_of(block.span.start + offset) - 2;
+        match block.kind {
+            BlockKind::Heading(_) => {
+                let heading = block.section.map_or("", |at| note.headings[at].text.as_str());
+                if has_words(heading) {
+                    found(line_at(0), ProsePiece::Heading(heading));
+                }
             }
-            continue;
+            BlockKind::Paragraph | BlockKind::ListItem => {
+                let block = unbroken(&text[block.span.clone()]);
+                let item = without_marker(block.trim_start());
+                let line_of = |part: &str| line_at(part.as_ptr() as usize - block.as_ptr() as usize);
+                let task = task(item);
+                if let Some((is_done, task)) = task.filter(|(_, task)| has_words(task)) {
+                    let text = spaced(task);
+                    found(line_of(task), if is_done { ProsePiece::Done(&text) } else { ProsePiece::Open(&text) });
+                }
+                for sentence in sentence_bounds(item).map(str::trim).filter(|said| task.is_none() && has_words(said)) {
+                    found(line_of(sentence), ProsePiece::Sentence(&spaced(sentence)));
+                }
+            }
+            _ => {}
         }
-        fence = ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark));
-        if fence.is_some() || line.starts_with(['>', '|']) {
-            continue;
-        }
-        if let Some(heading) = heading(line) {
-            found(number, ProsePiece::Heading(heading));
-            continue;
-        }
-        open = Some(WrappedLine { text: line.to_owned(), starts: vec![(0, number)] });
-    }
-    if let Some(open) = open {
-        open.pieces(&mut found);
     }
 }
 
-fn heading(line: &str) -> Option<&str> {
-    let text = line.trim_start_matches('#');
-    let level = line.len() - text.len();
-    let text = text.strip_prefix(' ')?.trim().trim_end_matches('#').trim_end();
-    ((1..=6).contains(&level) && has_words(text)).then_some(text)
+/// A text of the same length in which a line is one with the next, where somebody broke it: it ends no sentence, and is long or the next one
+/// begins small.
+fn unbroken(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    let mut lines = text.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        let said = line.trim_end();
+        let ends = said.ends_with(['.', '!', '?', ':', '…', '。', '！', '？']);
+        let is_small = lines.peek().is_some_and(|next| next.trim_start().starts_with(char::is_lowercase));
+        if !ends && (is_small || said.trim_start().chars().count() >= LONG_LINE) {
+            joined += said;
+            joined.extend(std::iter::repeat_n(' ', line.len() - said.len()));
+        } else {
+            joined += line;
+        }
+    }
+    joined
 }
 
 /// A line without the mark of a list item.
@@ -328,13 +298,14 @@ fn has_words(text: &str) -> bool {
     text.contains(char::is_alphanumeric)
 }
 
+/// A text on one line.
+fn spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// A text on one line, cut at a word where it is long.
 pub(super) fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let Some((end, _)) = line.char_indices().nth(MAX_LINE_CHARS) else { return line };
-    let cut = &line[..end];
-    let cut = cut.rsplit_once(' ').filter(|(words, _)| words.len() * 2 > cut.len()).map_or(cut, |(words, _)| words);
-    format!("{}…", cut.trim_end())
+    cut_at_word(&spaced(text), MAX_LINE_CHARS)
 }
 
 #[cfg(test)]
