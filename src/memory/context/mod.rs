@@ -5,7 +5,6 @@ mod block;
 mod gate;
 mod insert;
 mod lines;
-mod matching;
 mod passages;
 mod run;
 mod sections;

@@ -64,7 +64,7 @@ fn context_of(viewer: &Viewer, params: &ContextParams) -> Result<(ContextView, H
         (Some(_), _) => Gated::of(Gate::Asked, "these sections were requested", query),
         (None, Some(ContextMode::Full)) => Gated::of(Gate::Full, "all layers were requested", query),
         (None, None) if query.is_empty() => Gated::of(Gate::Full, "no question was asked", query),
-        _ => gate(query, named, now.date()),
+        _ => gate(query, named, now.date(), viewer.workspace().config.search.stemmer),
     };
     let mut given = of_gate(&mut sections, &gated, params, (query, named))?;
     let is_one = matches!(gated.gate, Gate::Profile | Gate::Transcript | Gate::Summaries | Gate::Entries);
