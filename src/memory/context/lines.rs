@@ -6,17 +6,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::block::MemoryLine;
-use super::passages::{QuestionWords, without_marks, without_sources};
+use super::passages::{without_marks, without_sources};
 use crate::access::request::{
     ReadScope, RequestError, SPEAKING_TOOLS, Viewer, Visibility, Workspace, trust_of_note, with_sources,
 };
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::index::engine::{FileEntry, FileTable};
-use crate::memory::items::{EntriesSnapshot, entries_path};
+use crate::memory::items::entries_path;
 use crate::serve::wire::{HitView, citation};
-use crate::text::derive::entries::{EntriesFile, EntryFileKind, EntryStatus, MemoryEntry, TrustLevel};
-use crate::text::derive::facts::{FactState, full_name, windows};
+use crate::text::derive::entries::{EntriesFile, EntryFileKind, MemoryEntry, TrustLevel};
 use crate::text::derive::generated::is_generated;
 use crate::text::derive::words::is_word;
 use crate::text::derive::{CONVERSATIONS, Label, Speakers, USER_FILE, UserPage, goes_on_and_begins};
@@ -137,7 +136,10 @@ impl NoteLines {
         }
         let file = self.file_by_itself(path)?;
         let then = match self.as_of.filter(|_| !self.is_of_then(file)) {
-            Some(at) => Some(lines_of(&text_at(self.given().workspace(), &file.path, at)?)),
+            Some(at) => {
+                let had = text_at(self.given().workspace(), &file.path, at)?;
+                Some(had.lines().map(|line| line.trim().to_owned()).collect())
+            }
             None => None,
         };
         let source = self.given().workspace().source(&file.path).ok()?;
@@ -197,9 +199,15 @@ impl NoteLines {
         let at = self.as_of.unwrap_or(at);
         let file = self.given().reader().files().at(path.as_str());
         let is_old = file.map_or(self.as_of.is_none(), |file| self.is_of_then(file));
-        let then = (!is_old).then(|| EntriesAsOf::of(self.given().workspace(), &path, at));
+        let then = (!is_old).then(|| {
+            let had = text_at(self.given().workspace(), &path, at).unwrap_or_default();
+            EntriesFile::read(&had, EntryFileKind::Known)
+        });
         let counts = |entry: &&MemoryEntry| {
-            let counted = then.as_ref().map_or_else(|| entry.counts_at(at), |then| then.counted(&book, entry));
+            let counted = match &then {
+                Some(then) => then.get(&entry.id).is_some_and(|was| was.text == entry.text && was.counts_at(at)),
+                None => entry.counts_at(at),
+            };
             counted && entry.sources.iter().all(|source| self.shows(source))
         };
         let place = |entry: &MemoryEntry| citation(path.as_str(), entry.line_start as u32, entry.line_end as u32);
@@ -338,87 +346,4 @@ fn speakers(scope: &ReadScope, file: &FileEntry, hit: &HitView) -> Option<Vec<St
 fn text_at(workspace: &Workspace, path: &VaultPath, at: i64) -> Option<String> {
     let had = workspace.files().ok()?.content_at(path, at).ok()??;
     String::from_utf8(had).ok()
-}
-
-/// The lines of a text, each without the blanks around it.
-fn lines_of(text: &str) -> HashSet<String> {
-    text.lines().map(|line| line.trim().to_owned()).collect()
-}
-
-/// Entries of a file as they were.
-struct EntriesAsOf {
-    at: i64,
-    /// The file then; `None` where nobody knows what it said.
-    file: Option<EntriesFile>,
-}
-
-impl EntriesAsOf {
-    /// Those of a file that has changed since.
-    fn of(workspace: &Workspace, path: &VaultPath, at: i64) -> Self {
-        Self { at, file: text_at(workspace, path, at).map(|text| EntriesFile::read(&text, EntryFileKind::Known)) }
-    }
-
-    /// Whether an entry that stands in the file now counted then. Where nobody knows what the file said, by what the entry says of itself, and who
-    /// took its place.
-    fn counted(&self, book: &EntriesSnapshot, entry: &MemoryEntry) -> bool {
-        if let Some(file) = &self.file {
-            let was = file.get(&entry.id).filter(|was| was.text == entry.text);
-            return was.is_some_and(|was| was.counts_at(self.at));
-        }
-        let status = match &entry.status {
-            EntryStatus::Superseded(by) if book.get(by).is_some_and(|winner| self.began_later(winner)) => {
-                EntryStatus::Active
-            }
-            status => status.clone(),
-        };
-        let has_begun = entry.window.from.is_some() && entry.window.phase(self.at) == FactState::Current;
-        has_begun && status == EntryStatus::Active
-    }
-
-    fn began_later(&self, entry: &MemoryEntry) -> bool {
-        entry.window.begin().is_some_and(|from| from > self.at)
-    }
-}
-
-/// Maximum number of facts of then that are given for a question.
-const MAX_FACTS: usize = 10;
-
-/// Facts as they were known then, of files that have changed since: those that share words with a question, the likest first. The histories tell
-/// them; a file that has not changed is found as any note is.
-pub(super) fn facts_of(notes: &NoteLines, query: &str, at: i64) -> Vec<MemoryLine> {
-    let workspace = notes.given().workspace();
-    let mut words = QuestionWords::of(query, workspace.config.search.stemmer);
-    let fact_store = &workspace.fact_store;
-    let mut found = Vec::new();
-    let own = notes.visibility.viewer.agent().map(|slug| MemoryScope::Agent(slug.to_owned()));
-    for scope in std::iter::once(MemoryScope::User).chain(own) {
-        let Ok(path) = fact_store.path(&scope) else { continue };
-        let Some(file) = notes.file_as_now(path.as_str()) else { continue };
-        if notes.is_of_then(file) || is_planted(notes.given().reader().files(), file) {
-            continue;
-        }
-        let Ok(book) = fact_store.book(&scope) else { continue };
-        // What was read has to be what was seen.
-        if notes.visibility.is_agents() && book.stamp != Some(file.stamp) {
-            continue;
-        }
-        book.history_paths().for_each(|path| notes.look_at(&path));
-        if !book.history_paths().all(|path| notes.visibility.sees_history(&path)) {
-            continue;
-        }
-        for (namespace, key) in book.history.names() {
-            let known = book.history.of(namespace, key).filter(|change| change.learned <= at);
-            let windows = windows(known);
-            let Some(window) = windows.iter().find(|window| window.holds(at)) else { continue };
-            let text = format!("{}: {}", full_name(namespace, key), window.text);
-            let likeness = words.in_text(&text.replace(['_', '/', '-', '.'], " "));
-            if likeness > 0 {
-                let line = book.facts.get(namespace, key).map_or(1, |fact| fact.line as u32);
-                found.push((likeness, MemoryLine::new(text, citation(path.as_str(), line, line))));
-            }
-        }
-    }
-    found.sort_by(|(one, a), (two, b)| two.cmp(one).then_with(|| a.text.cmp(&b.text)));
-    found.truncate(MAX_FACTS);
-    found.into_iter().map(|(_, line)| line).collect()
 }

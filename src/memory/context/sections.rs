@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::block::{BlockSection, MemoryLine};
 use super::gate::{DaySpan, SUMMARIES, day_at, day_of, digest_at, digests_of};
-use super::lines::{ABOUT, NoteLines, OVERRIDES, PROFILE, facts_of, is_known, is_planted, is_trusted};
+use super::lines::{ABOUT, NoteLines, OVERRIDES, PROFILE, is_known, is_planted, is_trusted};
 use super::passages::{Passage, QuestionWords, Talks, parts, telling};
 use crate::access::request::{Given, ReadScope, RequestError, Viewer, key_relations, trust_of_place};
 use crate::base::config::{MemoryScope, Mode, PROFILE_TOKENS, Rerank, SearchConfig};
@@ -251,9 +251,6 @@ impl<'a> Sections<'a> {
         let name = ("excerpts", "From notes and conversations");
         let mut section = self.found(self.notes.given(), name, EXCERPT_TOKENS, &looking, is_excerpt)?;
         let about = section.lines.extract_if(.., |line| line.place.starts_with(ABOUT)).collect();
-        if let Some(at) = self.notes.as_of {
-            section.lines.splice(0..0, facts_of(self.notes, query, at));
-        }
         Ok((self.of_user(about), section))
     }
 
