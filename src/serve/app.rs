@@ -448,7 +448,7 @@ fn read_parts(
     attachments: Arc<AttachmentReader>,
 ) -> WorkspaceParts {
     let (root, state, facts) = (home.root().to_owned(), home.state(), config.facts.history);
-    let fact_store = FactStore::new(root.clone(), facts, config.index.max_file_bytes, Some(&state));
+    let fact_store = FactStore::new(root.clone(), facts, config.index.max_file_bytes);
     WorkspaceParts {
         pending: None,
         files: None,
