@@ -27,7 +27,6 @@ use crate::index::engine::{Engine, EngineError, Reader};
 use crate::index::local::{LocalEngine, Settings};
 use crate::index::sync::{BatchRecords, ModelStatus, Shared, SyncOptions, Syncer, WatchState};
 use crate::memory::capture::{self, Capture};
-use crate::memory::context::FrozenContexts;
 use crate::memory::entries;
 use crate::memory::extraction::{Extraction, extract};
 use crate::memory::items::{EntryStore, FactStore, FactsParts, FactsSeen};
@@ -64,8 +63,6 @@ pub struct App {
     _tasks: Vec<Task>,
     capture: Option<Arc<Capture>>,
     workspace: Arc<Workspace>,
-    /// What sessions were given with their first requests.
-    pub(crate) frozen: FrozenContexts,
     /// Opened when it is asked first.
     upstream: OnceLock<Result<Arc<UpstreamClient>, String>>,
     /// Ends last: it may wait for git.
@@ -243,7 +240,6 @@ impl App {
             capture: None,
             backup: None,
             workspace,
-            frozen: FrozenContexts::default(),
             upstream: OnceLock::new(),
             address: OnceLock::new(),
         }

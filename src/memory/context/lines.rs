@@ -1,7 +1,6 @@
 //! The lines of notes that a context may have, and what stood there at a moment in the past, as far as the files tell it, and still stands
 //! there: nothing is given that is gone or was hidden since.
 
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -21,12 +20,11 @@ use crate::text::derive::words::is_word;
 use crate::text::derive::{CONVERSATIONS, Label, Speakers, USER_FILE, UserPage, goes_on_and_begins};
 use crate::text::note::{BlockKind, Note};
 
-/// The lines of notes that a context may have, and which files were looked at for them.
+/// The lines of notes that a context may have.
 pub(super) struct NoteLines {
     pub(super) visibility: Visibility,
     /// Notes that have changed since then are left out, but for what is known to have stood there.
     pub(super) as_of: Option<i64>,
-    looked: RefCell<HashSet<VaultPath>>,
 }
 
 /// A page as it is, and which of its lines it had at the moment that is asked about.
@@ -58,7 +56,7 @@ const MAX_LINE_CHARS: usize = 2_000;
 
 impl NoteLines {
     pub(super) fn of(viewer: &Viewer, as_of: Option<i64>) -> Result<Self, RequestError> {
-        Ok(Self { visibility: Visibility::of(viewer)?, as_of, looked: RefCell::default() })
+        Ok(Self { visibility: Visibility::of(viewer)?, as_of })
     }
 
     /// The owner's memory.
@@ -66,29 +64,9 @@ impl NoteLines {
         &self.visibility.given
     }
 
-    /// The files that were looked at.
-    pub(super) fn looked(&self) -> HashSet<VaultPath> {
-        self.looked.borrow().clone()
-    }
-
-    /// Notes that a file is looked at.
-    pub(super) fn look_at(&self, path: &VaultPath) {
-        self.looked.borrow_mut().insert(path.clone());
-    }
-
-    /// Notes that a file is given, or decides what is, and so all that it was made of: where one of them is another by now, it may be private.
-    /// Only of what is seen; of what is hidden nobody learns when it changes.
-    pub(super) fn look_at_indexed(&self, scope: &ReadScope, path: &str) {
-        let files = scope.reader().files();
-        let Some(file) = files.at(path) else { return };
-        with_sources(files, file).into_iter().for_each(|file| self.look_at(&file.path));
-    }
-
     /// The file at a path, if it is seen as a whole.
     pub(super) fn file_as_now(&self, path: &str) -> Option<&Arc<FileEntry>> {
-        let (scope, file) = self.visibility.file(path)?;
-        self.look_at_indexed(scope, file.path.as_str());
-        Some(file)
+        self.visibility.file(path).map(|(_, file)| file)
     }
 
     /// The same, if it has not changed since the moment that is asked about.
@@ -99,21 +77,8 @@ impl NoteLines {
     /// Whether a line may be given that was derived from a place: `notes/a.md#L3`.
     pub(super) fn shows(&self, place: &str) -> bool {
         // Of the page of entries each line is seen by its own sources, which are named beside it.
-        let page = |path: &str| {
-            let page = (path == ENTRIES_OF_PERSON).then(|| self.file_by_itself(path)).flatten();
-            page.inspect(|file| self.look_at(&file.path)).is_some()
-        };
+        let page = |path: &str| path == ENTRIES_OF_PERSON && self.file_by_itself(path).is_some();
         self.visibility.sees_source_where(place, |path| page(path) || self.file(path).is_some())
-    }
-
-    /// Whether a file is seen by what it is itself.
-    pub(super) fn sees(&self, path: &str) -> bool {
-        self.visibility.file_by_itself(path).is_some()
-    }
-
-    /// Whether a file is on disk as it was indexed.
-    pub(super) fn is_as_indexed(&self, path: &str) -> bool {
-        self.given().reader().files().at(path).is_some_and(|file| self.given().workspace().has_stamp(file))
     }
 
     /// Whether a file has not changed since the moment that is asked about.
@@ -130,10 +95,6 @@ impl NoteLines {
 
     /// A page whose lines are shown each by its own sources.
     fn page(&self, path: &str) -> Option<SeenPage> {
-        if let Ok(path) = VaultPath::new(path) {
-            // One that is not there yet counts as soon as it is.
-            self.look_at(&path);
-        }
         let file = self.file_by_itself(path)?;
         let then = match self.as_of.filter(|_| !self.is_of_then(file)) {
             Some(at) => {
@@ -187,7 +148,6 @@ impl NoteLines {
     /// The entries of a memory that count at a moment, with their places, but for those whose sources are not seen.
     pub(super) fn entries(&self, holder: &MemoryScope, at: i64) -> Vec<(MemoryEntry, String)> {
         let Ok(path) = entries_path(holder, EntryFileKind::Known) else { return Vec::new() };
-        self.look_at(&path);
         let Ok(book) = self.given().workspace().entry_store.entries(holder) else { return Vec::new() };
         if self.visibility.is_agents() {
             // What was read has to be what was seen.
@@ -267,7 +227,7 @@ pub(super) fn named(query: &str, notes: &NoteLines) -> Option<String> {
             if letters < MIN_LETTERS || (length == 1 && !begins) {
                 continue;
             }
-            if is_known(&name, notes, &scopes) {
+            if is_known(&name, &scopes) {
                 return Some(name);
             }
         }
@@ -276,13 +236,12 @@ pub(super) fn named(query: &str, notes: &NoteLines) -> Option<String> {
 }
 
 /// Whether a note that is given is called so.
-pub(super) fn is_known(name: &str, notes: &NoteLines, scopes: &[&ReadScope]) -> bool {
+pub(super) fn is_known(name: &str, scopes: &[&ReadScope]) -> bool {
     let Some(label) = Label::of_name(name) else { return false };
     scopes.iter().any(|scope| {
         let files = scope.reader().files();
         let called = files.facets().labelled(label);
-        let given = called.iter().filter_map(|id| files.get(id)).find(|file| scope.has(file) && scope.gives(file));
-        given.inspect(|file| notes.look_at_indexed(scope, file.path.as_str())).is_some()
+        called.iter().filter_map(|id| files.get(id)).any(|file| scope.has(file) && scope.gives(file))
     })
 }
 

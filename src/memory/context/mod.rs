@@ -10,4 +10,4 @@ mod run;
 mod sections;
 
 pub(crate) use insert::ChatBody;
-pub(crate) use run::{FrozenContexts, context};
+pub(crate) use run::context;

@@ -170,14 +170,9 @@ impl<'a> Sections<'a> {
 
     /// How what a question names, and the person, are related to others.
     pub(super) fn relations(&self, named: Option<&str>) -> Result<BlockSection, RequestError> {
-        let user = self.notes.user_name().filter(|name| is_known(name, self.notes, &[self.notes.given()]));
+        let user = self.notes.user_name().filter(|name| is_known(name, &[self.notes.given()]));
         let names: Vec<String> = named.map(str::to_owned).into_iter().chain(user).collect();
-        let line = |relation: EdgeView| {
-            for path in std::iter::once(&relation.from).chain(&relation.to) {
-                self.notes.look_at_indexed(self.notes.given(), path);
-            }
-            MemoryLine::new(relation.line(), relation.citation)
-        };
+        let line = |relation: EdgeView| MemoryLine::new(relation.line(), relation.citation);
         // What is related now says nothing of then.
         let (found, withheld) = match self.notes.as_of {
             Some(_) => (Vec::new(), 0),
@@ -357,7 +352,6 @@ impl<'a> Sections<'a> {
                 continue;
             }
             self.hits.push((place.clone(), hit.chunk.hash.clone()));
-            self.notes.look_at_indexed(scope, &hit.chunk.path);
             let file = scope.reader().files().at(&hit.chunk.path);
             let of_talk = || hit.chunk.created_at.get(..10).filter(|_| is_talk(hit)).map(str::to_owned);
             lines.push(MemoryLine { text, place, day: file.and_then(|file| day_of(file)).or_else(of_talk) });
