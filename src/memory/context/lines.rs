@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::block::MemoryLine;
 use super::passages::{without_marks, without_sources};
 use crate::access::request::{
-    ReadScope, RequestError, SPEAKING_TOOLS, Viewer, Visibility, Workspace, trust_of_note, with_sources,
+    ReadScope, RequestError, SPEAKING_TOOLS, Viewer, Visibility, Workspace, trust_of_note,
 };
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
@@ -112,11 +112,6 @@ impl NoteLines {
     /// The lines of a page that say something, but for those whose sources are not seen. Of what was made a line without a source is for
     /// the person alone.
     pub(super) fn lines(&self, path: &str) -> Vec<MemoryLine> {
-        self.cited_lines(path).into_iter().map(|(line, _)| line).collect()
-    }
-
-    /// The same, each with the places that it names as its sources.
-    pub(super) fn cited_lines(&self, path: &str) -> Vec<(MemoryLine, Vec<String>)> {
         let Some(page) = self.page(path) else { return Vec::new() };
         let SeenPage { path, text, note, .. } = &page;
         let needs_source = self.visibility.is_agents() && path.as_str() == PROFILE && is_generated(&note.metadata);
@@ -138,8 +133,7 @@ impl NoteLines {
                     continue;
                 }
                 let text = said.chars().take(MAX_LINE_CHARS).collect();
-                let line = MemoryLine::new(text, citation(path.as_str(), number as u32, number as u32));
-                lines.push((line, sources.into_iter().map(str::to_owned).collect()));
+                lines.push(MemoryLine::new(text, citation(path.as_str(), number as u32, number as u32)));
             }
         }
         lines

@@ -87,17 +87,13 @@ pub(crate) fn context(viewer: &Viewer, params: &ContextParams) -> Result<Context
     };
     let date = format!("Today is {}.", now.strftime("%A, %Y-%m-%d"));
     let (text, receipt) = block(given, &date, size, (gated.gate, gated.why), (&count, &counted_by));
-    let places = receipt.places();
-    let places: HashSet<&str> = places.iter().map(String::as_str).collect();
+    let places: HashSet<String> = receipt.places().into_iter().collect();
     // Each once.
-    let given = |names: &[(String, String)]| -> BTreeSet<String> {
-        names.iter().filter(|(place, _)| places.contains(place.as_str())).map(|(_, name)| name.clone()).collect()
-    };
-    let (chunks, entries) = (given(&sections.hits), given(&sections.entries));
+    let given: BTreeSet<&str> =
+        sections.hits.iter().filter(|(place, _)| places.contains(place)).map(|(_, name)| name.as_str()).collect();
     let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
     viewer.log_receipt("context", params.query.as_deref().unwrap_or_default(), receipt.places(), told);
-    viewer.count_given(chunks.iter().map(String::as_str));
-    viewer.count_entries(entries.iter().map(String::as_str));
+    viewer.count_given(given);
     Ok(ContextView { text, receipt })
 }
 

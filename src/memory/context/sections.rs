@@ -13,7 +13,7 @@ use crate::index::engine::{FileEntry, Filter, Predicate};
 use crate::index::search::SearchRequest;
 use crate::serve::wire::{EdgeView, HitView, citation};
 use crate::text::derive::citations::CitedPaths;
-use crate::text::derive::entries::{MemoryEntry, TrustLevel, shelf_of, source_path};
+use crate::text::derive::entries::{MemoryEntry, TrustLevel, shelf_of};
 use crate::text::derive::{CONVERSATIONS, without_machinery};
 
 /// What has a section of its own, or is no memory of what is so now.
@@ -73,8 +73,6 @@ pub(super) struct Sections<'a> {
     config: SearchConfig,
     /// Places of hits, with their chunks' names.
     pub(super) hits: Vec<(String, String)>,
-    /// Places of lines, each with an entry that it says: `memories/user.md#^e-1`.
-    pub(super) entries: Vec<(String, String)>,
     talks: Talks,
 }
 
@@ -92,7 +90,7 @@ impl<'a> Sections<'a> {
             candidates: candidates.clamp(10, 1_000),
             ..config.search.clone()
         };
-        Self { viewer, notes, config, hits: Vec::new(), entries: Vec::new(), talks: Talks::default() }
+        Self { viewer, notes, config, hits: Vec::new(), talks: Talks::default() }
     }
 
     /// What the person says in any case.
@@ -104,10 +102,7 @@ impl<'a> Sections<'a> {
     pub(super) fn profile(&mut self) -> BlockSection {
         let mut lines = self.notes.user();
         lines.extend(self.notes.about());
-        for (line, sources) in self.notes.cited_lines(PROFILE) {
-            self.entries.extend(sources.into_iter().map(|source| (line.place.clone(), source)));
-            lines.push(line);
-        }
+        lines.extend(self.notes.lines(PROFILE));
         self.of_user(lines)
     }
 
@@ -161,7 +156,6 @@ impl<'a> Sections<'a> {
         let line = |(_, entry, place): (usize, MemoryEntry, String)| {
             let window = entry.window.to_string();
             let text = if window.is_empty() { entry.text } else { format!("{} {window}", entry.text) };
-            self.entries.push((place.clone(), format!("{}#^{}", source_path(&place), entry.id)));
             MemoryLine::new(text, place)
         };
         let lines = known.into_iter().map(line).collect();

@@ -80,7 +80,7 @@ pub(super) fn propose(
     drop(asked);
     if !all.accepted.is_empty() {
         let max = workspace.config.memory.max_entries;
-        entry_store.keep_to_cap(writer.files, &holder, &all.accepted, max, &workspace.usage)?;
+        entry_store.keep_to_cap(writer.files, &holder, &all.accepted, max)?;
     }
     for tombstone in all.forgotten {
         forgotten.note(who, &into, true, tombstone);
