@@ -108,8 +108,8 @@ pub(crate) fn gate(query: &str, names: Option<&str>, today: Date, language: Stem
     let (first, last) = KINDS.split_at(BEFORE_TIMES);
     let of_kind = |kinds: &[Kind]| {
         kinds.iter().find_map(|(gate, cue, why)| {
-            let Found { by, taken, .. } = phrases.iter().find_map(|phrases| cue(phrases).find(&question))?;
-            Some((*gate, format!("{why} (`{by}`)"), taken))
+            let taken = phrases.iter().find_map(|phrases| cue(phrases).words_of(&question))?;
+            Some((*gate, format!("{why} (`{}`)", question.said(&taken)), taken))
         })
     };
     let of_time =
@@ -148,6 +148,12 @@ impl<'q> Question<'q> {
             words.push((word, start..text.len()));
         }
         Self { plain: text + " . ", words }
+    }
+
+    /// What some of its text says.
+    fn said(&self, places: &[Range<usize>]) -> String {
+        let said: String = places.iter().map(|place| &self.plain[place.clone()]).collect();
+        said.trim_matches([' ', '.']).to_owned()
     }
 
     /// The question without the words that some of its text is taken from.
@@ -209,21 +215,11 @@ struct Cue {
     regex: OnceLock<Regex>,
 }
 
-/// A phrase that was found.
-struct Found {
-    /// Its words.
-    by: String,
-    /// Where they are.
-    taken: Vec<Range<usize>>,
-    /// What stands in the place of its number.
-    number: String,
-}
-
 impl From<Vec<String>> for Cue {
     fn from(phrases: Vec<String>) -> Self {
         let part = |part: &str| match part {
             "…" => "((?: [^ .]+){0,8}?)".to_owned(),
-            "#" => " (?P<number>[^ .]+)".to_owned(),
+            "#" => " ([^ .]+)".to_owned(),
             "$" => r" \.".to_owned(),
             words => format!("(?:{})", words.split('|').map(plain).collect::<Vec<_>>().join("|")),
         };
@@ -234,19 +230,21 @@ impl From<Vec<String>> for Cue {
 }
 
 impl Cue {
-    fn find(&self, question: &Question<'_>) -> Option<Found> {
+    /// Where a phrase is in a question, then where its gaps or its number are.
+    fn find(&self, question: &Question<'_>) -> Option<(Range<usize>, Vec<Range<usize>>)> {
         let regex = self.regex.get_or_init(|| Regex::new(&self.pattern).expect("a test uses each"));
         let found = regex.captures(&question.plain)?;
-        let number = found.name("number");
-        let (mut taken, mut at, end) = (Vec::new(), found.get_match().start(), found.get_match().end() - 1);
-        let gaps = found.iter().skip(1).flatten().filter(|_| number.is_none());
-        for gap in gaps.map(|gap| gap.range()).chain([end..end]) {
-            taken.push(at..gap.start);
-            at = gap.end;
-        }
-        let by: String = taken.iter().map(|range| &question.plain[range.clone()]).collect();
-        let by = by.trim_matches([' ', '.']).to_owned();
-        Some(Found { by, taken, number: number.map(|number| number.as_str().to_owned()).unwrap_or_default() })
+        let all = found.get_match().range();
+        // The blank behind it is the next word's.
+        Some((all.start..all.end - 1, found.iter().skip(1).flatten().map(|part| part.range()).collect()))
+    }
+
+    /// Where the words of a phrase are, without those in its gaps.
+    fn words_of(&self, question: &Question<'_>) -> Option<Vec<Range<usize>>> {
+        let (all, gaps) = self.find(question)?;
+        let starts = [all.start].into_iter().chain(gaps.iter().map(|gap| gap.end));
+        let ends = gaps.iter().map(|gap| gap.start).chain([all.end]);
+        Some(starts.zip(ends).map(|(start, end)| start..end).collect())
     }
 }
 
@@ -281,19 +279,20 @@ fn named_time(query: &str, question: &Question<'_>, phrases: [&Phrases; 2], toda
         return Some(written(DaySpan::day(day)));
     }
     let called = |time: &str, cue: &Cue| {
-        let Found { by, taken, number } = cue.find(question)?;
-        let number =
-            || number.parse().ok().or_else(|| phrases.iter().find_map(|of| number_named(&of.numbers, &number)));
+        let (all, number) = cue.find(question)?;
+        let number = number.first().map(|place| &question.plain[place.clone()]).unwrap_or_default();
+        let named = || phrases.iter().find_map(|of| number_named(&of.numbers, number));
+        let number = || number.parse().ok().or_else(named);
         let time = if time.contains('#') { time.replace('#', &number()?.to_string()) } else { time.to_owned() };
-        Some(NamedTime { span: days(&time, today)?, by, taken })
+        Some(NamedTime { span: days(&time, today)?, by: question.said(&[all.clone()]), taken: vec![all] })
     };
     // The longest ago first, as the day before yesterday has yesterday in it.
-    let past = phrases.iter().flat_map(|phrases| phrases.past.iter().rev());
+    let mut past = phrases.iter().flat_map(|phrases| phrases.past.iter().rev());
     // What goes on is a time of which something was only where the question says so, or says nothing else.
-    let now = phrases.iter().flat_map(|phrases| phrases.now.iter().rev());
+    let mut now = phrases.iter().flat_map(|phrases| phrases.now.iter().rev());
     let is_meant = |time: &NamedTime| is_about_was || question.without(&time.taken).is_empty();
-    let past = past.clone().find_map(|(time, cue)| called(time, cue));
-    if let Some(time) = past.or_else(|| now.filter_map(|(time, cue)| called(time, cue)).find(is_meant)) {
+    let past = past.find_map(|(time, cue)| called(time, cue));
+    if let Some(time) = past.or_else(|| now.find_map(|(time, cue)| called(time, cue).filter(is_meant))) {
         return Some(time);
     }
     if let Some(NamedDay::OfSomeYear { month, day }) = day
@@ -470,8 +469,8 @@ mod tests {
             ("yesterday", "yesterdays", None),
         ] {
             let question = Question::of(query);
-            let found = Cue::from(vec![phrase.to_owned()]).find(&question);
-            assert_eq!(found.map(|found| question.without(&found.taken)).as_deref(), rest, "{phrase}: {query}");
+            let taken = Cue::from(vec![phrase.to_owned()]).words_of(&question);
+            assert_eq!(taken.map(|taken| question.without(&taken)).as_deref(), rest, "{phrase}: {query}");
         }
     }
 
