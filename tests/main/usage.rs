@@ -1,7 +1,7 @@
-//! How often passages and entries are given: counted for who was given them, and for nobody else; and what those entries are worth that were
+//! How often passages are given: counted for who was given them, and for nobody else; and what those entries are worth that were
 //! learned from what programs captured.
 
-use crate::entries::{self, propose, read, texts, trusted};
+use crate::entries::{self, propose, read, trusted};
 use crate::support::prelude::*;
 
 /// Asks as an agent that may read all.

@@ -131,7 +131,7 @@ fn history_of(facts: &VaultPath) -> VaultPath {
 
 /// Whether a file that lacks what it said has been so for long enough at `now`, in milliseconds since 1970, and git is not at work.
 fn is_settled(root: &Path, path: &VaultPath, now: i64) -> bool {
-    let stamp = stamp_of(&path.on_disk(root)).unwrap_or_default();
+    let Some(stamp) = stamp_of(&path.on_disk(root)) else { return false };
     let is_long_ago = |at_ns: i64| now.abs_diff(at_ns / 1_000_000) >= SETTLE_MS.unsigned_abs();
     is_long_ago(stamp.mtime_ns) && is_long_ago(stamp.ctime_ns) && !git_is_busy(root)
 }
