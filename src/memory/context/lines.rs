@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use super::block::MemoryLine;
 use super::passages::{without_marks, without_sources};
-use crate::access::request::{
-    ReadScope, RequestError, SPEAKING_TOOLS, Viewer, Visibility, Workspace, trust_of_note,
-};
+use crate::access::request::{ReadScope, RequestError, SPEAKING_TOOLS, Viewer, Visibility, Workspace, trust_of_note};
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::index::engine::{FileEntry, FileTable};
