@@ -157,14 +157,14 @@ impl FactStore {
 
     /// The same at a moment, in milliseconds since 1970.
     pub(super) fn notice_at(&self, files: &Files, scope: &MemoryScope, now: i64) -> Result<bool, ItemError> {
-        let book = self.book(scope)?;
-        // A file that is not there may be on its way: it ends no fact.
-        if !self.keeps_history || book.stamp.is_none() {
+        if !self.keeps_history {
             return Ok(false);
         }
+        let book = self.book(scope)?;
         // Whoever only looks something up waits for nobody who changes facts: what is being written is noted with it.
         let is_being_written = || *self.writing() == book.hash;
-        if book.is_noticed.load(Ordering::SeqCst) || is_being_written() {
+        // A file that is not there may be on its way: it ends no fact.
+        if book.stamp.is_none() || book.is_noticed.load(Ordering::SeqCst) || is_being_written() {
             return Ok(false);
         }
         if book.unnoticed(&book.history, now, "edit").is_empty() {
