@@ -306,7 +306,7 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     added.id = names.into_iter().next().unwrap_or_default();
     let max = workspace.config.memory.max_entries;
     let new = [added.id.clone()];
-    let (archived, undone) = entry_store.keep_to_cap(writer.files, &holder, &new, max, &workspace.usage)?;
+    let (archived, undone) = entry_store.keep_to_cap(writer.files, &holder, &new, max)?;
     added.archived = archived;
     added.checkpoint_ids = undone.iter().chain(&written).map(ToString::to_string).collect();
     settle(workspace, &holder, EntryFileKind::Known);
@@ -423,12 +423,7 @@ pub(crate) fn remove(owner: &Owner, params: &EntryRemoveParams) -> Result<EntryC
             entry_store.change(&writer, &holder, shelf, &edits)?.0.into_iter().collect()
         }
     };
-    if let Ok(path) = entries_path(&holder, shelf) {
-        if params.archive != Some(true) {
-            workspace.forget_given_entry(&path, &params.id);
-        }
-        workspace.settled_in_time(&path);
-    }
+    settle(workspace, &holder, shelf);
     Ok(changed(&params.id, checkpoints))
 }
 
@@ -669,8 +664,8 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
         if !decided.accepts.is_empty() {
             undo = entry_store.accept(&writer, holder, &decided.accepts, &rules)?;
             let accepted: Vec<String> = decided.accepts.iter().map(|choice| choice.id.clone()).collect();
-            let (max, usage) = (workspace.config.memory.max_entries, &workspace.usage);
-            let (archived, more) = entry_store.keep_to_cap(writer.files, holder, &accepted, max, usage)?;
+            let max = workspace.config.memory.max_entries;
+            let (archived, more) = entry_store.keep_to_cap(writer.files, holder, &accepted, max)?;
             done.accepted.extend(accepted);
             done.archived.extend(archived);
             undo.splice(0..0, more);

@@ -1,6 +1,6 @@
 //! Files that the program makes of others, on disk: the summary of each conversation, the digests of days and weeks, the profile. One that a
 //! person has edited is theirs. And the summary of a conversation: made where there is none, made anew where the turns are others, by rules or
-//! by a model; and the short text that a model has made of a digest.
+//! by a model.
 
 use std::path::Path;
 
@@ -18,10 +18,7 @@ use crate::base::path::VaultPath;
 use crate::base::state::StateError;
 use crate::index::engine::{FileEntry, FileTable};
 use crate::text::derive::generated::{GeneratedNote, TRUST, compose_generated, doubt_of, is_generated};
-use crate::text::derive::summary::{
-    CitedLine, ConversationTurn, SUMMARIES, SummarySections, summarize, turns_digest, turns_of, with_short_text,
-    without_short_text,
-};
+use crate::text::derive::summary::{ConversationTurn, SUMMARIES, SummarySections, summarize, turns_digest, turns_of};
 use crate::text::derive::{CONVERSATIONS, Label};
 use crate::text::note::{Note, written};
 use crate::vault::disk::{Action, CheckpointId, Files, ReadError, WriteError, read};
@@ -259,35 +256,6 @@ impl SummaryFiles<'_> {
         own.insert(READ.into(), source.hash.to_hex().to_string().into());
         own.insert(MADE_BY.into(), made_by.into());
         self.put(&file, &own, &[of.to_string()], &summary.body())
-    }
-
-    /// Writes a short text at the top of a digest that is as it was read, with the hash `read`; another is kept as it is. What was forgotten for
-    /// good is left out; where nothing is left, nothing is written.
-    ///
-    /// # Errors
-    /// When the file cannot be read or written.
-    pub(crate) fn tell(
-        &self,
-        path: &VaultPath,
-        read: Hash,
-        made_by: &str,
-        mut text: Vec<CitedLine>,
-    ) -> Result<FileMade, GeneratedError> {
-        let _one = self.files.one_generation();
-        let there = self.files.read(path)?.filter(|(_, hash)| *hash == read);
-        let file = there.and_then(|there| GeneratedFile::of(path.clone(), Some(there)));
-        let Some(file) = file.filter(|file| !file.is_edited()) else { return Ok(FileMade::Kept(path.clone())) };
-        let Some(before) = file.note() else { return Ok(FileMade::Nothing) };
-        // Held until it is written.
-        let asked = self.forgotten.ask()?;
-        text.retain(|line| !is_forgotten(&asked, &line.text));
-        if text.is_empty() {
-            return Ok(FileMade::Nothing);
-        }
-        let body = with_short_text(&text, without_short_text(&before.body));
-        let mut own = before.metadata.clone();
-        own.insert(MADE_BY.into(), made_by.into());
-        self.put(&file, &own, &before.sources(), &body)
     }
 
     /// Writes a summary or a digest that nobody has edited.

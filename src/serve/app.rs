@@ -27,10 +27,10 @@ use crate::index::engine::{Engine, EngineError, Reader};
 use crate::index::local::{LocalEngine, Settings};
 use crate::index::sync::{BatchRecords, ModelStatus, Shared, SyncOptions, Syncer, WatchState};
 use crate::memory::capture::{self, Capture};
-use crate::memory::context::FrozenContexts;
 use crate::memory::entries;
 use crate::memory::extraction::{Extraction, extract};
-use crate::memory::items::{EntryStore, FactStore, FactsParts, FactsSeen};
+use crate::memory::facts::keep_facts;
+use crate::memory::items::{EntryStore, FactStore};
 use crate::memory::profile::keep_profile;
 use crate::memory::session_export::keep_sessions;
 use crate::memory::summaries::keep_summaries;
@@ -40,9 +40,8 @@ use crate::models::{ChatModel, ChatUsage, LoadEmbedder, ModelChoice, ModelInUse,
 use crate::serve::jobs::{phase, to_embed};
 use crate::serve::qmd::{IndexPaths, QmdCollections, QmdDocuments, QmdError};
 use crate::serve::wire::{
-    Backup, ChatState, EventsAccepted, FactProblem, FactsState, ImportParams, ImportTaken, LibrarianParams,
-    LibrarianView, Model, ProcessingView, SessionsState, Skipped, Status, SummariesState, TurnsIngested, TurnsParams,
-    Watching,
+    Backup, ChatState, EventsAccepted, FactsState, ImportParams, ImportTaken, LibrarianParams, LibrarianView, Model,
+    ProcessingView, SessionsState, Skipped, Status, SummariesState, TurnsIngested, TurnsParams, Watching,
 };
 use crate::text::note::{CONFLICT_MARKS, Note};
 use crate::vault::attachments::AttachmentReader;
@@ -59,13 +58,11 @@ pub struct App {
     pub(crate) extraction: Arc<Extraction>,
     /// All of them end before all else that they work with.
     summaries: Option<Task<SummariesState>>,
-    fact_store: Option<Task<FactsSeen>>,
+    facts: Option<Task<FactsState>>,
     sessions: Option<Task<SessionsState>>,
     _tasks: Vec<Task>,
     capture: Option<Arc<Capture>>,
     workspace: Arc<Workspace>,
-    /// What sessions were given with their first requests.
-    pub(crate) frozen: FrozenContexts,
     /// Opened when it is asked first.
     upstream: OnceLock<Result<Arc<UpstreamClient>, String>>,
     /// Ends last: it may wait for git.
@@ -177,11 +174,6 @@ impl App {
         let pending = capture::pending(capture.clone(), &parts);
         let backup = config.backup.interval().filter(|_| watch);
         let backup = backup.map(|every| back_up(home.root().to_owned(), Trust::of(home), every)).transpose()?;
-        let noticed = watch.then(|| {
-            let (fact_store, files) = (Arc::clone(&parts.fact_store), Arc::clone(&files));
-            FactsParts { fact_store, files, shared: Arc::clone(&parts.shared), lock: Arc::clone(&lock) }.start()
-        });
-        let noticed = noticed.transpose()?;
         let workspace = Workspace::new(WorkspaceParts {
             pending: Some(pending),
             files: Some(files),
@@ -193,6 +185,7 @@ impl App {
         // Before anybody makes anything of what was to go.
         let request = Request::new(Arc::clone(&workspace), Principal::Owner, Turn::default());
         let open = Owner::of(request).iter().flat_map(finish_purges).collect::<Vec<_>>();
+        let facts = watch.then(|| keep_facts(&workspace)).transpose()?;
         let is_kept = watch && workspace.config.memory.enabled;
         let summaries = is_kept.then(|| keep_summaries(&workspace, summaries_clock)).transpose()?;
         let tasks = [
@@ -207,7 +200,7 @@ impl App {
         Ok(Self {
             summaries,
             worker,
-            fact_store: noticed,
+            facts,
             sessions,
             _tasks: tasks.into_iter().flatten().collect(),
             capture,
@@ -237,13 +230,12 @@ impl App {
             summaries: None,
             worker: None,
             extraction,
-            fact_store: None,
+            facts: None,
             sessions: None,
             _tasks: Vec::new(),
             capture: None,
             backup: None,
             workspace,
-            frozen: FrozenContexts::default(),
             upstream: OnceLock::new(),
             address: OnceLock::new(),
         }
@@ -422,7 +414,7 @@ impl App {
             rebuilt: progress.rebuilt,
             verified: progress.verified,
             capture: self.capture.as_deref().map(Capture::state),
-            facts: self.fact_store.as_ref().map(|task| facts(task.state())),
+            facts: self.facts.as_ref().map(Task::state),
             summaries: self.summaries.as_ref().map(Task::state),
             sessions: self.sessions.as_ref().map(Task::state),
             backup: self.backup.as_ref().map(Task::state),
@@ -448,7 +440,7 @@ fn read_parts(
     attachments: Arc<AttachmentReader>,
 ) -> WorkspaceParts {
     let (root, state, facts) = (home.root().to_owned(), home.state(), config.facts.history);
-    let fact_store = FactStore::new(root.clone(), facts, config.index.max_file_bytes, Some(&state));
+    let fact_store = FactStore::new(root.clone(), facts, config.index.max_file_bytes);
     WorkspaceParts {
         pending: None,
         files: None,
@@ -558,15 +550,6 @@ impl FollowedDocuments {
         }
         LOOK_FOR_DATABASE
     }
-}
-
-fn facts(kept: FactsSeen) -> FactsState {
-    let FactsSeen { current, expired, future, problems } = kept;
-    let problems = problems
-        .into_iter()
-        .map(|(path, line, message)| FactProblem { path, line, message, is_unread: false })
-        .collect();
-    FactsState { current, expired, future, problems }
 }
 
 /// How many chunks the model is not given.

@@ -1,7 +1,7 @@
-//! How often passages and entries are given: counted for who was given them, and for nobody else; and what those entries are worth that were
+//! How often passages are given: counted for who was given them, and for nobody else; and what those entries are worth that were
 //! learned from what programs captured.
 
-use crate::entries::{self, propose, read, texts, trusted};
+use crate::entries::{self, propose, read, trusted};
 use crate::support::prelude::*;
 
 /// Asks as an agent that may read all.
@@ -63,99 +63,6 @@ fn what_was_given_before_comes_first_where_that_is_asked_for() {
     assert_eq!(order("quokka"), [first[1].clone(), first[0].clone()]);
     // Nothing of it is an agent's.
     assert_eq!(hashes(&as_agent(&vault, "/api/user-memory/search?q=quokka")), first);
-}
-
-#[test]
-fn what_a_context_gave_is_archived_last_and_what_a_passage_gave_before_that() {
-    // 500 may count.
-    let rooms: Vec<String> = ('a'..='y').map(|letter| format!("room{letter}")).collect();
-    let shelves: String = (0..495).map(|at| format!("- [decision] Shelf{at} is in {}\n", rooms[at / 20])).collect();
-    let mut vault = Daemon::vault();
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\ncollections: [\"*\"]\n---\n").write(
-        "memories/user.md",
-        format!(
-            "# Known\n\n## One\n\n- [decision] The aardvark is fed at noon (confidence 0.1) ^e-context\n\n## Two\n\n\
-         - [decision] The bison walks by the lake (confidence 0.2) ^e-passage\n\n## Three\n\n\
-         - [skill] Rides the camel to the market (confidence 0.6) ^e-profile\n\n## Four\n\n\
-         - [decision] The dingo barks at dawn ^e-never\n- [decision] The emu runs in circles (confidence 0.9) ^e-least\n\n\
-             ## Five\n\n{shelves}"
-        ),
-    );
-    vault.start().settle();
-    vault.run(&["memory", "profile", "make"]).ok();
-    vault.settle();
-    assert!(read(&vault, "profile/profile.md").contains("Rides the camel"));
-    // An agent is given one, and a line of the profile; the person finds a passage, which the status does not count.
-    let token = vault.token_of("ada");
-    let ask = |body: &Value| vault.post_as(&token, "/api/context", body).ok()["text"].as_str().unwrap().to_owned();
-    let given = ask(&json!({ "query": "Remember when the aardvark is fed?" }));
-    assert!(given.contains("The aardvark is fed") && !given.contains("emu"), "{given}");
-    let given = ask(&json!({ "sections": ["profile"] }));
-    assert!(given.contains("Rides the camel") && !given.contains("dingo"), "{given}");
-    let found = vault.get("/api/user-memory/search?q=bison&limit=1").json();
-    assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
-    is_counted(&vault, 2, 2);
-    // A restart keeps them.
-    vault.restart().settle();
-    is_counted(&vault, 2, 2);
-    let add = |text: &str| {
-        let added = vault.post("/api/entries", &json!({"text": text, "confidence": 1.0, "kind": "decision"})).ok();
-        let archived = added["archived"].as_array().cloned().unwrap_or_default();
-        archived.into_iter().map(|id| id.as_str().unwrap().to_owned()).collect::<Vec<String>>()
-    };
-    assert_eq!(add("Falcons nest on the tower"), ["e-least"], "of those that nobody was given the less sure one");
-    assert_eq!(add("Geese fly to the south"), ["e-never"]);
-    let mut names: Vec<(&str, String)> =
-        rooms.iter().zip(1..).map(|(room, at)| (room.as_str(), format!("Shelf{}", 494_usize.min(20 * at - 1)))).collect();
-    names.extend([
-        ("bison", "bison".into()),
-        ("camel", "camel".into()),
-        ("falcons", "Falcons".into()),
-        ("geese", "Geese".into()),
-    ]);
-    for (about, name) in names {
-        let given = vault.post("/api/context", &json!({ "sections": ["entries"], "query": about })).ok();
-        assert!(given["text"].as_str().unwrap().contains(&name), "{about}: {given}");
-    }
-    // All were given by themselves now: what is less sure goes, and not what is new because it is.
-    assert_eq!(add("Hedgehogs sleep all winter"), ["e-context"]);
-    // Nobody was given the new one yet, but in a passage.
-    let found = vault.get("/api/user-memory/search?q=hedgehogs&limit=1").json();
-    assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found}");
-    assert_eq!(add("Ibises wade in the river").len(), 1);
-    let names = texts(&vault.get("/api/entries").json());
-    assert!(
-        !names.iter().any(|name| name.contains("Hedgehogs")) && names.iter().any(|name| name.contains("bison")),
-        "{names:?}"
-    );
-}
-
-#[test]
-fn nothing_is_counted_of_an_entry_that_is_taken_away_or_forgotten() {
-    let mut vault = Daemon::vault().with("notes/zoo.md", "# Zoo\n\nThe aardvark is fed at noon.\n");
-    let known = "- [decision] The aardvark is fed at noon (source notes/zoo.md#L3) ^e-1\n- [decision] The bison swims ^e-2\n\
-                 - [decision] The camel spits ^e-3\n- [decision] The dingo barks ^e-4\n";
-    vault.write("memories/user.md", known);
-    vault.write("agents/ada/agent.md", "---\ncan_read_user_memory: true\ncollections: [\"*\"]\n---\n").start().settle();
-    let given = vault.post_as(&vault.token_of("ada"), "/api/context", &json!({ "sections": ["entries"] })).json();
-    assert!(given["text"].as_str().unwrap().contains("dingo"), "{given}");
-    is_counted(&vault, 4, 4);
-    vault.run(&["memory", "remove", "e-2"]).ok();
-    is_counted(&vault, 3, 3);
-    // With the note that it was learned from, for good.
-    let forgotten =
-        vault.post("/api/user-memory/forget", &json!({ "path": "notes/zoo.md", "purge": true, "derived": true }));
-    assert_eq!(forgotten.status, 200, "{}", forgotten.error());
-    assert!(!read(&vault, "memories/user.md").contains("aardvark"));
-    is_counted(&vault, 2, 2);
-    // By its lines in its file, so that it can be undone.
-    vault.settle();
-    let at = read(&vault, "memories/user.md").lines().position(|line| line.contains("camel")).unwrap() + 1;
-    let lines = json!({ "path": "memories/user.md", "line_start": at });
-    vault.post("/api/user-memory/forget", &lines).ok();
-    is_counted(&vault, 1, 1);
-    vault.run(&["memory", "clear", "--purge"]).ok();
-    is_counted(&vault, 0, 0);
 }
 
 #[test]

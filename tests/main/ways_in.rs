@@ -63,7 +63,6 @@ const ANYTHING: &[(&str, &[&str])] = &[
             "GET /api/user-memory/agent-search agent_name",
             "GET /api/user-memory/agent-search collection",
             "POST /v1/chat/completions X-Osaurus-Agent-Id",
-            "POST /v1/chat/completions X-Vault-Session",
             "PATCH /api/agents/{slug}/librarian slug",
             "GET /api/agents/{slug}/trace channel_id",
         ],

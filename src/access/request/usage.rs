@@ -1,12 +1,10 @@
-//! How often chunks and entries are given: counted where an answer is given, and taken back where a text is forgotten.
+//! How often chunks are given: counted where an answer is given, and taken back where a text is forgotten.
 
 use std::collections::HashSet;
 
 use super::{ReadScope, Request, Workspace};
 use crate::access::rules::Principal;
 use crate::base::path::VaultPath;
-use crate::memory::items::entries_path;
-use crate::text::derive::entries::{EntriesFile, EntryFileKind, entry_key, entry_key_of, shelf_of};
 use crate::text::derive::{ChunkId, chunk};
 use crate::text::note::Note;
 
@@ -16,15 +14,7 @@ const PERSON: &str = "";
 impl Request {
     /// Counts the chunks that an answer gives, by their names: what a search found, and what was asked for by its name.
     pub fn count_given<'a>(&self, chunks: impl IntoIterator<Item = &'a str>) {
-        self.count(chunks.into_iter().filter_map(|name| name.parse::<ChunkId>().ok()).map(ChunkId::to_bits).collect());
-    }
-
-    /// Counts the entries that an answer gives by themselves, by their names: `memories/user.md#^e-1`.
-    pub(crate) fn count_entries<'a>(&self, entries: impl IntoIterator<Item = &'a str>) {
-        self.count(entries.into_iter().filter_map(entry_key_of).collect());
-    }
-
-    fn count(&self, given: Vec<u64>) {
+        let given = chunks.into_iter().filter_map(|name| name.parse::<ChunkId>().ok()).map(ChunkId::to_bits).collect();
         if self.is_tried {
             // What the person tries in an agent's place is neither's.
             return;
@@ -58,12 +48,10 @@ impl ReadScope {
 }
 
 impl Workspace {
-    /// Takes back what is counted of the chunks and entries that a note had before a change, and has not after it.
+    /// Takes back what is counted of the chunks that a note had before a change, and has not after it.
     pub fn forget_given(&self, path: &VaultPath, before: &str, after: Option<&str>) {
         let given = |text: &str| -> Vec<u64> {
-            let note = Note::of(path, text);
-            let chunks = chunk(path, &note, text);
-            chunks.iter().map(|chunk| chunk.id.to_bits()).chain(entry_keys(path, text)).collect()
+            chunk(path, &Note::of(path, text), text).iter().map(|chunk| chunk.id.to_bits()).collect()
         };
         let left = after.map(given).unwrap_or_default();
         let gone: Vec<u64> = given(before).into_iter().filter(|given| !left.contains(given)).collect();
@@ -72,35 +60,14 @@ impl Workspace {
         }
     }
 
-    /// Takes back what is counted of an entry that is taken out of its file.
-    pub(crate) fn forget_given_entry(&self, path: &VaultPath, id: &str) {
-        let key = shelf_of(path).and_then(|(holder, _)| entries_path(&holder, EntryFileKind::Known).ok());
-        let Some(key) = key.map(|known| entry_key(&known, id)) else { return };
-        if let Err(error) = self.usage.remove(&[key]) {
-            tracing::warn!("how often an entry of `{path}` was given that is gone cannot be taken back: {error}");
-        }
-    }
-
-    /// Takes back what is counted of all chunks and entries that are not there any more; gives what keeps it from that, as a sentence.
+    /// Takes back what is counted of all chunks that are not there any more; gives what keeps it from that, as a sentence.
     pub fn sweep_given(&self) -> Option<String> {
         let snapshot = self.shared.snapshot()?;
         let chunks = snapshot.files().iter().flat_map(|file| &file.chunks).map(|chunk| chunk.id.to_bits());
-        let mut there: HashSet<u64> = chunks.collect();
-        for holder in self.entry_store.holders() {
-            // Of what cannot be read nothing is known to be there.
-            let Ok(book) = self.entry_store.entries(&holder) else { continue };
-            there.extend(book.entries.iter().map(|entry| entry_key(&book.path, &entry.id)));
-        }
+        let there: HashSet<u64> = chunks.collect();
         let kept = self.usage.keep(|given| there.contains(&given));
         kept.err().map(|error| {
             format!("the counts of how often passages of the text were returned are still stored: {error}")
         })
     }
-}
-
-/// The keys of the entries that a text has, if it is that of a file of entries; of those that were set aside, the keys that they had.
-fn entry_keys(path: &VaultPath, text: &str) -> Vec<u64> {
-    let Some((holder, shelf)) = shelf_of(path) else { return Vec::new() };
-    let Ok(known) = entries_path(&holder, EntryFileKind::Known) else { return Vec::new() };
-    EntriesFile::read(text, shelf).entries.iter().map(|entry| entry_key(&known, &entry.id)).collect()
 }

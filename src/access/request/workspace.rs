@@ -2,7 +2,6 @@
 
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -79,8 +78,6 @@ pub struct Workspace {
     pub(super) reranker: RerankHelp,
     /// How often chunks were given.
     pub usage: UsageTable,
-    /// How many purges have ended since the start.
-    purges: AtomicU64,
     /// The conflict copies on disk: when they were looked for, how long that took, and what was found.
     pub(crate) conflicts_seen: Mutex<Option<(Instant, Duration, Vec<ConflictCopy>)>>,
 }
@@ -103,23 +100,13 @@ impl Workspace {
         let chat = ChatHelp::of(&parts.config.chat);
         let reranker = RerankHelp::of(&parts.config.search, parts.home.root());
         let usage = UsageTable::new(&parts.state);
-        let (saving, purges, conflicts_seen) = Default::default();
-        Self { parts, saving, chat, reranker, usage, purges, conflicts_seen }
+        let (saving, conflicts_seen) = Default::default();
+        Self { parts, saving, chat, reranker, usage, conflicts_seen }
     }
 
     /// The right to write the index, when this process has it.
     pub fn lock(&self) -> Option<&Lock> {
         self.parts.lock.as_deref()
-    }
-
-    /// How many times something was forgotten for good since the start: what was made of notes before the last of them may have it still.
-    pub fn purges(&self) -> u64 {
-        self.purges.load(Ordering::Acquire)
-    }
-
-    /// Says that something was forgotten for good, once it is in no file any more.
-    pub fn note_purge(&self) {
-        self.purges.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Who writes summaries and digests.

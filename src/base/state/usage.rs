@@ -86,18 +86,6 @@ impl UsageTable {
         Ok(found?.unwrap_or_else(|| vec![ChunkUse::default(); chunks.len()]))
     }
 
-    /// Whether each of these was ever given to anybody, in their order.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn given_to_anybody(&self, chunks: &[u64]) -> Result<Vec<bool>, StateError> {
-        let found = self.table.written().if_there(|opened| {
-            let mut select = opened.connection.prepare_cached("SELECT 1 FROM usage WHERE chunk = ?1 LIMIT 1")?;
-            chunks.iter().map(|chunk| select.exists([*chunk as i64])).collect()
-        });
-        Ok(found?.unwrap_or_else(|| vec![false; chunks.len()]))
-    }
-
     /// Takes back what is counted of chunks, for whoever it is. It is safe on disk when this returns.
     ///
     /// # Errors
@@ -214,7 +202,6 @@ mod tests {
         let of = |count, last_ms| ChunkUse { count, last_ms };
         assert_eq!(usage.of("", &[1, 2, u64::MAX]).unwrap(), [of(2, 10), of(0, 0), of(1, 10)]);
         assert_eq!(usage.of("ada", &[1, 2]).unwrap(), [of(1, 20), of(1, 20)]);
-        assert_eq!(usage.given_to_anybody(&[2, 3, u64::MAX]).unwrap(), [true, false, true]);
         assert_eq!(counted(&usage).unwrap(), UsageTotals { chunks: 2, times: 2 }, "the person's own do not count");
         drop(usage);
         assert_eq!(counted(&UsageTable::new(&state)).unwrap().times, 2, "a stop writes what waits");

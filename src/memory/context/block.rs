@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 
 use super::gate::Gate;
-use super::passages::{without_marks, without_sources};
 use crate::base::fence::{RECALLED, escaped, recalled};
-use crate::serve::wire::{ContextReceipt, ContextSection, split_lines};
+use crate::serve::wire::{ContextReceipt, ContextSection};
 use crate::text::derive::sentence_bounds;
 use crate::text::derive::words::fold;
 
@@ -66,9 +65,6 @@ pub(super) type CountTokens<'a> = &'a dyn Fn(&str) -> usize;
 const NOT_TRUSTED: &str = "from the web or from tools; a search finds it";
 const NO_ROOM: &str = "no room left";
 const REPEATS: &str = "a repetition of an earlier line";
-/// Maximum length of a token, in bytes: what a budget of tokens is as one of bytes. Tokenizers of three bytes a token
-/// and more are those of scripts that take three bytes a letter.
-const MAX_BYTES_A_TOKEN: usize = 8;
 
 /// A fence that is as long as any.
 const ANY_FENCE: &str = "=== a0b1c2d3e4f5a6b7 ===";
@@ -81,9 +77,8 @@ pub(super) fn block(
     (gate, why): (Gate, String),
     (count, counted_by): (CountTokens<'_>, &str),
 ) -> (String, ContextReceipt) {
-    room.bytes = room.tokens.map(|tokens| tokens * MAX_BYTES_A_TOKEN);
     let around = format!("{RECALLED}\n{ANY_FENCE}\n{date}\n{ANY_FENCE}\n");
-    room.take(count(&around), around.len(), around.chars().count());
+    room.take(count(&around), around.chars().count());
     let mut said = UsedLines::default();
     let (mut body, mut shown) = (format!("{date}\n"), Vec::new());
     let mut is_empty = true;
@@ -107,25 +102,25 @@ pub(super) fn block(
             }
         };
         for line in section.lines {
-            let Some(line) = said.rest_of(line) else {
+            if said.has_line(&line) {
                 leave_out(&mut view, REPEATS);
                 continue;
-            };
+            }
             let text = line.written();
             let (first, first_tokens) =
                 if view.items.is_empty() { (heading.as_str(), heading_tokens) } else { ("", 0) };
             let tokens = count(&text) + first_tokens;
-            let (bytes, chars) = (text.len() + first.len(), text.chars().count() + first.chars().count());
+            let chars = text.chars().count() + first.chars().count();
             let fits = match section.budget {
-                Some(_) => of_section.holds(tokens, 0, 0) && room.holds(tokens, bytes, chars),
-                None => BudgetLeft { chars: room.chars, ..BudgetLeft::default() }.holds(tokens, bytes, chars),
+                Some(_) => of_section.holds(tokens, 0) && room.holds(tokens, chars),
+                None => room.holds(0, chars),
             };
             if !fits {
                 leave_out(&mut view, NO_ROOM);
                 continue;
             }
-            of_section.take(tokens, 0, 0);
-            room.take(tokens, bytes, chars);
+            of_section.take(tokens, 0);
+            room.take(tokens, chars);
             body += first;
             body += &text;
             said.add(&line);
@@ -163,21 +158,17 @@ pub(super) fn block(
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BudgetLeft {
     pub(super) tokens: Option<usize>,
-    pub(super) bytes: Option<usize>,
     pub(super) chars: Option<usize>,
 }
 
 impl BudgetLeft {
-    fn holds(&self, tokens: usize, bytes: usize, chars: usize) -> bool {
-        let fits = |left: Option<usize>, wanted: usize| left.is_none_or(|left| wanted <= left);
-        fits(self.tokens, tokens) && fits(self.bytes, bytes) && fits(self.chars, chars)
+    fn holds(&self, tokens: usize, chars: usize) -> bool {
+        self.tokens.is_none_or(|left| tokens <= left) && self.chars.is_none_or(|left| chars <= left)
     }
 
-    fn take(&mut self, tokens: usize, bytes: usize, chars: usize) {
-        let take = |left: &mut Option<usize>, taken: usize| *left = left.map(|left| left.saturating_sub(taken));
-        take(&mut self.tokens, tokens);
-        take(&mut self.bytes, bytes);
-        take(&mut self.chars, chars);
+    fn take(&mut self, tokens: usize, chars: usize) {
+        self.tokens = self.tokens.map(|left| left.saturating_sub(tokens));
+        self.chars = self.chars.map(|left| left.saturating_sub(chars));
     }
 }
 
@@ -185,68 +176,24 @@ impl BudgetLeft {
 #[derive(Default)]
 struct UsedLines {
     places: HashSet<String>,
-    /// Lines of files, the first and the last.
-    ranges: Vec<(String, usize, usize)>,
-    /// Whole texts, their lines and their sentences, as [`plain`] has them. A part of a sentence may say something else.
+    /// Whole lines and their sentences, as [`plain`] has them. A part of a sentence may say something else.
     texts: HashSet<String>,
 }
 
 impl UsedLines {
-    /// What a line says that those before do not: all of it; of a passage that has lines which were given those that were not; `None` where
-    /// that is nothing.
-    fn rest_of(&self, line: MemoryLine) -> Option<MemoryLine> {
-        let says_nothing = plain(&line.text).trim().is_empty();
-        if says_nothing || self.places.contains(&line.place) || self.has(&line.text) {
-            return None;
-        }
-        let has_given = lines_of(&line.place).is_some_and(|(path, first, last)| {
-            self.ranges.iter().any(|(of, from, to)| of == path && *from <= last && first <= *to)
-        });
-        if !has_given {
-            return Some(line);
-        }
-        let is_new = |part: &&str| {
-            let (said, _) = without_sources(without_marks(part));
-            plain(&said).trim().is_empty() || !self.has(&said)
-        };
-        let left: Vec<&str> = line.text.lines().filter(is_new).collect();
-        // A heading alone says nothing.
-        let says = |part: &&str| !part.trim_start().starts_with('#') && !plain(part).trim().is_empty();
-        left.iter().any(says).then(|| MemoryLine { text: left.join("\n"), ..line.clone() })
-    }
-
-    /// Whether a text was said as a whole, or each of its sentences was.
-    fn has(&self, text: &str) -> bool {
-        let mut sentences = lines_said(text).flat_map(|line| sentences_of(&line)).peekable();
-        self.texts.contains(&plain(text))
-            || (sentences.peek().is_some() && sentences.all(|said| self.texts.contains(&said)))
+    /// Whether a line says nothing that those before do not: it as a whole, or each of its sentences was said.
+    fn has_line(&self, line: &MemoryLine) -> bool {
+        let is_known = |said: String| said.trim().is_empty() || self.texts.contains(&said);
+        self.places.contains(&line.place)
+            || is_known(plain(&line.text))
+            || sentence_bounds(&line.text).all(|sentence| is_known(plain(sentence)))
     }
 
     fn add(&mut self, line: &MemoryLine) {
         self.places.insert(line.place.clone());
-        self.ranges.extend(lines_of(&line.place).map(|(path, first, last)| (path.to_owned(), first, last)));
         self.texts.insert(plain(&line.text));
-        for said in lines_said(&line.text) {
-            self.texts.extend(sentences_of(&said));
-            self.texts.insert(plain(&said));
-        }
+        self.texts.extend(sentence_bounds(&line.text).map(plain));
     }
-}
-
-/// What the lines of a text say.
-fn lines_said(text: &str) -> impl Iterator<Item = String> {
-    text.lines().map(|line| without_sources(without_marks(line)).0)
-}
-
-/// The sentences of a line, as [`plain`] has them.
-fn sentences_of(line: &str) -> Vec<String> {
-    sentence_bounds(line).map(plain).filter(|said| !said.trim().is_empty()).collect()
-}
-
-/// The lines of a place: `notes/a.md#L3-L5`.
-fn lines_of(place: &str) -> Option<(&str, usize, usize)> {
-    let (path, Some((first, last))) = split_lines(place) else { return None };
-    Some((path, first, last.unwrap_or(first)))
 }
 
 /// A text without what only shapes it, with a blank at both ends.
@@ -340,24 +287,6 @@ mod tests {
         let lines = lines.iter().enumerate().map(|(at, text)| line(text, &format!("a.md#L{at}"))).collect();
         let (block, receipt) = of(vec![BlockSection::new("entries", "E", None, lines)], None);
         assert_eq!(receipt.sections[0].items, ["a.md#L0", "a.md#L1", "a.md#L3", "a.md#L6"], "{block}");
-    }
-
-    #[test]
-    fn a_passage_does_not_say_again_lines_that_were_given() {
-        let given = vec![line("Decided to wax the tent.", "s.md#L18"), line("Feed the starter.", "s.md#L20")];
-        let whole = "## Decisions\n\n- Decided to wax the tent. ^[c.md#L3]\n\n- Feed the starter.";
-        let more = "- Feed the starter. ^[c.md#L7]\n- Buy wax.";
-        let passages = vec![
-            line(whole, "s.md#L16-L20"),
-            line(more, "s.md#L20-L21"),
-            line("## Decisions\n- Decided to sew.", "other.md#L16-L20"),
-        ];
-        let sections =
-            vec![BlockSection::new("summaries", "S", None, given), BlockSection::new("found", "F", None, passages)];
-        let (block, receipt) = of(sections, None);
-        assert_eq!(block.matches("wax the tent").count() + block.matches("Feed the starter").count(), 2, "{block}");
-        assert!(block.contains("Buy wax.") && block.contains("sew"), "{block}");
-        assert_eq!((receipt.sections[1].items.len(), receipt.sections[1].left_out), (2, 1));
     }
 
     #[test]

@@ -1,16 +1,19 @@
 //! Whether anything is worth giving for a question, and of which kind; the time that a question names, as days, and which days summaries and
-//! digests are of. Pure.
+//! digests are of. What tells a question from others are phrases of English and of the vault's language (`phrases.toml`). Pure.
 
-use std::sync::LazyLock;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
 
 use jiff::civil::Date;
-use jiff::{Timestamp, ToSpan};
+use jiff::{Span, Timestamp, ToSpan};
+use regex::Regex;
+use serde::Deserialize;
 
-use super::matching::{GatePhrase, GateWords, PHRASES, TimeSpan, is_unspaced};
+use crate::base::config::StemmerLanguage;
 use crate::index::engine::FileEntry;
-use crate::text::derive::calendar::{
-    NamedDay, WEEKDAYS_WITHIN, is_month, monday_of, named_day, named_month, weekday_named,
-};
+use crate::text::derive::calendar::{NamedDay, is_month, monday_of, named_day, named_month, weekday_named};
+use crate::text::derive::words::{fold, is_word};
 
 /// What decided about a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,51 +72,51 @@ impl Gated {
     }
 }
 
-/// Minimum length of a question, in characters: shorter ones say nothing of what they want.
-const MIN_CHARS: usize = 3;
+/// Minimum length of a question, in bytes of its words: shorter ones say nothing of what they want.
+const MIN_BYTES: usize = 3;
 
+/// Which phrases tell a kind, and why it is that one.
+type Kind = (Gate, fn(&Phrases) -> &Cue, &'static str);
 /// The kinds that phrases tell. The first that has one decides; a time does before the last one.
-static TABLE: LazyLock<[(Gate, &[GatePhrase], &str); 4]> = LazyLock::new(|| {
-    [
-        (Gate::Transcript, &PHRASES.verbatim, "it asks for the exact words"),
-        (Gate::Profile, &PHRASES.about_oneself, "it is about the user"),
-        (Gate::Summaries, &PHRASES.decided, "it asks what was discussed or decided"),
-        (Gate::Entries, &PHRASES.remembered, "it asks to remember"),
-    ]
-});
+const KINDS: [Kind; 4] = [
+    (Gate::Transcript, |phrases| &phrases.verbatim, "it asks for the exact words"),
+    (Gate::Profile, |phrases| &phrases.about_oneself, "it is about the user"),
+    (Gate::Summaries, |phrases| &phrases.decided, "it asks what was discussed or decided"),
+    (Gate::Entries, |phrases| &phrases.remembered, "it asks to remember"),
+];
 /// How many kinds of the table go before a time.
 const BEFORE_TIMES: usize = 3;
-static NO_QUESTIONS: LazyLock<Vec<String>> =
-    LazyLock::new(|| PHRASES.small_talk.iter().map(|said| plain(said)).collect());
 
-/// Decides by the words of a question. `names` is a known entity that it names, if any; `today` is the day on which it is asked.
-pub(crate) fn gate(query: &str, names: Option<&str>, today: Date) -> Gated {
+/// Decides by the words of a question. `names` is a known entity that it names, if any; `today` is the day on which it is asked, `language` that
+/// of the vault.
+pub(crate) fn gate(query: &str, names: Option<&str>, today: Date, language: StemmerLanguage) -> Gated {
     let query = query.trim();
-    let words = GateWords::of(query);
-    let is_short = || words.folded().flat_map(str::chars).take(MIN_CHARS).count() < MIN_CHARS;
+    let phrases = phrases_of(language);
+    let question = Question::of(query);
     let nothing = |why: &str| Gated::of(Gate::Nothing, why, query);
+    let said = question.plain.trim_end_matches([' ', '.']);
     if query.starts_with('/') {
         return nothing("it is a command");
     }
-    if is_short() && names.is_none() && !query.chars().any(is_unspaced) {
+    if names.is_none() && said.trim_start().len() < MIN_BYTES {
         return nothing("it is too short");
     }
-    if NO_QUESTIONS.contains(&plain(query)) {
+    if phrases.iter().flat_map(|phrases| &phrases.small_talk).any(|phrase| plain(phrase) == said) {
         return nothing("it is not a question");
     }
-    let time = named_time(query, &words, today);
-    let (first, last) = TABLE.split_at(BEFORE_TIMES);
-    let in_table = |table: &[(Gate, &[GatePhrase], &str)]| {
-        table.iter().find_map(|(gate, phrases, why)| {
-            let places = phrases.iter().find_map(|phrase| words.places_of(phrase))?;
-            Some((*gate, format!("{why} (`{}`)", words.at(&places)), places))
+    let time = named_time(query, &question, phrases, today);
+    let (first, last) = KINDS.split_at(BEFORE_TIMES);
+    let of_kind = |kinds: &[Kind]| {
+        kinds.iter().find_map(|(gate, cue, why)| {
+            let taken = phrases.iter().find_map(|phrases| cue(phrases).words_of(&question))?;
+            Some((*gate, format!("{why} (`{}`)", question.said(&taken)), taken))
         })
     };
     let of_time =
         || time.as_ref().map(|time| (Gate::Summaries, format!("it names a time (`{}`)", time.by), Vec::new()));
-    if let Some((gate, why, mut places)) = in_table(first).or_else(of_time).or_else(|| in_table(last)) {
-        places.extend(time.iter().flat_map(|time| &time.places));
-        return Gated { gate, why, rest: words.without(&places), span: time.and_then(|time| time.span) };
+    if let Some((gate, why, mut taken)) = of_kind(first).or_else(of_time).or_else(|| of_kind(last)) {
+        taken.extend(time.iter().flat_map(|time| time.taken.clone()));
+        return Gated { gate, why, rest: question.without(&taken), span: time.map(|time| time.span) };
     }
     match names {
         Some(name) => Gated::of(Gate::Entries, &format!("it names a known entity (`{name}`)"), query),
@@ -121,31 +124,153 @@ pub(crate) fn gate(query: &str, names: Option<&str>, today: Date) -> Gated {
     }
 }
 
-/// The words of a text, folded.
+/// Maximum number of words of a question that are looked at, of its beginning and of its end.
+const MAX_WORDS: usize = 400;
+
+/// A question as phrases are looked for in it.
+struct Question<'q> {
+    /// As [`plain`] has it, with a blank behind it.
+    plain: String,
+    /// Its words as they were written, and where each is in that.
+    words: Vec<(&'q str, Range<usize>)>,
+}
+
+impl<'q> Question<'q> {
+    fn of(query: &'q str) -> Self {
+        let mut written: Vec<&str> = query.split_whitespace().collect();
+        if written.len() > 2 * MAX_WORDS {
+            written.drain(MAX_WORDS..written.len() - MAX_WORDS);
+        }
+        let (mut text, mut words) = (String::new(), Vec::new());
+        for word in written {
+            let start = text.len();
+            text += &plain(word);
+            words.push((word, start..text.len()));
+        }
+        Self { plain: text + " . ", words }
+    }
+
+    /// What some of its text says.
+    fn said(&self, places: &[Range<usize>]) -> String {
+        let said: String = places.iter().map(|place| &self.plain[place.clone()]).collect();
+        said.trim_matches([' ', '.']).to_owned()
+    }
+
+    /// The question without the words that some of its text is taken from.
+    fn without(&self, taken: &[Range<usize>]) -> String {
+        let is_left = |place: &Range<usize>| !taken.iter().any(|of| of.start < place.end && place.start < of.end);
+        let left: Vec<&str> = self.words.iter().filter(|(_, place)| is_left(place)).map(|(word, _)| *word).collect();
+        left.join(" ")
+    }
+}
+
+/// The folded words of a text, a blank before each, and a point where a sentence ends.
 fn plain(text: &str) -> String {
-    GateWords::of(text).folded().collect::<Vec<_>>().join(" ")
+    let mut plain = String::new();
+    for written in text.split_whitespace() {
+        let folded = fold(written).replace('ß', "ss");
+        for word in folded.split(|sign: char| !is_word(sign)).filter(|word| !word.is_empty()) {
+            plain = plain + " " + word;
+        }
+        if written.ends_with(['.', ':', ';', '?', '!', '؟']) {
+            plain += " .";
+        }
+    }
+    plain
+}
+
+/// The phrases of one language in `phrases.toml`.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Phrases {
+    about_oneself: Cue,
+    verbatim: Cue,
+    decided: Cue,
+    remembered: Cue,
+    small_talk: Vec<String>,
+    was: Cue,
+    numbers: String,
+    past: BTreeMap<String, Cue>,
+    now: BTreeMap<String, Cue>,
+}
+
+/// The phrases of English and of another language.
+fn phrases_of(language: StemmerLanguage) -> [&'static Phrases; 2] {
+    static ALL: LazyLock<HashMap<StemmerLanguage, Phrases>> =
+        LazyLock::new(|| toml::from_str(include_str!("phrases.toml")).expect("the program's own file"));
+    let english = &ALL[&StemmerLanguage::English];
+    [english, ALL.get(&language).unwrap_or(english)]
+}
+
+/// Phrases of which one tells something: words, and beside them
+///
+/// - `a|b`: one of them,
+/// - `…`: up to eight words of the same sentence, which are no part of the phrase,
+/// - `#`: a number,
+/// - `$`: the sentence ends.
+#[derive(Deserialize)]
+#[serde(from = "Vec<String>")]
+struct Cue {
+    pattern: String,
+    regex: OnceLock<Regex>,
+}
+
+impl From<Vec<String>> for Cue {
+    fn from(phrases: Vec<String>) -> Self {
+        let part = |part: &str| match part {
+            "…" => "((?: [^ .]+){0,8}?)".to_owned(),
+            "#" => " ([^ .]+)".to_owned(),
+            "$" => r" \.".to_owned(),
+            words => format!("(?:{})", words.split('|').map(plain).collect::<Vec<_>>().join("|")),
+        };
+        let pattern = |phrase: &String| phrase.split(' ').map(part).collect::<String>();
+        let pattern = format!("(?:{}) ", phrases.iter().map(pattern).collect::<Vec<_>>().join("|"));
+        Self { pattern, regex: OnceLock::new() }
+    }
+}
+
+impl Cue {
+    /// Where a phrase is in a question, then where its gaps or its number are.
+    fn find(&self, question: &Question<'_>) -> Option<(Range<usize>, Vec<Range<usize>>)> {
+        let regex = self.regex.get_or_init(|| Regex::new(&self.pattern).expect("a test uses each"));
+        let found = regex.captures(&question.plain)?;
+        let all = found.get_match().range();
+        // The blank behind it is the next word's.
+        Some((all.start..all.end - 1, found.iter().skip(1).flatten().map(|part| part.range()).collect()))
+    }
+
+    /// Where the words of a phrase are, without those in its gaps.
+    fn words_of(&self, question: &Question<'_>) -> Option<Vec<Range<usize>>> {
+        let (all, gaps) = self.find(question)?;
+        let starts = [all.start].into_iter().chain(gaps.iter().map(|gap| gap.end));
+        let ends = gaps.iter().map(|gap| gap.start).chain([all.end]);
+        Some(starts.zip(ends).map(|(start, end)| start..end).collect())
+    }
 }
 
 /// A time that a question names.
-#[derive(Debug, Clone, PartialEq, Eq)]
 struct NamedTime {
     /// What names it: a phrase, or a day.
     by: String,
-    /// The places of its words.
-    places: Vec<usize>,
-    /// Its days; `None` where nobody knows which.
-    span: Option<DaySpan>,
+    /// Where that is.
+    taken: Vec<Range<usize>>,
+    /// Its days.
+    span: DaySpan,
 }
 
 /// The time before now that a question names, on the day on which it is asked: a date, or what people call a time.
-fn named_time(query: &str, words: &GateWords<'_>, today: Date) -> Option<NamedTime> {
-    let is_about_was = PHRASES.was.iter().any(|phrase| words.places_of(phrase).is_some());
-    let written =
-        |span: DaySpan| NamedTime { by: span.first.to_string(), places: places_of_date(words), span: Some(span) };
+fn named_time(query: &str, question: &Question<'_>, phrases: [&Phrases; 2], today: Date) -> Option<NamedTime> {
+    let is_about_was = phrases.iter().any(|phrases| phrases.was.find(question).is_some());
+    let places = |is: &dyn Fn(&str) -> bool| {
+        let has = |place: &Range<usize>| question.plain[place.clone()].split_whitespace().any(is);
+        question.words.iter().map(|(_, place)| place.clone()).filter(has).collect::<Vec<_>>()
+    };
+    let is_of_date = |word: &str| is_month(word) || word.starts_with(|first: char| first.is_ascii_digit());
+    let written = |span: DaySpan| NamedTime { by: span.first.to_string(), taken: places(&is_of_date), span };
     let not_after = |day: &Date| *day <= today;
     let last_of = |of: &dyn Fn(i16) -> Option<Date>| {
-        let of = |year: i16| of(year).filter(not_after);
-        of(today.year()).or_else(|| of(today.year() - 1)).filter(|_| is_about_was)
+        let years = [today.year(), today.year() - 1].into_iter().filter(|_| is_about_was);
+        years.filter_map(of).find(not_after)
     };
     let day = named_day(query);
     if let Some(NamedDay::Dated(day)) = day
@@ -153,110 +278,63 @@ fn named_time(query: &str, words: &GateWords<'_>, today: Date) -> Option<NamedTi
     {
         return Some(written(DaySpan::day(day)));
     }
-    // What goes on is a time of which something was only where the question says so.
-    let now = PHRASES.now.iter().filter(|_| is_about_was);
-    let rows = PHRASES.ago.iter().chain(&PHRASES.past).chain(now);
-    let phrase = rows.flat_map(|row| row.phrases.iter().map(|phrase| (row.span, phrase))).find_map(|(span, phrase)| {
-        let places = words.places_of(phrase)?;
-        let number = words.number(&places).filter(|_| phrase.has_number());
-        Some(NamedTime { by: words.at(&places), span: days(span, number, today), places })
-    });
-    if phrase.is_some() {
-        return phrase;
+    let called = |time: &str, cue: &Cue| {
+        let (all, number) = cue.find(question)?;
+        let number = number.first().map(|place| &question.plain[place.clone()]).unwrap_or_default();
+        let named = || phrases.iter().find_map(|of| number_named(&of.numbers, number));
+        let number = || number.parse().ok().or_else(named);
+        let time = if time.contains('#') { time.replace('#', &number()?.to_string()) } else { time.to_owned() };
+        Some(NamedTime { span: days(&time, today)?, by: question.said(&[all.clone()]), taken: vec![all] })
+    };
+    // The longest ago first, as the day before yesterday has yesterday in it.
+    let mut past = phrases.iter().flat_map(|phrases| phrases.past.iter().rev());
+    // What goes on is a time of which something was only where the question says so, or says nothing else.
+    let mut now = phrases.iter().flat_map(|phrases| phrases.now.iter().rev());
+    let is_meant = |time: &NamedTime| is_about_was || question.without(&time.taken).is_empty();
+    let past = past.find_map(|(time, cue)| called(time, cue));
+    if let Some(time) = past.or_else(|| now.find_map(|(time, cue)| called(time, cue).filter(is_meant))) {
+        return Some(time);
     }
     if let Some(NamedDay::OfSomeYear { month, day }) = day
         && let Some(day) = last_of(&|year| Date::new(year, month, day).ok())
     {
         return Some(written(DaySpan::day(day)));
     }
-    if let Some((number, places)) = weekday(words).filter(|_| is_about_was) {
+    let weekday = question.plain.split(' ').find_map(|word| Some((word, weekday_named(word)?)));
+    if let Some((word, number)) = weekday.filter(|_| is_about_was) {
         // The last day of that name before today.
         let since = (i64::from(today.weekday().to_monday_zero_offset()) - number as i64 + 6) % 7 + 1;
-        let span = today.checked_sub(since.days()).ok().map(DaySpan::day);
-        return Some(NamedTime { by: words.at(&places), places, span });
+        let span = DaySpan::day(today.checked_sub(since.days()).ok()?);
+        return Some(NamedTime { by: word.to_owned(), taken: places(&|of| of == word), span });
     }
-    if let Some((month, year)) = named_month(query) {
-        let of = |year: i16| Date::new(year, month, 1).ok();
-        let first = year.map_or_else(|| last_of(&of), |year| of(year).filter(not_after));
-        if let Some(first) = first {
-            return Some(written(DaySpan::month(first)));
-        }
-    }
-    let (year, places) = named_year(words, today)?;
-    let is_all = || words.without(&places).is_empty();
-    let first = Date::new(year, 1, 1).ok().filter(|_| is_about_was || is_all())?;
-    Some(NamedTime { by: year.to_string(), places, span: Some(DaySpan::from(first, first.last_of_year())) })
+    let (month, year) = named_month(query)?;
+    let of = |year: i16| Date::new(year, month, 1).ok();
+    let first = year.map_or_else(|| last_of(&of), |year| of(year).filter(not_after));
+    first.map(|first| written(DaySpan::month(first)))
 }
 
-/// What stands before a year that is a time, folded.
-const BEFORE_YEARS: [&str; 16] = [
-    "in", "during", "year", "jahr", "jahre", "en", "annee", "ano", "em", "nel", "anno", "jaar", "w", "roku", "в",
-    "году",
-];
+/// A number from two on by its word, of a list of them.
+fn number_named(numbers: &str, word: &str) -> Option<usize> {
+    let is_it = |names: &str| names.split('|').any(|name| plain(name).trim() == word);
+    Some(numbers.split(' ').position(is_it)? + 2)
+}
 
-/// The year up to now that a question names, and the places of its words: `in 2025`, `2025年`, `2025년`.
-fn named_year(words: &GateWords<'_>, today: Date) -> Option<(i16, Vec<usize>)> {
-    let year = |word: &str| {
-        let (digits, rest) = word.split_at_checked(4)?;
-        let year = digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
-        let is_one = (1900..=today.year()).contains(&year) && (rest.is_empty() || rest.starts_with('년'));
-        is_one.then_some((year, !rest.is_empty()))
-    };
-    let before = words.places(|word| BEFORE_YEARS.contains(&word));
-    let signs = words.places(|word| word == "年");
-    words.places(|word| year(word).is_some()).into_iter().find_map(|at| {
-        let (year, is_marked) = year(&words.at(&[at]))?;
-        let by = at.checked_sub(1).filter(|by| before.contains(by)).or(Some(at + 1).filter(|by| signs.contains(by)));
-        let is_one = is_marked || by.is_some();
-        is_one.then(|| (year, [at].into_iter().chain(by).collect()))
+/// The days of a time of `phrases.toml`: `2 weeks`, ago; `last 2 weeks`, up to today; `year 2025`.
+fn days(time: &str, today: Date) -> Option<DaySpan> {
+    let year_of = |day: Date| DaySpan::from(day.first_of_year(), day.last_of_year());
+    if let Some(year) = time.strip_prefix("year ") {
+        let year = year.parse().ok().filter(|year| (1900..=today.year()).contains(year))?;
+        return Date::new(year, 1, 1).ok().map(year_of);
+    }
+    let ago = time.strip_prefix("last ").unwrap_or(time);
+    let then = today.checked_sub(ago.parse::<Span>().ok()?).ok()?;
+    Some(match ago.trim_end_matches('s').split_once(' ')?.1 {
+        _ if ago != time => DaySpan::from(then, today),
+        "week" => DaySpan::week(then.checked_sub(i64::from(then.weekday().to_monday_zero_offset()).days()).ok()?)?,
+        "month" => DaySpan::month(then),
+        "year" => year_of(then),
+        _ => DaySpan::day(then),
     })
-}
-
-/// The names of the days of the week, from Monday, that are several words or such as no blanks part from others.
-static DAYS_WITHIN: LazyLock<Vec<Vec<GatePhrase>>> =
-    LazyLock::new(|| WEEKDAYS_WITHIN.iter().map(|day| day.split('|').map(GatePhrase::read).collect()).collect());
-
-/// The first day of the week that a question names, 0 for Monday, and the places of its words.
-fn weekday(words: &GateWords<'_>) -> Option<(usize, Vec<usize>)> {
-    DAYS_WITHIN.iter().enumerate().find_map(|(number, phrases)| {
-        let by_word = || words.places(|word| weekday_named(word) == Some(number)).first().map(|at| vec![*at]);
-        let places = phrases.iter().find_map(|phrase| words.places_of(phrase)).or_else(by_word)?;
-        Some((number, places))
-    })
-}
-
-fn days(span: TimeSpan, said: Option<u32>, today: Date) -> Option<DaySpan> {
-    use TimeSpan::{DaysAgo, LastDays, LastMonths, LastWeeks, LastYears, MonthsAgo, SomeTime, WeeksAgo, YearsAgo};
-    let number = |usual: u32| i64::from(said.unwrap_or(usual)).min(36_500);
-    let ago = match span {
-        DaysAgo(usual) | LastDays(usual) => number(usual).days(),
-        WeeksAgo(usual) | LastWeeks(usual) => number(usual).weeks(),
-        MonthsAgo(usual) | LastMonths(usual) => number(usual).months(),
-        YearsAgo(usual) | LastYears(usual) => number(usual).min(5_000).years(),
-        SomeTime => return None,
-    };
-    let then = today.checked_sub(ago).ok()?;
-    match span {
-        DaysAgo(_) => Some(DaySpan::day(then)),
-        WeeksAgo(_) => DaySpan::week(then.checked_sub(i64::from(then.weekday().to_monday_zero_offset()).days()).ok()?),
-        MonthsAgo(_) => Some(DaySpan::month(then)),
-        YearsAgo(_) => Some(DaySpan::from(then.first_of_year(), then.last_of_year())),
-        LastDays(_) | LastWeeks(_) | LastMonths(_) | LastYears(_) | SomeTime => Some(DaySpan::from(then, today)),
-    }
-}
-
-/// The places of the words that a written date has: numbers, months, and the signs behind a number (`10月`).
-fn places_of_date(words: &GateWords<'_>) -> Vec<usize> {
-    let is_number = |word: &str| {
-        let rest = word.trim_start_matches(|digit: char| digit.is_ascii_digit());
-        rest.len() < word.len() && (rest.is_empty() || rest.starts_with(['년', '월', '일']))
-    };
-    let mut places = words.places(|word| is_month(word) || is_number(word));
-    let signs = words.places(|word| matches!(word, "年" | "月" | "日" | "号" | "號"));
-    let behind = signs.into_iter().filter(|at| at.checked_sub(1).is_some_and(|before| places.contains(&before)));
-    places.extend(behind.collect::<Vec<_>>());
-    places.sort_unstable();
-    places
 }
 
 /// Where summaries are.
@@ -344,90 +422,119 @@ impl DaySpan {
 
 #[cfg(test)]
 mod tests {
+    use StemmerLanguage::{English, French, German, Italian, Portuguese, Russian, Spanish};
+
     use super::*;
+
+    const TODAY: Date = Date::constant(2026, 11, 23);
+
+    fn of(query: &str, names: Option<&str>) -> Gated {
+        gate(query, names, TODAY, English)
+    }
 
     #[test]
     fn the_table_of_the_gate() {
-        let day = Date::constant(2026, 11, 23);
-        for (gate_of, queries) in TABLE_OF_QUESTIONS {
+        for (language, expected, queries) in TABLE_OF_QUESTIONS {
             for query in *queries {
-                let gated = gate(query, None, day);
-                assert_eq!(gated.gate, *gate_of, "{query}: {}", gated.why);
+                let gated = gate(query, None, TODAY, *language);
+                assert_eq!(gated.gate, *expected, "{query}: {}", gated.why);
             }
         }
     }
 
     #[test]
     fn what_is_known_by_its_name_asks_for_entries_unless_more_is_said() {
-        let day = Date::constant(2026, 11, 23);
-        assert_eq!(gate("Project Kestrel status", Some("Project Kestrel"), day).gate, Gate::Entries);
-        assert_eq!(gate("what did we decide on Project Kestrel", Some("Project Kestrel"), day).gate, Gate::Summaries);
-        let gated = gate("What did I say about the tent?", None, day);
-        assert_eq!((gated.rest.as_str(), gated.span), ("about the tent", None));
-        let gated = gate("What happened yesterday?", None, day);
+        assert_eq!(of("Project Kestrel status", Some("Project Kestrel")).gate, Gate::Entries);
+        assert_eq!(of("what did we decide on Project Kestrel", Some("Project Kestrel")).gate, Gate::Summaries);
+        let gated = of("What did I say about the tent?", None);
+        assert_eq!((gated.rest.as_str(), gated.span), ("about the tent?", None));
+        let gated = of("What happened yesterday?", None);
         assert_eq!(gated.span.map(|span| span.first), Some(Date::constant(2026, 11, 22)));
-        let gated = gate("What did we decide about the roof last week?", None, day);
+        let gated = of("What did we decide about the roof last week?", None);
         assert_eq!((gated.gate, gated.rest.as_str()), (Gate::Summaries, "What about the roof"));
+        assert_eq!(gated.why, "it asks what was discussed or decided (`did we decide`)");
         assert!(gated.span.is_some_and(|span| span.has(Date::constant(2026, 11, 16))));
+    }
+
+    #[test]
+    fn a_phrase_is_found_with_gaps_and_taken_out() {
+        for (phrase, query, rest) in [
+            ("did we … decide", "What did we all decide about it?", Some("What all about it?")),
+            ("haben wir … beschlossen", "Was haben wir zum Dach beschlossen?", Some("Was zum Dach")),
+            ("haben wir … beschlossen", "Haben wir Zeit? Es ist beschlossen.", None),
+            ("my name $", "rename my name field", None),
+            ("my name $", "What's my name? I forgot.", Some("What's I forgot.")),
+            ("# days ago", "the plan of three days ago", Some("the plan of")),
+            ("wie heiße ich", "WIE HEISSE ICH", Some("")),
+            ("yesterday", "yesterdays", None),
+        ] {
+            let question = Question::of(query);
+            let taken = Cue::from(vec![phrase.to_owned()]).words_of(&question);
+            assert_eq!(taken.map(|taken| question.without(&taken)).as_deref(), rest, "{phrase}: {query}");
+        }
+    }
+
+    #[test]
+    fn each_phrase_of_each_language_is_found_and_each_time_is_some_days() {
+        for language in [English, German, French, Spanish, Italian, Portuguese, StemmerLanguage::Dutch, Russian] {
+            let [_, of] = phrases_of(language);
+            assert!(language == English || !std::ptr::eq(of, phrases_of(English)[0]));
+            for cue in [&of.about_oneself, &of.verbatim, &of.decided, &of.remembered, &of.was] {
+                assert!(cue.find(&Question::of("")).is_none());
+            }
+            assert_eq!(of.numbers.split(' ').count(), 11);
+            for (time, cue) in of.past.iter().chain(&of.now) {
+                assert!(cue.find(&Question::of("")).is_none());
+                let number = if time.starts_with("year") { "2025" } else { "2" };
+                assert!(days(&time.replace('#', number), TODAY).is_some(), "{time}");
+            }
+        }
     }
 
     #[test]
     fn a_question_of_a_megabyte_is_decided_in_time() {
         let long = "what did the words of this paste mean ".repeat(27_000);
         let since = std::time::Instant::now();
-        assert_eq!(gate(&long, None, Date::constant(2026, 11, 23)).gate, Gate::Search);
+        assert_eq!(of(&long, None).gate, Gate::Search);
         assert!(since.elapsed().as_secs() < 5);
+        let long = format!("first {} last", "word ".repeat(100_000));
+        assert_eq!(Question::of(&long).words.len(), 2 * MAX_WORDS);
     }
 
-    const TABLE_OF_QUESTIONS: &[(Gate, &[&str])] = &[
+    const TABLE_OF_QUESTIONS: &[(StemmerLanguage, Gate, &[&str])] = &[
         (
+            English,
             Gate::Profile,
             &[
-                "Who am I?",
-                "what do you know about me",
-                "What's my name?",
-                "what is my favourite tea",
-                "What are my hobbies?",
-                "Do you know my name?",
-                "Wie heiße ich?",
-                "Was ist mein Beruf?",
-                "Was weißt du über mich?",
-                "Que sais-tu de moi ?",
-                "¿Qué sabes de mí?",
-                "¿Qué sabes sobre mí?",
-                "Cosa sai di me?",
-                "O que você sabe sobre mim?",
-                "Wat weet je over mij?",
-                "Что ты знаешь обо мне?",
-                "你知道我什么",
-                "我是谁？",
-                "私について何を知っていますか",
-                "나에 대해 뭘 알아?",
-                "내 이름이 뭐야?",
-                "मेरे बारे में क्या जानते हो",
-                "ماذا تعرف عني؟",
-                "Co o mnie wiesz?",
+                "Who am I?", "what do you know about me", "What's my name?", "what is my favourite tea",
+                "What are my hobbies?", "Do you know my name?",
             ],
         ),
+        (German, Gate::Profile, &["Wie heiße ich?", "Was ist mein Beruf?", "Was weißt du über mich?", "Who am I?"]),
+        (French, Gate::Profile, &["Que sais-tu de moi ?"]),
+        (Spanish, Gate::Profile, &["¿Qué sabes de mí?", "¿Qué sabes sobre mí?"]),
+        (Italian, Gate::Profile, &["Cosa sai di me?"]),
+        (Portuguese, Gate::Profile, &["O que você sabe sobre mim?"]),
+        (StemmerLanguage::Dutch, Gate::Profile, &["Wat weet je over mij?"]),
+        (Russian, Gate::Profile, &["Что ты знаешь обо мне?"]),
         (
+            English,
             Gate::Transcript,
             &[
-                "What did I say about the tent?",
-                "What did I exactly say?",
-                "Quote it verbatim",
+                "What did I say about the tent?", "What did I exactly say?", "Quote it verbatim",
                 "what exactly did she write",
-                "Was habe ich gesagt zum Zelt?",
-                "Was habe ich zum Dach gesagt?",
-                "wortwörtlich bitte",
-                "Qu'est-ce que j'ai dit sur la tente ?",
-                "¿Qué dije exactamente?",
-                "co powiedziałem o namiocie",
-                "что я сказал о палатке",
-                "我说过什么关于帐篷",
-                "正確に何と言った",
             ],
         ),
         (
+            German,
+            Gate::Transcript,
+            &["Was habe ich gesagt zum Zelt?", "Was habe ich zum Dach gesagt?", "wortwörtlich bitte"],
+        ),
+        (French, Gate::Transcript, &["Qu'est-ce que j'ai dit sur la tente ?"]),
+        (Spanish, Gate::Transcript, &["¿Qué dije exactamente?"]),
+        (Russian, Gate::Transcript, &["что я сказал о палатке"]),
+        (
+            English,
             Gate::Summaries,
             &[
                 "What did we decide about the roof?", "What have we finally decided?", "we discussed tents",
@@ -435,24 +542,40 @@ mod tests {
                 "what happened on Monday", "what happened today", "what did we do this week",
                 "what happened on 20 November 2026", "am 20.11.2026", "what happened in 2026",
                 "what did I do in the past week", "what happened in the last 3 days", "what did we do in October",
-                "Was haben wir beschlossen?", "Was haben wir zum Dach beschlossen?",
-                "wat hebben we over het dak besloten", "was war letzte Woche", "letzte Woche",
-                "Qu'avons-nous décidé ?", "Qu'avons-nous finalement décidé ?", "la semaine dernière",
-                "¿Qué decidimos?", "что мы решили", "我们决定了什么", "昨天", "先週の話",
-                "what happened on 2026-03-02", "지난주", "지난주에 뭐 했어?", "우리가 무엇을 결정했어?",
-                "Co było w zeszłym tygodniu?",
+                "what happened on 2026-03-02",
             ],
         ),
         (
+            German,
+            Gate::Summaries,
+            &[
+                "Was haben wir beschlossen?", "Was haben wir zum Dach beschlossen?", "was war letzte Woche",
+                "letzte Woche",
+            ],
+        ),
+        (StemmerLanguage::Dutch, Gate::Summaries, &["wat hebben we over het dak besloten"]),
+        (
+            French,
+            Gate::Summaries,
+            &["Qu'avons-nous décidé ?", "Qu'avons-nous finalement décidé ?", "la semaine dernière"],
+        ),
+        (Spanish, Gate::Summaries, &["¿Qué decidimos?"]),
+        (Russian, Gate::Summaries, &["что мы решили"]),
+        (
+            English,
             Gate::Entries,
             &[
                 "Do you remember the wifi?", "do you remember which editors I use", "do you recall teas I like",
-                "recall the plan", "Erinnerst du dich an das Zelt?", "te souviens-tu", "помнишь ли ты план",
-                "还记得吗", "기억해?",
+                "recall the plan",
             ],
         ),
-        (Gate::Nothing, &["", "ok", "Thanks!", "/compact now", "?!", "hi", "Danke.", "好的。", "x"]),
+        (German, Gate::Entries, &["Erinnerst du dich an das Zelt?"]),
+        (French, Gate::Entries, &["te souviens-tu"]),
+        (Russian, Gate::Entries, &["помнишь ли ты план"]),
+        (English, Gate::Nothing, &["", "ok", "Thanks!", "/compact now", "?!", "hi", "x"]),
+        (German, Gate::Nothing, &["Danke.", "ok"]),
         (
+            English,
             Gate::Search,
             &[
                 "How do I bake rye bread?",
@@ -464,42 +587,35 @@ mod tests {
                 "東京の天気",
                 "a sword-by-sword account",
                 "what are my notes on sourdough",
-                "busca notas sobre mi viaje a Roma",
-                "what is my plan for the roof",
-                "关于我们的屋顶计划",
-                "你知道我们的项目吗",
                 "rename my name field in the struct",
+                "what is my plan for the roof",
                 "what is my mistake in this loop",
                 "what exactly is a monad",
                 "what is the weather today",
                 "remind yourself: the release is on 2027-01-01",
-                "내일 이름을 짓자",
-                "Haben wir Brot? Das ist beschlossen.",
+                "Was haben wir beschlossen?",
             ],
         ),
+        (Spanish, Gate::Search, &["busca notas sobre mi viaje a Roma"]),
+        (German, Gate::Search, &["Haben wir Brot? Das ist beschlossen."]),
     ];
-}
-
-#[cfg(test)]
-mod tests_of_times {
-    use super::*;
 
     /// 2026-11-23 is a Monday.
     #[test]
     fn times_are_read_as_people_name_them() {
-        let today = Date::constant(2026, 11, 23);
+        let said = |query: &str, language: StemmerLanguage| {
+            let time = named_time(query, &Question::of(query), phrases_of(language), TODAY);
+            time.map_or_else(String::new, |time| match time.span {
+                DaySpan { first, last } if first == last => first.to_string(),
+                DaySpan { first, last } => format!("{first} {last}"),
+            })
+        };
         for (query, expected) in [
             ("what happened yesterday", "2026-11-22"),
-            ("vorgestern", "2026-11-21"),
+            ("what happened the day before yesterday", "2026-11-21"),
             ("what happened last week", "2026-11-16 2026-11-22"),
-            ("was war letzte Woche", "2026-11-16 2026-11-22"),
-            ("Co było w zeszłym tygodniu?", "2026-11-16 2026-11-22"),
-            ("지난주에 뭐 했어?", "2026-11-16 2026-11-22"),
             ("on Monday, what did we do", "2026-11-16"),
             ("what happened on Sunday", "2026-11-22"),
-            ("was haben wir am Freitag gemacht", "2026-11-20"),
-            ("¿qué pasó el viernes?", "2026-11-20"),
-            ("星期五我们做了什么", "2026-11-20"),
             ("what happened today", "2026-11-23"),
             ("what happened this week", "2026-11-23 2026-11-29"),
             ("what did we do on 20 November 2026", "2026-11-20"),
@@ -508,30 +624,14 @@ mod tests_of_times {
             ("what was said on 5 May", "2026-05-05"),
             ("what did I do on 24 December", "2025-12-24"),
             ("what did we do in October", "2026-10-01 2026-10-31"),
-            ("was haben wir im Dezember besprochen", "2025-12-01 2025-12-31"),
-            ("что мы делали в октябре", "2026-10-01 2026-10-31"),
             ("October 2025", "2025-10-01 2025-10-31"),
-            ("10月に何をした？", "2026-10-01 2026-10-31"),
-            ("我们10月决定了什么", "2026-10-01 2026-10-31"),
-            ("2025年10月的计划", "2025-10-01 2025-10-31"),
-            ("10월에 뭐 했어?", "2026-10-01 2026-10-31"),
-            ("11月21号我们说了什么", "2026-11-21"),
-            ("10个月前我们说了什么", "2026-01-01 2026-01-31"),
-            ("सोमवार को क्या हुआ था?", "2026-11-16"),
-            ("शुक्रवार को हमने क्या तय किया", "2026-11-20"),
-            ("हमने रविवार को किस बारे में बात की थी", "2026-11-22"),
-            ("ماذا حدث يوم الجمعة؟", "2026-11-20"),
-            ("ماذا قررنا الاثنين", "2026-11-16"),
-            ("عن ماذا تحدثنا يوم الأحد؟", "2026-11-22"),
+            ("what did we do in October 2025", "2025-10-01 2025-10-31"),
             ("three days ago", "2026-11-20"),
-            ("vor 2 Wochen", "2026-11-09 2026-11-15"),
+            ("a month ago", "2026-10-01 2026-10-31"),
+            ("99999999999 days ago", ""),
             ("the release of 24/12/2026", ""),
             ("and/or 1/2", ""),
             ("what happened in 2026", "2026-01-01 2026-12-31"),
-            ("was haben wir im Jahr 2025 beschlossen", "2025-01-01 2025-12-31"),
-            ("qu'avons-nous fait en 2025", "2025-01-01 2025-12-31"),
-            ("2025年に何をした？", "2025-01-01 2025-12-31"),
-            ("2025년에 뭐 했어?", "2025-01-01 2025-12-31"),
             ("in 2024", "2024-01-01 2024-12-31"),
             ("the best cars in 2026", ""),
             ("what did we plan in 2030", ""),
@@ -539,39 +639,38 @@ mod tests_of_times {
             ("in the last 3 days", "2026-11-20 2026-11-23"),
             ("past two weeks", "2026-11-09 2026-11-23"),
             ("the last 2 months", "2026-09-23 2026-11-23"),
-            ("in den letzten drei Tagen", "2026-11-20 2026-11-23"),
-            ("les 3 derniers jours", "2026-11-20 2026-11-23"),
-            ("过去3天", "2026-11-20 2026-11-23"),
             ("the last few days", "2026-11-16 2026-11-23"),
             ("last month", "2026-10-01 2026-10-31"),
             ("three years ago", "2023-01-01 2023-12-31"),
             ("the year before last", "2024-01-01 2024-12-31"),
-            ("上上周", "2026-11-09 2026-11-15"),
-            ("l'année dernière", "2025-01-01 2025-12-31"),
-            ("last time", "?"),
             ("what is the weather today", ""),
             ("plan this week", ""),
             ("remind me on Friday", ""),
             ("we meet on 5 December", ""),
-            ("10月の予定", ""),
-            ("शुक्रवार को याद दिलाना", ""),
-            ("ذكرني يوم الجمعة", ""),
-            ("ذكر هذا الأحد", ""),
             ("the release of 2027-01-01", ""),
             ("it may be in order", ""),
             ("how do I set up vim", ""),
             ("yesterdays", ""),
         ] {
-            assert_eq!(said(query, today), expected, "{query}");
+            assert_eq!(said(query, English), expected, "{query}");
         }
-    }
-
-    fn said(query: &str, today: Date) -> String {
-        named_time(query, &GateWords::of(query), today).map_or_else(String::new, |time| match time.span {
-            Some(DaySpan { first, last }) if first == last => first.to_string(),
-            Some(DaySpan { first, last }) => format!("{first} {last}"),
-            None => "?".into(),
-        })
+        for (language, query, expected) in [
+            (German, "vorgestern", "2026-11-21"),
+            (German, "was war letzte Woche", "2026-11-16 2026-11-22"),
+            (German, "was haben wir am Freitag gemacht", "2026-11-20"),
+            (German, "was haben wir im Dezember besprochen", "2025-12-01 2025-12-31"),
+            (German, "was haben wir im Jahr 2025 beschlossen", "2025-01-01 2025-12-31"),
+            (German, "vor 2 Wochen", "2026-11-09 2026-11-15"),
+            (German, "in den letzten drei Tagen", "2026-11-20 2026-11-23"),
+            (Spanish, "¿qué pasó el viernes?", "2026-11-20"),
+            (Russian, "что мы делали в октябре", "2026-10-01 2026-10-31"),
+            (French, "qu'avons-nous fait en 2025", "2025-01-01 2025-12-31"),
+            (French, "les 3 derniers jours", "2026-11-20 2026-11-23"),
+            (French, "l'année dernière", "2025-01-01 2025-12-31"),
+            (English, "vorgestern", ""),
+        ] {
+            assert_eq!(said(query, language), expected, "{query}");
+        }
     }
 
     #[test]

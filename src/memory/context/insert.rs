@@ -1,4 +1,4 @@
-//! Puts memory into a request to a chat model: into its last message of the user's, or its first, before what that says. Pure.
+//! Puts memory into a request to a chat model: into its last message of the user's, before what that says. Pure.
 //!
 //! All other bytes stay as they are, and in their places: earlier messages, so that what is cached of them stays cached; tools, images and
 //! marks of caches; numbers however they were written. No message is added: there are models that refuse two of the user's in a row.
@@ -15,10 +15,7 @@ use crate::base::fence::without_fenced;
 pub(crate) struct ChatBody {
     /// What the last message of the user's says.
     pub(crate) question: String,
-    /// What the first message of the user's says, as it was written; `None` where it can take no memory.
-    pub(crate) opening: Option<String>,
     place: InsertPosition,
-    first: Option<InsertPosition>,
 }
 
 /// Where memory goes.
@@ -40,8 +37,7 @@ impl ChatBody {
         let value: Value = serde_json::from_str(text).map_err(|_| "the body is not JSON")?;
         let messages = value.get("messages").and_then(Value::as_array).ok_or("the body has no messages")?;
         let is_users = |message: &Value| message.get("role").and_then(Value::as_str) == Some("user");
-        let first = messages.iter().position(is_users).ok_or("no message is from the user")?;
-        let last = messages.iter().rposition(is_users).unwrap_or(first);
+        let last = messages.iter().rposition(is_users).ok_or("no message is from the user")?;
         let question = match &messages[last]["content"] {
             Value::String(said) => said.clone(),
             Value::Array(parts) => {
@@ -56,16 +52,13 @@ impl ChatBody {
         let odd = "the body has a field twice";
         let raw: RawBody<'_> = serde_json::from_str(text).map_err(|_| odd)?;
         let place = InsertPosition::of(text, raw.messages[last]).ok_or(odd)?;
-        let place_of_first = InsertPosition::of(text, raw.messages[first]);
-        let opening = place_of_first.is_some().then(|| messages[first]["content"].to_string());
-        Ok(Self { question: without_fenced(&question).into_owned(), opening, place, first: place_of_first })
+        Ok(Self { question: without_fenced(&question).into_owned(), place })
     }
 
-    /// The body with memory in its last message of the user's; or `at_first` in the first one, so that what follows stands where it stood in
-    /// the request before.
-    pub(crate) fn with(&self, body: &[u8], memory: &str, at_first: bool) -> Vec<u8> {
+    /// The body with memory in its last message of the user's.
+    pub(crate) fn with(&self, body: &[u8], memory: &str) -> Vec<u8> {
         let quoted = Value::from(format!("{memory}\n")).to_string();
-        let (at, put) = match self.first.as_ref().filter(|_| at_first).unwrap_or(&self.place) {
+        let (at, put) = match &self.place {
             // Without the quotes around it.
             InsertPosition::Text(at) => (*at, quoted[1..quoted.len() - 1].to_owned()),
             InsertPosition::Parts { at, is_empty } => {
@@ -111,7 +104,7 @@ mod tests {
 
     fn with(body: &str) -> String {
         let read = ChatBody::read(body.as_bytes()).unwrap_or_else(|why| panic!("{why}: {body}"));
-        String::from_utf8(read.with(body.as_bytes(), "M \"1\"", false)).unwrap()
+        String::from_utf8(read.with(body.as_bytes(), "M \"1\"")).unwrap()
     }
 
     #[test]

@@ -1,33 +1,28 @@
 //! The lines of notes that a context may have, and what stood there at a moment in the past, as far as the files tell it, and still stands
 //! there: nothing is given that is gone or was hidden since.
 
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::block::MemoryLine;
-use super::passages::{QuestionWords, without_marks, without_sources};
-use crate::access::request::{
-    ReadScope, RequestError, SPEAKING_TOOLS, Viewer, Visibility, Workspace, trust_of_note, with_sources,
-};
+use super::passages::{without_marks, without_sources};
+use crate::access::request::{ReadScope, RequestError, SPEAKING_TOOLS, Viewer, Visibility, Workspace, trust_of_note};
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::index::engine::{FileEntry, FileTable};
-use crate::memory::items::{EntriesSnapshot, entries_path};
+use crate::memory::items::entries_path;
 use crate::serve::wire::{HitView, citation};
-use crate::text::derive::entries::{EntriesFile, EntryFileKind, EntryStatus, MemoryEntry, TrustLevel};
-use crate::text::derive::facts::{FactState, full_name, windows};
+use crate::text::derive::entries::{EntriesFile, EntryFileKind, MemoryEntry, TrustLevel};
 use crate::text::derive::generated::is_generated;
 use crate::text::derive::words::is_word;
 use crate::text::derive::{CONVERSATIONS, Label, Speakers, USER_FILE, UserPage, goes_on_and_begins};
 use crate::text::note::{BlockKind, Note};
 
-/// The lines of notes that a context may have, and which files were looked at for them.
+/// The lines of notes that a context may have.
 pub(super) struct NoteLines {
     pub(super) visibility: Visibility,
     /// Notes that have changed since then are left out, but for what is known to have stood there.
     pub(super) as_of: Option<i64>,
-    looked: RefCell<HashSet<VaultPath>>,
 }
 
 /// A page as it is, and which of its lines it had at the moment that is asked about.
@@ -59,7 +54,7 @@ const MAX_LINE_CHARS: usize = 2_000;
 
 impl NoteLines {
     pub(super) fn of(viewer: &Viewer, as_of: Option<i64>) -> Result<Self, RequestError> {
-        Ok(Self { visibility: Visibility::of(viewer)?, as_of, looked: RefCell::default() })
+        Ok(Self { visibility: Visibility::of(viewer)?, as_of })
     }
 
     /// The owner's memory.
@@ -67,29 +62,9 @@ impl NoteLines {
         &self.visibility.given
     }
 
-    /// The files that were looked at.
-    pub(super) fn looked(&self) -> HashSet<VaultPath> {
-        self.looked.borrow().clone()
-    }
-
-    /// Notes that a file is looked at.
-    pub(super) fn look_at(&self, path: &VaultPath) {
-        self.looked.borrow_mut().insert(path.clone());
-    }
-
-    /// Notes that a file is given, or decides what is, and so all that it was made of: where one of them is another by now, it may be private.
-    /// Only of what is seen; of what is hidden nobody learns when it changes.
-    pub(super) fn look_at_indexed(&self, scope: &ReadScope, path: &str) {
-        let files = scope.reader().files();
-        let Some(file) = files.at(path) else { return };
-        with_sources(files, file).into_iter().for_each(|file| self.look_at(&file.path));
-    }
-
     /// The file at a path, if it is seen as a whole.
     pub(super) fn file_as_now(&self, path: &str) -> Option<&Arc<FileEntry>> {
-        let (scope, file) = self.visibility.file(path)?;
-        self.look_at_indexed(scope, file.path.as_str());
-        Some(file)
+        self.visibility.file(path).map(|(_, file)| file)
     }
 
     /// The same, if it has not changed since the moment that is asked about.
@@ -100,21 +75,8 @@ impl NoteLines {
     /// Whether a line may be given that was derived from a place: `notes/a.md#L3`.
     pub(super) fn shows(&self, place: &str) -> bool {
         // Of the page of entries each line is seen by its own sources, which are named beside it.
-        let page = |path: &str| {
-            let page = (path == ENTRIES_OF_PERSON).then(|| self.file_by_itself(path)).flatten();
-            page.inspect(|file| self.look_at(&file.path)).is_some()
-        };
+        let page = |path: &str| path == ENTRIES_OF_PERSON && self.file_by_itself(path).is_some();
         self.visibility.sees_source_where(place, |path| page(path) || self.file(path).is_some())
-    }
-
-    /// Whether a file is seen by what it is itself.
-    pub(super) fn sees(&self, path: &str) -> bool {
-        self.visibility.file_by_itself(path).is_some()
-    }
-
-    /// Whether a file is on disk as it was indexed.
-    pub(super) fn is_as_indexed(&self, path: &str) -> bool {
-        self.given().reader().files().at(path).is_some_and(|file| self.given().workspace().has_stamp(file))
     }
 
     /// Whether a file has not changed since the moment that is asked about.
@@ -131,13 +93,12 @@ impl NoteLines {
 
     /// A page whose lines are shown each by its own sources.
     fn page(&self, path: &str) -> Option<SeenPage> {
-        if let Ok(path) = VaultPath::new(path) {
-            // One that is not there yet counts as soon as it is.
-            self.look_at(&path);
-        }
         let file = self.file_by_itself(path)?;
         let then = match self.as_of.filter(|_| !self.is_of_then(file)) {
-            Some(at) => Some(lines_of(&text_at(self.given().workspace(), &file.path, at)?)),
+            Some(at) => {
+                let had = text_at(self.given().workspace(), &file.path, at)?;
+                Some(had.lines().map(|line| line.trim().to_owned()).collect())
+            }
             None => None,
         };
         let source = self.given().workspace().source(&file.path).ok()?;
@@ -149,11 +110,6 @@ impl NoteLines {
     /// The lines of a page that say something, but for those whose sources are not seen. Of what was made a line without a source is for
     /// the person alone.
     pub(super) fn lines(&self, path: &str) -> Vec<MemoryLine> {
-        self.cited_lines(path).into_iter().map(|(line, _)| line).collect()
-    }
-
-    /// The same, each with the places that it names as its sources.
-    pub(super) fn cited_lines(&self, path: &str) -> Vec<(MemoryLine, Vec<String>)> {
         let Some(page) = self.page(path) else { return Vec::new() };
         let SeenPage { path, text, note, .. } = &page;
         let needs_source = self.visibility.is_agents() && path.as_str() == PROFILE && is_generated(&note.metadata);
@@ -175,8 +131,7 @@ impl NoteLines {
                     continue;
                 }
                 let text = said.chars().take(MAX_LINE_CHARS).collect();
-                let line = MemoryLine::new(text, citation(path.as_str(), number as u32, number as u32));
-                lines.push((line, sources.into_iter().map(str::to_owned).collect()));
+                lines.push(MemoryLine::new(text, citation(path.as_str(), number as u32, number as u32)));
             }
         }
         lines
@@ -185,7 +140,6 @@ impl NoteLines {
     /// The entries of a memory that count at a moment, with their places, but for those whose sources are not seen.
     pub(super) fn entries(&self, holder: &MemoryScope, at: i64) -> Vec<(MemoryEntry, String)> {
         let Ok(path) = entries_path(holder, EntryFileKind::Known) else { return Vec::new() };
-        self.look_at(&path);
         let Ok(book) = self.given().workspace().entry_store.entries(holder) else { return Vec::new() };
         if self.visibility.is_agents() {
             // What was read has to be what was seen.
@@ -197,9 +151,15 @@ impl NoteLines {
         let at = self.as_of.unwrap_or(at);
         let file = self.given().reader().files().at(path.as_str());
         let is_old = file.map_or(self.as_of.is_none(), |file| self.is_of_then(file));
-        let then = (!is_old).then(|| EntriesAsOf::of(self.given().workspace(), &path, at));
+        let then = (!is_old).then(|| {
+            let had = text_at(self.given().workspace(), &path, at).unwrap_or_default();
+            EntriesFile::read(&had, EntryFileKind::Known)
+        });
         let counts = |entry: &&MemoryEntry| {
-            let counted = then.as_ref().map_or_else(|| entry.counts_at(at), |then| then.counted(&book, entry));
+            let counted = match &then {
+                Some(then) => then.get(&entry.id).is_some_and(|was| was.text == entry.text && was.counts_at(at)),
+                None => entry.counts_at(at),
+            };
             counted && entry.sources.iter().all(|source| self.shows(source))
         };
         let place = |entry: &MemoryEntry| citation(path.as_str(), entry.line_start as u32, entry.line_end as u32);
@@ -259,7 +219,7 @@ pub(super) fn named(query: &str, notes: &NoteLines) -> Option<String> {
             if letters < MIN_LETTERS || (length == 1 && !begins) {
                 continue;
             }
-            if is_known(&name, notes, &scopes) {
+            if is_known(&name, &scopes) {
                 return Some(name);
             }
         }
@@ -268,13 +228,12 @@ pub(super) fn named(query: &str, notes: &NoteLines) -> Option<String> {
 }
 
 /// Whether a note that is given is called so.
-pub(super) fn is_known(name: &str, notes: &NoteLines, scopes: &[&ReadScope]) -> bool {
+pub(super) fn is_known(name: &str, scopes: &[&ReadScope]) -> bool {
     let Some(label) = Label::of_name(name) else { return false };
     scopes.iter().any(|scope| {
         let files = scope.reader().files();
         let called = files.facets().labelled(label);
-        let given = called.iter().filter_map(|id| files.get(id)).find(|file| scope.has(file) && scope.gives(file));
-        given.inspect(|file| notes.look_at_indexed(scope, file.path.as_str())).is_some()
+        called.iter().filter_map(|id| files.get(id)).any(|file| scope.has(file) && scope.gives(file))
     })
 }
 
@@ -338,87 +297,4 @@ fn speakers(scope: &ReadScope, file: &FileEntry, hit: &HitView) -> Option<Vec<St
 fn text_at(workspace: &Workspace, path: &VaultPath, at: i64) -> Option<String> {
     let had = workspace.files().ok()?.content_at(path, at).ok()??;
     String::from_utf8(had).ok()
-}
-
-/// The lines of a text, each without the blanks around it.
-fn lines_of(text: &str) -> HashSet<String> {
-    text.lines().map(|line| line.trim().to_owned()).collect()
-}
-
-/// Entries of a file as they were.
-struct EntriesAsOf {
-    at: i64,
-    /// The file then; `None` where nobody knows what it said.
-    file: Option<EntriesFile>,
-}
-
-impl EntriesAsOf {
-    /// Those of a file that has changed since.
-    fn of(workspace: &Workspace, path: &VaultPath, at: i64) -> Self {
-        Self { at, file: text_at(workspace, path, at).map(|text| EntriesFile::read(&text, EntryFileKind::Known)) }
-    }
-
-    /// Whether an entry that stands in the file now counted then. Where nobody knows what the file said, by what the entry says of itself, and who
-    /// took its place.
-    fn counted(&self, book: &EntriesSnapshot, entry: &MemoryEntry) -> bool {
-        if let Some(file) = &self.file {
-            let was = file.get(&entry.id).filter(|was| was.text == entry.text);
-            return was.is_some_and(|was| was.counts_at(self.at));
-        }
-        let status = match &entry.status {
-            EntryStatus::Superseded(by) if book.get(by).is_some_and(|winner| self.began_later(winner)) => {
-                EntryStatus::Active
-            }
-            status => status.clone(),
-        };
-        let has_begun = entry.window.from.is_some() && entry.window.phase(self.at) == FactState::Current;
-        has_begun && status == EntryStatus::Active
-    }
-
-    fn began_later(&self, entry: &MemoryEntry) -> bool {
-        entry.window.begin().is_some_and(|from| from > self.at)
-    }
-}
-
-/// Maximum number of facts of then that are given for a question.
-const MAX_FACTS: usize = 10;
-
-/// Facts as they were known then, of files that have changed since: those that share words with a question, the likest first. The histories tell
-/// them; a file that has not changed is found as any note is.
-pub(super) fn facts_of(notes: &NoteLines, query: &str, at: i64) -> Vec<MemoryLine> {
-    let workspace = notes.given().workspace();
-    let mut words = QuestionWords::of(query, workspace.config.search.stemmer);
-    let fact_store = &workspace.fact_store;
-    let mut found = Vec::new();
-    let own = notes.visibility.viewer.agent().map(|slug| MemoryScope::Agent(slug.to_owned()));
-    for scope in std::iter::once(MemoryScope::User).chain(own) {
-        let Ok(path) = fact_store.path(&scope) else { continue };
-        let Some(file) = notes.file_as_now(path.as_str()) else { continue };
-        if notes.is_of_then(file) || is_planted(notes.given().reader().files(), file) {
-            continue;
-        }
-        let Ok(book) = fact_store.book(&scope) else { continue };
-        // What was read has to be what was seen.
-        if notes.visibility.is_agents() && book.stamp != Some(file.stamp) {
-            continue;
-        }
-        book.history_paths().for_each(|path| notes.look_at(&path));
-        if !book.history_paths().all(|path| notes.visibility.sees_history(&path)) {
-            continue;
-        }
-        for (namespace, key) in book.history.names() {
-            let known = book.history.of(namespace, key).filter(|change| change.learned <= at);
-            let windows = windows(known);
-            let Some(window) = windows.iter().find(|window| window.holds(at)) else { continue };
-            let text = format!("{}: {}", full_name(namespace, key), window.text);
-            let likeness = words.in_text(&text.replace(['_', '/', '-', '.'], " "));
-            if likeness > 0 {
-                let line = book.facts.get(namespace, key).map_or(1, |fact| fact.line as u32);
-                found.push((likeness, MemoryLine::new(text, citation(path.as_str(), line, line))));
-            }
-        }
-    }
-    found.sort_by(|(one, a), (two, b)| two.cmp(one).then_with(|| a.text.cmp(&b.text)));
-    found.truncate(MAX_FACTS);
-    found.into_iter().map(|(_, line)| line).collect()
 }

@@ -5,10 +5,9 @@ mod block;
 mod gate;
 mod insert;
 mod lines;
-mod matching;
 mod passages;
 mod run;
 mod sections;
 
 pub(crate) use insert::ChatBody;
-pub(crate) use run::{FrozenContexts, context};
+pub(crate) use run::context;

@@ -1,13 +1,8 @@
-//! A context, from what is asked to what is given; and memory that a session keeps: what its first request was given is given again, so that
-//! the beginning of its prompts stays the same.
+//! A context, from what is asked to what is given.
 
 use std::collections::{BTreeSet, HashSet};
-use std::num::NonZeroUsize;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
-use lru::LruCache;
 
 use super::block::{BlockSection, BudgetLeft, block};
 use super::gate::{Gate, Gated, gate};
@@ -16,7 +11,6 @@ use super::passages::telling;
 use super::sections::{EntrySelection, Sections};
 use crate::access::request::{Edge, RequestError, Viewer, parse, within};
 use crate::access::rules::{Principal, PromptMemoryMode};
-use crate::base::path::VaultPath;
 use crate::serve::wire::{ContextMode, ContextParams, ContextPart, ContextView};
 use crate::text::derive::{said_text, token_estimate};
 
@@ -30,11 +24,6 @@ pub(super) const MAX_QUERY_BYTES: usize = 1 << 20;
 /// # Errors
 /// When a parameter makes no sense, who asks is not the agent that it names, or the index is not open yet.
 pub(crate) fn context(viewer: &Viewer, params: &ContextParams) -> Result<ContextView, RequestError> {
-    context_of(viewer, params).map(|(view, _)| view)
-}
-
-/// The same, with the files that were looked at for it.
-fn context_of(viewer: &Viewer, params: &ContextParams) -> Result<(ContextView, HashSet<VaultPath>), RequestError> {
     let viewer = &asker(viewer, params.agent.as_deref())?;
     within("budget", params.budget, BUDGETS)?;
     if let Some(query) = params.query.as_ref().filter(|query| query.len() > MAX_QUERY_BYTES) {
@@ -64,7 +53,7 @@ fn context_of(viewer: &Viewer, params: &ContextParams) -> Result<(ContextView, H
         (Some(_), _) => Gated::of(Gate::Asked, "these sections were requested", query),
         (None, Some(ContextMode::Full)) => Gated::of(Gate::Full, "all layers were requested", query),
         (None, None) if query.is_empty() => Gated::of(Gate::Full, "no question was asked", query),
-        _ => gate(query, named, now.date()),
+        _ => gate(query, named, now.date(), viewer.workspace().config.search.stemmer),
     };
     let mut given = of_gate(&mut sections, &gated, params, (query, named))?;
     let is_one = matches!(gated.gate, Gate::Profile | Gate::Transcript | Gate::Summaries | Gate::Entries);
@@ -98,18 +87,14 @@ fn context_of(viewer: &Viewer, params: &ContextParams) -> Result<(ContextView, H
     };
     let date = format!("Today is {}.", now.strftime("%A, %Y-%m-%d"));
     let (text, receipt) = block(given, &date, size, (gated.gate, gated.why), (&count, &counted_by));
-    let places = receipt.places();
-    let places: HashSet<&str> = places.iter().map(String::as_str).collect();
+    let places: HashSet<String> = receipt.places().into_iter().collect();
     // Each once.
-    let given = |names: &[(String, String)]| -> BTreeSet<String> {
-        names.iter().filter(|(place, _)| places.contains(place.as_str())).map(|(_, name)| name.clone()).collect()
-    };
-    let (chunks, entries) = (given(&sections.hits), given(&sections.entries));
-    let view = ContextView { text, receipt };
-    log(viewer, params, &view);
-    viewer.count_given(chunks.iter().map(String::as_str));
-    viewer.count_entries(entries.iter().map(String::as_str));
-    Ok((view, notes.looked()))
+    let given: BTreeSet<&str> =
+        sections.hits.iter().filter(|(place, _)| places.contains(place)).map(|(_, name)| name.as_str()).collect();
+    let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
+    viewer.log_receipt("context", params.query.as_deref().unwrap_or_default(), receipt.places(), told);
+    viewer.count_given(given);
+    Ok(ContextView { text, receipt })
 }
 
 /// Who it is for: for the person any agent, for an agent itself.
@@ -131,23 +116,6 @@ fn is_frozen(viewer: &Viewer) -> bool {
 fn is_unwanted(viewer: &Viewer, params: &ContextParams) -> bool {
     let is_out = matches!(viewer.principal(), Principal::Agent(caller) if !caller.policy.style.is_in_prompts());
     params.unasked == Some(true) && is_out
-}
-
-/// By what its answers are kept apart from those of others, and from its own under another page.
-fn asker_of(viewer: &Viewer) -> String {
-    match viewer.principal() {
-        Principal::Agent(caller) => {
-            format!("{} {:?} {:?} {:?}", caller.slug, caller.policy, caller.session, caller.claimed)
-        }
-        _ => String::new(),
-    }
-}
-
-/// Notes for the person what an agent was given.
-fn log(viewer: &Viewer, params: &ContextParams, view: &ContextView) {
-    let receipt = &view.receipt;
-    let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
-    viewer.log_receipt("context", params.query.as_deref().unwrap_or_default(), receipt.places(), told);
 }
 
 /// The sections of a gate, in their order.
@@ -222,82 +190,4 @@ fn of_gate(
             asked
         }
     })
-}
-
-/// How long a session is remembered after its last request.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
-/// Maximum number of sessions that are remembered, in all and of one agent; the one that was quiet for longest goes first.
-const MAX_SESSIONS: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
-const MAX_SESSIONS_OF_ONE: usize = 64;
-
-/// What sessions were given first. It is in this process alone: after a restart a session is given memory anew.
-pub(crate) struct FrozenContexts(Mutex<LruCache<SessionKey, FrozenContext>>);
-
-/// An agent under its page as it is, and its session.
-type SessionKey = (String, blake3::Hash);
-
-impl Default for FrozenContexts {
-    fn default() -> Self {
-        Self(Mutex::new(LruCache::new(MAX_SESSIONS)))
-    }
-}
-
-struct FrozenContext {
-    view: ContextView,
-    /// What it was made of and decided by, as far as that was seen.
-    seen: Vec<VaultPath>,
-    /// How many purges had ended before it was made.
-    purges: u64,
-    last: Instant,
-}
-
-impl FrozenContexts {
-    /// What a session was given first, or is given now where nothing was yet; `None` where the agent's page wants memory as it is now, and while
-    /// something that it was made of is changing.
-    /// Nothing is kept of a request that was given nothing. What was made of a note that is not seen any more, or before a purge, is made anew.
-    ///
-    /// # Errors
-    /// As [`context`].
-    pub(crate) fn of(
-        &self,
-        viewer: &Viewer,
-        session: &str,
-        params: &ContextParams,
-    ) -> Result<Option<ContextView>, RequestError> {
-        if !is_frozen(viewer) {
-            return Ok(None);
-        }
-        let key = (asker_of(viewer), blake3::hash(session.as_bytes()));
-        // A purged text is known again as a whole only, and a block has cut it: so all goes that was made before.
-        let purges = viewer.workspace().purges();
-        let fresh = |known: &&FrozenContext| known.last.elapsed() <= KEPT && known.purges == purges;
-        let known = self.kept().get(&key).filter(fresh).map(|known| (known.view.clone(), known.seen.clone()));
-        let notes = NoteLines::of(viewer, None)?;
-        if let Some((view, seen)) = known.filter(|(_, seen)| seen.iter().all(|path| notes.sees(path.as_str()))) {
-            // What is on disk may be private by now.
-            if !seen.iter().all(|path| notes.is_as_indexed(path.as_str())) {
-                return Ok(None);
-            }
-            log(viewer, params, &view);
-            if let Some(known) = self.kept().get_mut(&key) {
-                known.last = Instant::now();
-            }
-            return Ok(Some(view));
-        }
-        let (view, looked) = context_of(viewer, params)?;
-        let seen = looked.into_iter().filter(|path| notes.sees(path.as_str())).collect();
-        let mut kept = self.kept();
-        kept.pop(&key);
-        if !view.text.is_empty() {
-            let oldest =
-                kept.iter().map(|(key, _)| key).filter(|of| of.0 == key.0).nth(MAX_SESSIONS_OF_ONE - 1).cloned();
-            oldest.and_then(|oldest| kept.pop(&oldest));
-            kept.put(key, FrozenContext { view: view.clone(), seen, purges, last: Instant::now() });
-        }
-        Ok(Some(view))
-    }
-
-    fn kept(&self) -> MutexGuard<'_, LruCache<SessionKey, FrozenContext>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }

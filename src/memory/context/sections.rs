@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use super::block::{BlockSection, MemoryLine};
 use super::gate::{DaySpan, SUMMARIES, day_at, day_of, digest_at, digests_of};
-use super::lines::{ABOUT, NoteLines, OVERRIDES, PROFILE, facts_of, is_known, is_planted, is_trusted};
+use super::lines::{ABOUT, NoteLines, OVERRIDES, PROFILE, is_known, is_planted, is_trusted};
 use super::passages::{Passage, QuestionWords, Talks, parts, telling};
 use crate::access::request::{Given, ReadScope, RequestError, Viewer, key_relations, trust_of_place};
 use crate::base::config::{MemoryScope, Mode, PROFILE_TOKENS, Rerank, SearchConfig};
 use crate::index::engine::{FileEntry, Filter, Predicate};
 use crate::index::search::SearchRequest;
 use crate::serve::wire::{EdgeView, HitView, citation};
-use crate::text::derive::entries::{MemoryEntry, TrustLevel, shelf_of, source_path};
+use crate::text::derive::entries::{MemoryEntry, TrustLevel, shelf_of};
 use crate::text::derive::generated::CitedPaths;
 use crate::text::derive::{CONVERSATIONS, without_machinery};
 
@@ -73,8 +73,6 @@ pub(super) struct Sections<'a> {
     config: SearchConfig,
     /// Places of hits, with their chunks' names.
     pub(super) hits: Vec<(String, String)>,
-    /// Places of lines, each with an entry that it says: `memories/user.md#^e-1`.
-    pub(super) entries: Vec<(String, String)>,
     talks: Talks,
 }
 
@@ -92,7 +90,7 @@ impl<'a> Sections<'a> {
             candidates: candidates.clamp(10, 1_000),
             ..config.search.clone()
         };
-        Self { viewer, notes, config, hits: Vec::new(), entries: Vec::new(), talks: Talks::default() }
+        Self { viewer, notes, config, hits: Vec::new(), talks: Talks::default() }
     }
 
     /// What the person says in any case.
@@ -104,10 +102,7 @@ impl<'a> Sections<'a> {
     pub(super) fn profile(&mut self) -> BlockSection {
         let mut lines = self.notes.user();
         lines.extend(self.notes.about());
-        for (line, sources) in self.notes.cited_lines(PROFILE) {
-            self.entries.extend(sources.into_iter().map(|source| (line.place.clone(), source)));
-            lines.push(line);
-        }
+        lines.extend(self.notes.lines(PROFILE));
         self.of_user(lines)
     }
 
@@ -161,7 +156,6 @@ impl<'a> Sections<'a> {
         let line = |(_, entry, place): (usize, MemoryEntry, String)| {
             let window = entry.window.to_string();
             let text = if window.is_empty() { entry.text } else { format!("{} {window}", entry.text) };
-            self.entries.push((place.clone(), format!("{}#^{}", source_path(&place), entry.id)));
             MemoryLine::new(text, place)
         };
         let lines = known.into_iter().map(line).collect();
@@ -170,14 +164,9 @@ impl<'a> Sections<'a> {
 
     /// How what a question names, and the person, are related to others.
     pub(super) fn relations(&self, named: Option<&str>) -> Result<BlockSection, RequestError> {
-        let user = self.notes.user_name().filter(|name| is_known(name, self.notes, &[self.notes.given()]));
+        let user = self.notes.user_name().filter(|name| is_known(name, &[self.notes.given()]));
         let names: Vec<String> = named.map(str::to_owned).into_iter().chain(user).collect();
-        let line = |relation: EdgeView| {
-            for path in std::iter::once(&relation.from).chain(&relation.to) {
-                self.notes.look_at_indexed(self.notes.given(), path);
-            }
-            MemoryLine::new(relation.line(), relation.citation)
-        };
+        let line = |relation: EdgeView| MemoryLine::new(relation.line(), relation.citation);
         // What is related now says nothing of then.
         let (found, withheld) = match self.notes.as_of {
             Some(_) => (Vec::new(), 0),
@@ -251,9 +240,6 @@ impl<'a> Sections<'a> {
         let name = ("excerpts", "From notes and conversations");
         let mut section = self.found(self.notes.given(), name, EXCERPT_TOKENS, &looking, is_excerpt)?;
         let about = section.lines.extract_if(.., |line| line.place.starts_with(ABOUT)).collect();
-        if let Some(at) = self.notes.as_of {
-            section.lines.splice(0..0, facts_of(self.notes, query, at));
-        }
         Ok((self.of_user(about), section))
     }
 
@@ -360,7 +346,6 @@ impl<'a> Sections<'a> {
                 continue;
             }
             self.hits.push((place.clone(), hit.chunk.hash.clone()));
-            self.notes.look_at_indexed(scope, &hit.chunk.path);
             let file = scope.reader().files().at(&hit.chunk.path);
             let of_talk = || hit.chunk.created_at.get(..10).filter(|_| is_talk(hit)).map(str::to_owned);
             lines.push(MemoryLine { text, place, day: file.and_then(|file| day_of(file)).or_else(of_talk) });

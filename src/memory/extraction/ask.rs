@@ -14,9 +14,6 @@ use crate::text::derive::extraction::{
     CheckedAnswer, ExtractionPrompt, check_extraction, read_extraction, repair_prompt,
 };
 
-/// What is made of an answer: see [`ExtractionAsker::ask_for`].
-pub(super) type AnswerReader<'r, A> = &'r dyn Fn(&str) -> Result<(A, [usize; 2]), String>;
-
 /// Who is asked, and how much.
 pub(super) struct ExtractionAsker<'a> {
     /// What is asked for, as the calls are counted.
@@ -59,46 +56,26 @@ impl From<StateError> for SkipReason {
 impl ExtractionAsker<'_> {
     /// Asks, and once more where the answer cannot be read; gives what of it stands. Of nothing nothing is asked.
     pub(super) fn ask(&self, prompt: &ExtractionPrompt, date: Option<&str>) -> Result<CheckedAnswer, SkipReason> {
-        self.ask_for(prompt, &|text| {
-            let answer = read_extraction(text)?;
-            let checked = check_extraction(&answer, &prompt.shown, date);
-            let lines = checked.summary.iter().map(|(_, lines)| lines.len()).sum::<usize>();
-            let counts = [checked.entries.len() + lines, checked.dropped.values().sum()];
-            Ok((checked, counts))
-        })
-    }
-
-    /// The same, for what `read` makes of an answer: what stands of it, and how much was kept and dropped; or
-    /// what is wrong with it.
-    pub(super) fn ask_for<A: Default>(
-        &self,
-        prompt: &ExtractionPrompt,
-        read: AnswerReader<'_, A>,
-    ) -> Result<A, SkipReason> {
         if prompt.shown.is_empty() {
-            return Ok(A::default());
+            return Ok(CheckedAnswer::default());
         }
-        let problem = match self.ask_once(prompt, read)? {
+        let problem = match self.ask_once(prompt, date)? {
             Ok(checked) => return Ok(checked),
             Err(problem) => problem,
         };
         if !(self.is_current)() {
             return Err(SkipReason::Changed);
         }
-        match self.ask_once(&repair_prompt(prompt, &problem), read)? {
-            Ok(checked) => Ok(checked),
-            Err(problem) => {
-                Err(SkipReason::Lasting(format!("its answer cannot be read, even after a retry: {problem}")))
-            }
-        }
+        self.ask_once(&repair_prompt(prompt, &problem), date)?
+            .map_err(|problem| SkipReason::Lasting(format!("its answer cannot be read, even after a retry: {problem}")))
     }
 
     /// What of the answer stands, or why it cannot be read.
-    fn ask_once<A>(
+    fn ask_once(
         &self,
         prompt: &ExtractionPrompt,
-        read: AnswerReader<'_, A>,
-    ) -> Result<Result<A, String>, SkipReason> {
+        date: Option<&str>,
+    ) -> Result<Result<CheckedAnswer, String>, SkipReason> {
         let request = &prompt.request;
         let bytes = (request.instructions.len() + request.material.len()) as u64;
         let room =
@@ -130,16 +107,17 @@ impl ExtractionAsker<'_> {
             }
         };
         let tokens = [reply.usage.prompt_tokens, reply.usage.answer_tokens];
-        match read(&reply.text) {
-            Ok((answer, counts)) => {
-                end("answered", tokens, counts.map(|count| count as u64))?;
-                Ok(Ok(answer))
-            }
+        let answer = match read_extraction(&reply.text) {
+            Ok(answer) => answer,
             Err(problem) => {
                 end("unreadable", tokens, [0, 0])?;
-                Ok(Err(problem))
+                return Ok(Err(problem));
             }
-        }
+        };
+        let checked = check_extraction(&answer, &prompt.shown, date);
+        let kept = checked.entries.len() + checked.summary.iter().map(|(_, lines)| lines.len()).sum::<usize>();
+        end("answered", tokens, [kept as u64, checked.dropped.values().sum::<usize>() as u64])?;
+        Ok(Ok(checked))
     }
 }
 

@@ -1,35 +1,20 @@
-//! What was found, written: proposals, which wait for the person; what a model says of a conversation, where nobody has edited a summary; and
-//! the short text that it makes of the page of a day or a week: of the lines that rules have made, and written above them.
-
-use std::sync::Arc;
-use std::time::Duration;
+//! What was found, written: proposals, which wait for the person; and what a model says of a conversation, where nobody has edited a summary.
 
 use serde_json::Value;
 
-use super::lane::{EXTRACTION, Extraction, TURNS};
 use crate::access::request::{MeaningAlike, RequestError, Workspace};
 use crate::access::rules::Scope;
 use crate::base::config::MemoryScope;
-use crate::base::fs::crash;
 use crate::base::path::VaultPath;
-use crate::base::redact::redact;
-use crate::base::state::{Job, StateError, cut, digest_of};
-use crate::memory::generated_files::{FileMade, GeneratedError, known_summary};
+use crate::memory::generated_files::{GeneratedError, known_summary};
 use crate::memory::items::{EntryProposal, EntryWriter, Evidence};
-use crate::models::ChatModel;
 use crate::text::derive::entries::{EntryStatus, MemoryEntry, TrustLevel};
-use crate::text::derive::extraction::{
-    CheckedEntry, CheckedLine, EXTRACTION_PROPERTY, ShortSentence, Voice, check_short, short_prompt,
-};
+use crate::text::derive::extraction::{CheckedEntry, CheckedLine, Voice};
 use crate::text::derive::facts::{Moment, Validity};
-use crate::text::derive::generated::GeneratedNote;
-use crate::text::derive::summary::{
-    COUNTED, CitedLine, ConversationTurn, SummaryItem, SummarySections, cited, summary_items, turns_of,
-    without_short_text,
-};
+use crate::text::derive::summary::{CitedLine, ConversationTurn, SummarySections, cited, turns_of};
 use crate::text::derive::words::fold;
 use crate::text::note::Note;
-use crate::vault::disk::{Action, ReadError, Source};
+use crate::vault::disk::{Action, Source};
 
 /// As whom it is written.
 const WHO: &str = "extraction";
@@ -95,7 +80,7 @@ pub(super) fn propose(
     drop(asked);
     if !all.accepted.is_empty() {
         let max = workspace.config.memory.max_entries;
-        entry_store.keep_to_cap(writer.files, &holder, &all.accepted, max, &workspace.usage)?;
+        entry_store.keep_to_cap(writer.files, &holder, &all.accepted, max)?;
     }
     for tombstone in all.forgotten {
         forgotten.note(who, &into, true, tombstone);
@@ -119,113 +104,6 @@ pub(super) fn proposal_of(found: &CheckedEntry, sources: Vec<String>, of_sources
     // How it is known that its lines say it.
     let evidence = if found.is_whole_line && is_persons { Evidence::Quoted } else { Evidence::Checked };
     EntryProposal { entry, evidence }
-}
-
-/// What is asked for, as the calls are counted.
-const DIGEST: &str = "digest";
-
-impl Extraction {
-    /// Asks for the short text of a digest, and writes what of it stands. Not where a person has edited the page, or it has one already, or it
-    /// says no more than how much there was.
-    pub(super) fn tell_digest(
-        &self,
-        model: &Arc<dyn ChatModel>,
-        job: &Job,
-        (path, source): (&VaultPath, &Source),
-    ) -> Result<Option<Duration>, StateError> {
-        let Some(page) = untold(&source.text) else {
-            self.jobs.finish(EXTRACTION, job.key, job.content, self.now())?;
-            return Ok(None);
-        };
-        let sources = page.sources();
-        let mut unread: Vec<&str> = Vec::new();
-        for of in &sources {
-            match self.note_at(of) {
-                Some(note) if note.is_private() && !model.takes_private() => {
-                    return self.is_private_by_now(job);
-                }
-                Some(note) if note.metadata.get(EXTRACTION_PROPERTY) != Some(&false.into()) => {}
-                // It is gone, or read by no model.
-                _ => unread.push(of),
-            }
-        }
-        let mut lines = summary_items(&page.body, &sources);
-        lines.retain(|line| line.said.citations.iter().all(|cited| !unread.iter().any(|of| is_of(cited, of))));
-        let digest = digest_of(page.body.as_bytes());
-        let says_nothing = lines.iter().all(|line| line.section == COUNTED);
-        if says_nothing || self.jobs.done(TURNS)?.get(&job.key) == Some(&digest) {
-            self.jobs.finish(EXTRACTION, job.key, job.content, self.now())?;
-            return Ok(None);
-        }
-        let sent = |line: &SummaryItem| {
-            let text = &line.said.text;
-            let text = if self.workspace.redacts() { redact(text).into_owned() } else { text.clone() };
-            (line.section.clone(), text)
-        };
-        let prompt = short_prompt(&lines.iter().map(sent).collect::<Vec<_>>());
-        let is_current = || self.workspace.source(path).is_ok_and(|now| now.hash == source.hash);
-        let told = self.asker(DIGEST, model, &is_current).ask_for(&prompt, &|text| {
-            let (sentences, dropped) = check_short(text, &prompt.shown)?;
-            let counts = [sentences.len(), dropped];
-            Ok((sentences, counts))
-        });
-        let told = match told {
-            Ok(told) => told,
-            Err(skipped) => return self.skipped(EXTRACTION, job, skipped),
-        };
-        let told = told.iter().map(|sentence| cited_sentence(sentence, &lines)).collect();
-        let write =
-            || Ok::<_, RequestError>(self.workspace.summary_files()?.tell(path, source.hash, model.name(), told)?);
-        let content = match write() {
-            Ok(FileMade::Written(_)) => self.workspace.source(path).map_or(job.content, |now| cut(&now.hash)),
-            Ok(FileMade::Nothing | FileMade::Same) => job.content,
-            Ok(FileMade::Kept(_)) => return self.has_changed(EXTRACTION, job),
-            Err(error) => {
-                self.fails(EXTRACTION, job, &error.message, None)?;
-                return Ok(None);
-            }
-        };
-        crash::point("extraction-summarised");
-        self.has_read(job.key, digest, content)
-    }
-
-    fn note_at(&self, path: &str) -> Option<Note> {
-        let path = VaultPath::new(path).ok()?;
-        let source = self.source(&path).ok()?;
-        Some(Note::parse(&source.text, path.stem()))
-    }
-
-    /// What a file of the vault says; a model reads none of a folder elsewhere.
-    pub(super) fn source(&self, path: &VaultPath) -> Result<Source, ReadError> {
-        let is_elsewhere = !self.workspace.on_disk(path).starts_with(self.workspace.home.root());
-        if is_elsewhere { Err(ReadError::Gone) } else { self.workspace.source(path) }
-    }
-}
-
-/// A digest as rules have made it, without a short text.
-fn untold(text: &str) -> Option<GeneratedNote> {
-    let page = GeneratedNote::read(text)?;
-    let is_digest = page.text_of("day").or_else(|| page.text_of("week")).is_some();
-    let is_untold = without_short_text(&page.body).len() == page.body.len();
-    (is_digest && is_untold && !page.is_edited).then_some(page)
-}
-
-/// Whether a citation is of a note.
-fn is_of(cited: &str, path: &str) -> bool {
-    cited.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
-}
-
-/// A sentence with what its lines cite: of each the first, then of each the second, as a line cites so many places and no more.
-fn cited_sentence(sentence: &ShortSentence, lines: &[SummaryItem]) -> CitedLine {
-    let named = || sentence.lines.iter().filter_map(|line| lines.get(line - 1));
-    let most = named().map(|line| line.said.citations.len()).max().unwrap_or_default();
-    let mut citations: Vec<String> = Vec::new();
-    for cited in (0..most).flat_map(|at| named().filter_map(move |line| line.said.citations.get(at))) {
-        if !citations.contains(cited) {
-            citations.push(cited.clone());
-        }
-    }
-    CitedLine::of(&sentence.text, citations)
 }
 
 /// Writes what stands of a model's summary of a conversation as it was read. Nothing, where nothing stands, or the conversation is another

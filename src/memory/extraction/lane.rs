@@ -1,4 +1,4 @@
-//! The work, one job at a time: conversations that wait to be read, digests that wait for a short text, and traces of agents.
+//! The work, one job at a time: conversations that wait to be read, and traces of agents.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,7 +27,7 @@ use crate::text::derive::extraction::{
 };
 use crate::text::derive::generated::is_generated;
 use crate::text::note::Note;
-use crate::vault::disk::ReadError;
+use crate::vault::disk::{ReadError, Source};
 
 /// Quiet period without a search before a model is asked.
 const QUIET_PERIOD: Duration = Duration::from_secs(2);
@@ -246,17 +246,14 @@ impl Extraction {
         }
         let done = self.jobs.done(EXTRACTION)?;
         let open = (!takes_private).then(|| Visible::of(&Scope::Public, reader.files()));
-        let is_one = |file: &&Arc<FileEntry>| {
-            let is_read = file.path.collection() == CONVERSATIONS || is_digest(&file.path);
-            is_read && !file.path.is_document()
-        };
+        let is_one = |file: &&Arc<FileEntry>| file.path.collection() == CONVERSATIONS && !file.path.is_document();
         known.paths.clear();
         let (mut changed, mut withheld) = (Vec::new(), 0);
         for file in reader.files().iter().filter(is_one) {
             let (key, content) = (key_of(&file.path), cut(&file.hash.into()));
             known.paths.insert(key, file.path.clone());
             if open.as_ref().is_some_and(|open| !open.has(file)) {
-                withheld += usize::from(!is_digest(&file.path));
+                withheld += 1;
             } else if done.get(&key) != Some(&content) {
                 changed.push((key, content, file.stamp.mtime_ns / 1_000_000));
             }
@@ -338,7 +335,7 @@ impl Extraction {
         Some(time)
     }
 
-    /// Reads a conversation or a digest, asks about it, writes what is found, and marks it as done.
+    /// Reads a conversation, asks about it, writes what is found, and marks it as done.
     fn work(
         &self,
         known: &KnownSessions,
@@ -362,9 +359,6 @@ impl Extraction {
         let note = Note::parse(&source.text, path.stem());
         if note.is_private() && !model.takes_private() {
             return self.is_private_by_now(job);
-        }
-        if is_digest(&path) {
-            return self.tell_digest(model, job, (&path, &source));
         }
         let is_left_out = is_generated(&note.metadata) || note.metadata.get(EXTRACTION_PROPERTY) == Some(&false.into());
         let turns = if is_left_out { Vec::new() } else { self.turns(&source.text) };
@@ -394,7 +388,14 @@ impl Extraction {
             self.fails(EXTRACTION, job, &error.message, None)?;
             return Ok(None);
         }
-        self.has_read(job.key, digest, job.content)
+        self.jobs.finish(TURNS, job.key, digest, self.now())?;
+        crash::point("extraction-turns-marked");
+        self.jobs.finish(EXTRACTION, job.key, job.content, self.now())?;
+        crash::point("extraction-marked");
+        self.state_mut().waits = None;
+        // It answers: what was put aside while it did not gets its turn.
+        self.jobs.revive(EXTRACTION, self.now())?;
+        Ok(None)
     }
 
     /// Asks about turns of a day, as long as what they are of `is_current`, and proposes what is found. Where that is not to be had it is said what
@@ -428,23 +429,6 @@ impl Extraction {
         }
     }
 
-    /// Marks what was read and written as done: its turns or lines by `digest`, its file by `content`.
-    pub(super) fn has_read(
-        &self,
-        key: Digest,
-        digest: Digest,
-        content: Digest,
-    ) -> Result<Option<Duration>, StateError> {
-        self.jobs.finish(TURNS, key, digest, self.now())?;
-        crash::point("extraction-turns-marked");
-        self.jobs.finish(EXTRACTION, key, content, self.now())?;
-        crash::point("extraction-marked");
-        self.state_mut().waits = None;
-        // It answers: what was put aside while it did not gets its turn.
-        self.jobs.revive(EXTRACTION, self.now())?;
-        Ok(None)
-    }
-
     /// The turns that are sent: without secrets, as captured ones are.
     pub(super) fn turns(&self, text: &str) -> Vec<SpokenTurn> {
         let mut turns = read_turns(text, &self.names());
@@ -454,6 +438,12 @@ impl Extraction {
             }
         }
         turns
+    }
+
+    /// What a file of the vault says; a model reads none of a folder elsewhere.
+    fn source(&self, path: &VaultPath) -> Result<Source, ReadError> {
+        let is_elsewhere = !self.workspace.on_disk(path).starts_with(self.workspace.home.root());
+        if is_elsewhere { Err(ReadError::Gone) } else { self.workspace.source(path) }
     }
 
     /// How the person is called, as `USER.md` says.
@@ -477,14 +467,6 @@ fn open(workspace: &Workspace) -> MemoryModel {
 pub(super) const EXTRACTION: &str = "extraction";
 /// And what their turns were, whatever else of the file has changed.
 pub(super) const TURNS: &str = "extraction turns";
-
-/// Folders of the pages of days and weeks.
-const DIGESTS: [&str; 2] = ["summaries/days/", "summaries/weeks/"];
-
-/// Whether a path is that of the page of a day or a week.
-pub(super) fn is_digest(path: &VaultPath) -> bool {
-    DIGESTS.iter().any(|folder| path.as_str().starts_with(folder))
-}
 
 /// What is known of the conversations of a vault.
 #[derive(Default)]

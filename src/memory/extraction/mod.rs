@@ -1,4 +1,4 @@
-//! What a chat model finds in conversations: entries, which wait for the person, and summaries; and the short texts of digests.
+//! What a chat model finds in conversations: entries, which wait for the person, and summaries.
 //!
 //! ```text
 //! a conversation, quiet for a while ─▶ job ─▶ one question ─▶ answer ─▶ checked against its lines ─▶ proposals, summary ─▶ marked as done
@@ -6,9 +6,8 @@
 //!
 //! `lane` finds what waits and goes through that, a job at a time; `ask` asks, within the limits of a day, and says what becomes of the job where
 //! it could not; `keep` writes. A job is taken, asked about, written and marked, in this order: who is killed in
-//! between asks once more at most, and writes nothing twice, as what is proposed again is known. The pages of days and weeks go the same way
-//! (`keep`), and so does what agents tell of their work, for the memory of each, in parts (`librarian`). The use cases of the person
-//! are in `processing`.
+//! between asks once more at most, and writes nothing twice, as what is proposed again is known. What agents tell of their work goes the same way,
+//! for the memory of each, in parts (`librarian`). The use cases of the person are in `processing`.
 
 mod ask;
 mod keep;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-use super::lane::{EXTRACTION, Extraction, is_digest, key_of};
+use super::lane::{EXTRACTION, Extraction, key_of};
 use crate::access::request::{Owner, RequestError, rfc3339};
 use crate::base::fs::folder_bytes;
 use crate::base::path::VaultPath;
@@ -114,11 +114,11 @@ impl Extraction {
         })
     }
 
-    /// Where the conversations and the digests are.
+    /// Where the conversations are.
     fn paths(&self) -> HashMap<Digest, VaultPath> {
         let snapshot = self.workspace.shared.snapshot();
         let files = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
-        let read = files.filter(|file| file.path.collection() == CONVERSATIONS || is_digest(&file.path));
+        let read = files.filter(|file| file.path.collection() == CONVERSATIONS);
         read.map(|file| (key_of(&file.path), file.path.clone())).collect()
     }
 

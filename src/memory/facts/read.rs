@@ -122,12 +122,7 @@ fn of_scope(
     let mut facts = Vec::new();
     if let Some(book) = book {
         if !visibility.is_agents() {
-            problems.extend(book.problems().map(|(path, line, message)| FactProblem {
-                path,
-                line,
-                message,
-                is_unread: false,
-            }));
+            problems.extend(problems_of(book));
         }
         // The headings of a file are read in lower case.
         let namespace = params.namespace.as_ref().map(|namespace| namespace.to_lowercase());
@@ -143,6 +138,11 @@ fn of_scope(
         facts.extend(properties(visibility, scope, params, most)?);
     }
     Ok(facts)
+}
+
+/// What is wrong with the files of a scope.
+pub(super) fn problems_of(book: &FactsSnapshot) -> impl Iterator<Item = FactProblem> {
+    book.problems().map(|(path, line, message)| FactProblem { path, line, message, is_unread: false })
 }
 
 /// Facts of that key that may have been meant: in another namespace or scope, or true at another time.

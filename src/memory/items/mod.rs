@@ -10,5 +10,5 @@ mod store;
 pub(crate) use entries::{
     Acceptance, EntriesSnapshot, EntryProposal, EntryStore, EntryWriter, Evidence, ProposeRules, REMOVED, entries_path,
 };
-pub(crate) use facts::{FactStore, FactWriter, FactsParts, FactsSeen, FactsSnapshot};
+pub(crate) use facts::{FactStore, FactWriter, FactsSnapshot};
 pub(crate) use store::ItemError;

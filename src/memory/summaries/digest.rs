@@ -20,8 +20,7 @@ use crate::text::derive::CONVERSATIONS;
 use crate::text::derive::calendar::monday_of;
 use crate::text::derive::generated::{GeneratedNote, TRUST, doubt_of, greater_doubt, is_generated, listed_bytes};
 use crate::text::derive::summary::{
-    CitedLine, DigestMaker, IN_SHORT, SUMMARIES, SummaryItem, SummarySections, summary_items, turns_of,
-    without_short_text,
+    CitedLine, DigestMaker, SUMMARIES, SummaryItem, SummarySections, summary_items, turns_of,
 };
 use crate::text::note::{Note, written};
 use crate::vault::disk::{is_starter, read};
@@ -129,8 +128,7 @@ pub(crate) fn digest(viewer: &Viewer, params: &DigestParams) -> Result<DigestVie
         file: scope.file(&span.path()).map(|file| file.path.to_string()),
     };
     let mut room = scope.room();
-    let short = scope.file(&span.path()).map(|file| short_text(&scope, file)).transpose()?.unwrap_or_default();
-    for (heading, lines) in std::iter::once((IN_SHORT, short.as_slice())).chain(made.digest.iter()) {
+    for (heading, lines) in made.digest.iter() {
         let lines = fitting(lines, &mut room, &mut view.cut);
         if !lines.is_empty() {
             view.sections.push(DigestSection { heading: heading.to_owned(), lines });
@@ -139,12 +137,6 @@ pub(crate) fn digest(viewer: &Viewer, params: &DigestParams) -> Result<DigestVie
     let given = view.sections.iter().flat_map(|section| &section.lines).flat_map(|line| line.citations.clone());
     viewer.log("digest", &span.name, given.collect());
     Ok(view)
-}
-
-/// The short text of a digest's page, where a model has made one.
-fn short_text(scope: &ReadScope, file: &FileEntry) -> Result<Vec<CitedLine>, RequestError> {
-    let items = page_of(scope, file)?.map(|(_, items)| items).unwrap_or_default();
-    Ok(items.into_iter().filter(|item| item.section == IN_SHORT).map(|item| item.said).collect())
 }
 
 /// A page that was generated, and its lines; `None` where a file is none. Comments in it are a person's, and no part of what it says.
@@ -227,25 +219,20 @@ pub(super) fn write_file(
         return Ok(FileMade::Nothing);
     }
     let file = GeneratedFile::called(maker.files, None, &span.file(), (span.key(), &span.name))?;
-    let mut body = made.digest.body();
+    let body = made.digest.body();
     let mut made_by = None;
     if let Some(before) = file.note() {
         if before.is_edited {
             return Ok(FileMade::Kept(file.path));
         }
-        let is_as_before = without_short_text(&before.body) == body.trim_end();
-        if is_as_before
+        if before.body.trim_end() == body.trim_end()
             && before.sources() == made.sources
             && made.doubt.is_none_or(|doubt| before.text_of(TRUST) == Some(doubt))
         {
             return Ok(FileMade::Same);
         }
-        // What a model has made of these lines stays with them.
-        if is_as_before {
-            body.clone_from(&before.body);
-        } else if before.text_of(MADE_BY).is_some() {
-            made_by = Some(RULES);
-        }
+        // A model has made the text of a page that is older than this version.
+        made_by = before.text_of(MADE_BY).map(|_| RULES);
     }
     let mut own = Map::new();
     own.insert("title".into(), span.title().into());

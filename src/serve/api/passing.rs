@@ -26,8 +26,6 @@ use crate::serve::wire::ContextParams;
 const MEMORY: HeaderName = HeaderName::from_static("x-vault-memory");
 /// A request may name the agent that it is of. It can only be the token's.
 const NAMED_AGENT: &str = "x-osaurus-agent-id";
-/// A request may name its session; else it is of the one that began with the same words.
-const NAMED_SESSION: &str = "x-vault-session";
 /// Maximum number of requests that are passed on at a time, over all agents.
 const MAX_PASSED: usize = 32;
 /// Maximum number of requests of one agent that are passed on at a time.
@@ -48,8 +46,7 @@ pub(super) fn routes(app: &App) -> Router<AppState> {
 /// Forwards messages for a chat model to the upstream of `[upstream]`, and streams its answer back. Relevant memory of the agent is put
 /// before the last user message; `X-Vault-Memory` says what was added, or why nothing was.
 #[utoipa::path(post, path = "/v1/chat/completions", request_body = serde_json::Value,
-    params(("X-Osaurus-Agent-Id" = Option<String>, Header, description = "the agent's folder or name; another agent gets no memory"),
-        ("X-Vault-Session" = Option<String>, Header, description = "the conversation, for `prompt_memory_mode: frozen-at-session-start`; default by its first message")),
+    params(("X-Osaurus-Agent-Id" = Option<String>, Header, description = "the agent's folder or name; another agent gets no memory")),
     responses((status = 200, description = "The answer of the upstream", body = serde_json::Value),
         (status = 502, body = ErrorBody), (status = 504, body = ErrorBody), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn complete(
@@ -67,8 +64,7 @@ pub(super) async fn complete(
         status => ApiError::new(status, "invalid", rejection.body_text()),
     })?;
     let named = headers.get(NAMED_AGENT).map(|named| String::from_utf8_lossy(named.as_bytes()).trim().to_owned());
-    let session = headers.get(NAMED_SESSION).map(|session| String::from_utf8_lossy(session.as_bytes()).into_owned());
-    let (body, told) = with_memory(&app, asking, (named.filter(|named| !named.is_empty()), session), body).await;
+    let (body, told) = with_memory(&app, asking, named.filter(|named| !named.is_empty()), body).await;
     let headers =
         headers.iter().filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())));
     let headers: Vec<(String, String)> = headers.collect();
@@ -114,12 +110,7 @@ fn may_pass(app: &App, asking: &Asking) -> Result<[RequestPermit; 2], ApiError> 
 }
 
 /// The body with memory in it, and what is told of that; the very same body where there is none.
-async fn with_memory(
-    app: &AppState,
-    asking: Asking,
-    (named, session): (Option<String>, Option<String>),
-    body: Bytes,
-) -> (Bytes, HeaderValue) {
+async fn with_memory(app: &AppState, asking: Asking, named: Option<String>, body: Bytes) -> (Bytes, HeaderValue) {
     let Asking { turn, .. } = &asking;
     let patience = turn.left().unwrap_or_default();
     let (vault, unchanged) = (Arc::clone(app), body.clone());
@@ -135,19 +126,10 @@ async fn with_memory(
         };
         let params =
             ContextParams { query: Some(chat.question.clone()), unasked: Some(true), ..ContextParams::default() };
-        let frozen = match &chat.opening {
-            Some(opening) => {
-                let session =
-                    session.as_ref().map_or_else(|| format!("began {opening}"), |name| format!("named {name}"));
-                vault.frozen.of(viewer, &session, &params)?
-            }
-            None => None,
-        };
-        let is_frozen = frozen.is_some();
-        let view = frozen.map_or_else(|| context(viewer, &params), Ok)?;
+        let view = context(viewer, &params)?;
         let receipt = &view.receipt;
         let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
-        let body = if view.text.is_empty() { body } else { chat.with(&body, &view.text, is_frozen).into() };
+        let body = if view.text.is_empty() { body } else { chat.with(&body, &view.text).into() };
         Ok(Ok((body, told)))
     });
     let skipped =

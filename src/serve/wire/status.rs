@@ -98,7 +98,7 @@ pub struct Status {
 }
 
 /// The facts of all `facts.md`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FactsState {
     /// Facts that are true now.
     pub current: usize,

@@ -18,16 +18,6 @@ const WEEKDAYS: [&str; 7] = [
     "saturday samstag sonnabend samedi sabado sabato zaterdag lordag lørdag sobota sobote soboty суббот lauantai cumartesi",
     "sunday sonntag dimanche domingo domenica zondag sondag søndag niedziela niedziele воскресень sunnuntai",
 ];
-/// Those that are looked for in the whole text, parted by `|`: several words, or such as no blanks part from others.
-pub(crate) const WEEKDAYS_WITHIN: [&str; 7] = [
-    "segunda feira|周一|星期一|礼拜一|週一|月曜|월요일|सोमवार|الاثنين|الإثنين",
-    "terca feira|周二|星期二|礼拜二|週二|火曜|화요일|मंगलवार|الثلاثاء",
-    "quarta feira|周三|星期三|礼拜三|週三|水曜|수요일|बुधवार|الأربعاء|الاربعاء",
-    "quinta feira|周四|星期四|礼拜四|週四|木曜|목요일|गुरुवार|बृहस्पतिवार|वीरवार|الخميس",
-    "sexta feira|周五|星期五|礼拜五|週五|金曜|금요일|शुक्रवार|يوم الجمعة",
-    "周六|星期六|礼拜六|週六|土曜|토요일|शनिवार|السبت",
-    "周日|周天|星期日|星期天|礼拜天|週日|日曜|일요일|रविवार|इतवार|يوم الأحد|يوم الاحد",
-];
 /// The names of the months in full, folded, also as they are in a sentence that says in which: in the languages that most notes are in.
 const MONTHS: [&str; 12] = [
     "january januar janvier enero gennaio janeiro januari января stycznia январе styczniu",

@@ -75,13 +75,6 @@ pub(super) struct Purge<'a> {
     is_done: bool,
 }
 
-impl Drop for Purge<'_> {
-    /// However it ended: what was made of the text before and meanwhile is not given any more.
-    fn drop(&mut self) {
-        self.owner.workspace().note_purge();
-    }
-}
-
 impl<'a> Purge<'a> {
     fn of(owner: &'a Owner, files: &'a Files, row: i64) -> Self {
         let (view, is_done) = (PurgedView::default(), true);
@@ -106,7 +99,6 @@ impl<'a> Purge<'a> {
         let table = OpenPurgeTable::new(&workspace.state);
         let row = table.open(path, root.lines, whole, &remembered.place.readers, &with)?;
         let mut purge = Self::of(owner, workspace.files()?, row);
-        workspace.note_purge();
         purge.view.tombstone = purge.remember(root, remembered, None)?;
         for (at, step) in going.iter_mut().enumerate() {
             if let (Some(removal), Some(remembered)) = (&step.removal, &step.remembered) {
@@ -154,7 +146,6 @@ impl<'a> Purge<'a> {
                 self.take_back()
             }
         })?;
-        workspace.note_purge();
         crash::point("purge-removed");
         self.embedded.extend(embedded);
         let path = &removal.path;

@@ -339,9 +339,8 @@ impl Removal {
             }
             None => (remove()?, None),
         };
-        match &self.entry {
-            Some(entry) => workspace.forget_given_entry(&self.path, &entry.id),
-            None => workspace.forget_given(&self.path, &self.had, self.left.as_deref()),
+        if self.entry.is_none() {
+            workspace.forget_given(&self.path, &self.had, self.left.as_deref());
         }
         Ok(removed)
     }

@@ -1,6 +1,5 @@
 //! Conversations, read by a chat model that is a server of the test's own, which answers well, badly, and with malice.
 
-mod digest;
 mod hostile;
 pub mod kills;
 mod layers;

@@ -16,13 +16,12 @@ use super::store::{ItemStore, edit, names_in, source};
 use crate::base::config::MemoryScope;
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
-use crate::base::state::UsageTable;
+use crate::text::derive::ItemEditError;
 use crate::text::derive::entries::{
-    EntriesFile, EntryEdit, EntryFileKind, EntryStatus, MemoryEntry, edited, entry_key, lost_entries, with_sources,
+    EntriesFile, EntryEdit, EntryFileKind, EntryStatus, MemoryEntry, edited, lost_entries, with_sources,
 };
-use crate::text::derive::{ItemEditError, chunk};
 use crate::text::note::{Note, with_property};
-use crate::vault::disk::{Act, Action, CheckpointId, Files, NoteEdit, Stamp, read};
+use crate::vault::disk::{Act, Action, CheckpointId, Files, NoteEdit, Stamp};
 
 /// The entries of a vault.
 #[derive(Debug)]
@@ -234,9 +233,8 @@ fn kept_private(text: &str) -> Option<String> {
 }
 
 impl EntryStore {
-    /// Archives active entries beyond `max`, where 0 means no limit; gives their names, and what undoes it. First those that nobody was given,
-    /// then those that a passage of a search had in it, then those that a context gave: itself, or a line of the profile that was made of it.
-    /// Those that were `added` now could not be given yet, and go no sooner than what was.
+    /// Archives active entries beyond `max`, where 0 means no limit; gives their names, and what undoes it. The less sure go first, then the
+    /// older, and those that were `added` now last.
     ///
     /// # Errors
     /// When a file cannot be read or changed.
@@ -246,28 +244,18 @@ impl EntryStore {
         holder: &MemoryScope,
         added: &[String],
         max: usize,
-        usage: &UsageTable,
     ) -> Result<(Vec<String>, Vec<CheckpointId>), ItemError> {
         let book = self.entries(holder)?;
-        let active: Vec<&MemoryEntry> = book.active().collect();
+        let mut active: Vec<&MemoryEntry> = book.active().collect();
         if max == 0 || active.len() <= max {
             return Ok((Vec::new(), Vec::new()));
         }
-        let names: Vec<u64> = active.iter().map(|entry| entry_key(&book.path, &entry.id)).collect();
-        // What cannot be read keeps no entry from being added.
-        let given = usage.given_to_anybody(&names).unwrap_or_default();
-        let passages = self.passages_given(&book.path, usage).unwrap_or_default();
         // What stands first is oldest, unless it says since when it is so.
-        let key = |at: &usize| {
-            let entry = active[*at];
-            let is_given = added.contains(&entry.id) || given.get(*at) == Some(&true);
-            let in_lines = |(first, last): &(usize, usize)| *first <= entry.line_end && entry.line_start <= *last;
-            let in_passage = !is_given && passages.iter().any(in_lines);
-            (is_given, in_passage, (entry.confidence * 1000.0) as i64, entry.window.begin().unwrap_or(0), *at)
-        };
-        let mut order: Vec<usize> = (0..active.len()).collect();
-        order.sort_by_cached_key(key);
-        let goes: Vec<String> = order[..active.len() - max].iter().map(|at| active[*at].id.clone()).collect();
+        active.sort_by_cached_key(|entry| {
+            let sureness = (entry.confidence * 1000.0) as i64;
+            (added.contains(&entry.id), sureness, entry.window.begin().unwrap_or(0))
+        });
+        let goes: Vec<String> = active[..active.len() - max].iter().map(|entry| entry.id.clone()).collect();
         // What they took the place of goes with them: else that would count again, and there would be as many.
         let mut all = goes.clone();
         for at in 0.. {
@@ -278,15 +266,6 @@ impl EntryStore {
         let writer = EntryWriter { files, act: Action::Edit.done_by("max_entries"), is_program: true };
         let done = self.set_aside(&writer, holder, EntryFileKind::Known, &all, None)?;
         Ok((goes, done))
-    }
-
-    /// The lines of the passages of a file that were ever given.
-    fn passages_given(&self, path: &VaultPath, usage: &UsageTable) -> Option<Vec<(usize, usize)>> {
-        let text = read(&self.store.root, path, self.store.max_file_bytes).ok()?.text;
-        let chunks = chunk(path, &Note::parse(&text, path.stem()), &text);
-        let names: Vec<u64> = chunks.iter().map(|chunk| chunk.id.to_bits()).collect();
-        let given = usage.given_to_anybody(&names).ok()?;
-        Some(chunks.iter().zip(given).filter(|(_, given)| *given).map(|(chunk, _)| chunk.lines).collect())
     }
 }
 

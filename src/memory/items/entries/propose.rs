@@ -8,7 +8,6 @@ use crate::access::rules::Scope;
 use crate::base::config::{MemoryConfig, MemoryScope};
 use crate::base::path::VaultPath;
 use crate::memory::items::ItemError;
-use crate::text::derive::ItemEditError;
 use crate::text::derive::entries::{
     EntryEdit, EntryFileKind, EntryStatus, Likeness, MemoryEntry, TrustLevel, Verdict, made_id, source_path, traced,
     verify,
@@ -16,8 +15,6 @@ use crate::text::derive::entries::{
 use crate::vault::disk::CheckpointId;
 use crate::vault::forgotten::ForgottenLookup;
 
-/// Maximum times that proposals are worked out anew because a line was edited in between.
-const TRIES: usize = 3;
 /// From such a confidence on what a line says word for word may be accepted by itself.
 const SURE: f64 = 0.9;
 /// Why an entry that was removed stands in the archive: extraction does not propose it again. Anybody else may.
@@ -77,7 +74,7 @@ impl EntryStore {
     /// Puts proposals where they wait; those that may be are accepted by themselves.
     ///
     /// # Errors
-    /// When a file cannot be read or changed.
+    /// When a file cannot be read or changed, or somebody edits a line of it in between.
     pub(crate) fn propose(
         &self,
         writer: &EntryWriter<'_>,
@@ -86,23 +83,6 @@ impl EntryStore {
         rules: &ProposeRules<'_>,
     ) -> Result<Proposed, ItemError> {
         let _one = self.proposing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut tries = 0;
-        loop {
-            match self.propose_once(writer, holder, proposals.clone(), rules) {
-                // Somebody has edited a line in between.
-                Err(ItemError::Edit { source: ItemEditError::Changed, .. }) if tries < TRIES => tries += 1,
-                done => return done,
-            }
-        }
-    }
-
-    fn propose_once(
-        &self,
-        writer: &EntryWriter<'_>,
-        holder: &MemoryScope,
-        proposals: Vec<EntryProposal>,
-        rules: &ProposeRules<'_>,
-    ) -> Result<Proposed, ItemError> {
         let mut all = Proposed::default();
         let (known, mut waiting) = (self.entries(holder)?, self.waiting(holder)?);
         let archive = self.archive(holder)?;

@@ -11,8 +11,8 @@ mod file;
 mod verify;
 
 pub(crate) use entry::{
-    EntryFileKind, EntryStatus, MemoryEntry, TrustLevel, entry_key, entry_key_of, is_trace_of, one_line, shelf_of,
-    source_path, trace_source, traced, traces_of,
+    EntryFileKind, EntryStatus, MemoryEntry, TrustLevel, is_trace_of, one_line, shelf_of, source_path, trace_source,
+    traced, traces_of,
 };
 pub(crate) use file::{EntriesFile, EntryEdit, MAX_ENTRY_BYTES, edited, lost_entries, made_id, with_sources};
 pub(crate) use verify::{Likeness, Verdict, verify};

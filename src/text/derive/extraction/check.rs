@@ -12,7 +12,6 @@ use crate::base::config::MemoryKind;
 use crate::base::redact::redact;
 use crate::text::derive::conversation::Voice;
 use crate::text::derive::plain;
-use crate::text::derive::summary::MAX_CITED;
 use crate::text::derive::words::{fold, is_parted_within, is_the_person, numerals};
 
 /// Maximum length of an entry or a line of a summary, in characters.
@@ -31,9 +30,6 @@ const MOST_LISTED: usize = 8;
 const UNSURE: [char; 11] = ['?', '？', '؟', '>', '"', '“', '”', '„', '«', '「', '『'];
 /// Where the model does not say how sure it is.
 const USUAL_CONFIDENCE: f64 = 0.8;
-
-/// Maximum number of sentences of a short text that stand.
-const MOST_SENTENCES: usize = 5;
 
 /// Maximum length of an answer that is read, in bytes: some thousand times what was asked for is none.
 const MOST_BYTES: usize = 512 << 10;
@@ -323,44 +319,6 @@ fn is_like(one: &str, other: &str) -> bool {
         && !one.contains(|character: char| character.is_ascii_digit() || is_parted_within(character))
 }
 
-/// A sentence that the lines say which it names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ShortSentence {
-    /// It, in one line.
-    pub(crate) text: String,
-    /// The numbers of those lines, from 1; never none.
-    pub(crate) lines: Vec<usize>,
-}
-
-/// The sentences of an answer that stand, and how many were dropped: each is held against the lines that it names alone.
-///
-/// # Errors
-/// What is wrong with the answer, as the end of a sentence. Nothing of it is quoted.
-pub(crate) fn check_short(answer: &str, shown: &ShownLines) -> Result<(Vec<ShortSentence>, usize), String> {
-    let json = read_object(answer)?;
-    let Some(Value::Array(items)) = json.get("sentences") else { return Err("it has no list `sentences`".into()) };
-    let mut sentences: Vec<ShortSentence> = Vec::new();
-    for item in items.iter().take(MOST_LOOKED_AT_IN_A_LIST) {
-        let Ok(found) = checked_sentence(item, shown) else { continue };
-        let is_new = sentences.iter().all(|known| plain(&known.text) != plain(&found.text));
-        if is_new && sentences.len() < MOST_SENTENCES {
-            sentences.push(found);
-        }
-    }
-    let dropped = items.len() - sentences.len();
-    Ok((sentences, dropped))
-}
-
-fn checked_sentence(item: &Value, shown: &ShownLines) -> Result<ShortSentence, &'static str> {
-    let text = short_text(item)?;
-    let named = item.get("lines").and_then(Value::as_array).ok_or("no such lines")?;
-    let lines: Option<BTreeSet<usize>> = named.iter().map(number).collect();
-    let lines = lines.filter(|lines| (1..=MAX_CITED).contains(&lines.len())).ok_or("no such lines")?;
-    let said: Option<Vec<&str>> = lines.iter().map(|line| shown.get(line).map(|(_, text)| text.as_str())).collect();
-    is_said(&text, &said.ok_or("no such lines")?.join("\n"))?;
-    Ok(ShortSentence { text, lines: lines.into_iter().collect() })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -614,59 +572,6 @@ mod tests_of_answers {
                 Ok(answer) => panic!("{text}: {answer:?}"),
             };
             assert!(!problem.contains("quokka") && problem.len() < 120, "{problem}");
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests_of_short_texts {
-    use serde_json::json;
-
-    use super::*;
-    use crate::text::derive::extraction::short_prompt;
-
-    fn lines(texts: &[&str]) -> Vec<(String, String)> {
-        texts.iter().map(|text| ("Decisions".to_owned(), (*text).to_owned())).collect()
-    }
-
-    #[test]
-    fn a_sentence_stands_by_the_lines_that_it_names_alone() {
-        let prompt =
-            short_prompt(&lines(&["We decided to visit Lisbon in 3 weeks.", "buy a raincoat", "Anna does not come."]));
-        assert!(prompt.request.material.contains("\n2 [Decisions] buy a raincoat\n"), "{}", prompt.request.material);
-        let stands = |text: &str, lines: Value| {
-            let answer = json!({"sentences": [{"text": text, "lines": lines}]}).to_string();
-            let (sentences, dropped) = check_short(&answer, &prompt.shown).unwrap();
-            assert_eq!(sentences.len() + dropped, 1);
-            sentences.into_iter().next().map(|sentence| sentence.lines)
-        };
-        assert_eq!(stands("We decided to visit Lisbon and buy a raincoat.", json!([2, 1, 1])), Some(vec![1, 2]));
-        assert_eq!(stands("We decided to visit Lisbon and buy a raincoat.", json!([1])), Some(vec![1]));
-        for (text, lines) in [
-            ("We decided to visit Lisbon.", json!([])),
-            ("We decided to visit Lisbon.", json!(null)),
-            ("We decided to visit Lisbon.", json!([1, 9])),
-            ("We decided to visit Lisbon.", json!([2])),
-            ("We decided to visit Porto.", json!([1])),
-            ("We decided to visit Lisbon in 4 weeks.", json!([1])),
-            ("We decided to visit Lisbon with Anna.", json!([1])),
-            ("We meet Anna.", json!([1])),
-            ("", json!([1])),
-        ] {
-            assert_eq!(stands(text, lines.clone()), None, "{text} {lines}");
-        }
-    }
-
-    #[test]
-    fn five_sentences_stand_and_none_twice() {
-        let prompt = short_prompt(&lines(&["one two", "apples pears", "tea coffee", "rye wheat", "cats dogs", "rain"]));
-        let mut items: Vec<Value> =
-            prompt.shown.iter().map(|(at, (_, text))| json!({"text": text, "lines": [at]})).collect();
-        items.insert(1, items[0].clone());
-        let (sentences, dropped) = check_short(&json!({"sentences": items}).to_string(), &prompt.shown).unwrap();
-        assert_eq!((sentences.len(), dropped), (5, 2));
-        for answer in ["", "prose", "{\"sentences\":[{", "{\"sentences\":3}", "{}"] {
-            assert!(check_short(answer, &prompt.shown).is_err(), "{answer}");
         }
     }
 }

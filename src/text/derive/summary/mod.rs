@@ -6,8 +6,7 @@ mod text;
 
 pub(crate) use make::{DigestMaker, summarize};
 pub(crate) use text::{
-    COUNTED, CitedLine, ConversationTurn, IN_SHORT, MAX_CITED, SummaryItem, SummarySections, cited, summary_items,
-    turns_digest, turns_of, with_short_text, without_short_text,
+    CitedLine, ConversationTurn, SummaryItem, SummarySections, cited, summary_items, turns_digest, turns_of,
 };
 
 /// The collection of summaries and digests: never summarised themselves.

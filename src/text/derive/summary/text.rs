@@ -9,7 +9,7 @@ use crate::text::derive::sentences::sentence_bounds;
 use crate::text::note::{BlockKind, Note, cut_at_word, untagged};
 
 /// The heading of a short text, a sentence a line.
-pub(crate) const IN_SHORT: &str = "In short";
+const IN_SHORT: &str = "In short";
 /// The heading of how much there was: of what was only captured, that is all.
 pub(crate) const COUNTED: &str = "Written and captured";
 /// The heading of what was decided.
@@ -17,7 +17,7 @@ pub(super) const DECISIONS: &str = "Decisions";
 /// The heading of what is to be done.
 pub(super) const ACTIONS: &str = "Action items";
 /// Maximum number of places that one line cites.
-pub(crate) const MAX_CITED: usize = 5;
+const MAX_CITED: usize = 5;
 
 /// A line of a summary or a digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -119,19 +119,6 @@ fn sections_body<'l>(sections: impl IntoIterator<Item = (&'static str, &'l [Cite
         }
     }
     body
-}
-
-/// The body of a digest with a short text at its top.
-pub(crate) fn with_short_text(text: &[CitedLine], body: &str) -> String {
-    let short = sections_body([(IN_SHORT, text)]);
-    if short.is_empty() { body.to_owned() } else { format!("{short}\n{body}") }
-}
-
-/// The body of a digest without the short text at its top: what rules have made.
-pub(crate) fn without_short_text(body: &str) -> &str {
-    let begins = body.strip_prefix("## ").is_some_and(|rest| rest.lines().next() == Some(IN_SHORT));
-    let rest = body.find("\n## ").filter(|_| begins).map(|at| &body[at + 1..]);
-    rest.unwrap_or(body)
 }
 
 /// The items of a summary, given the paths that it was made of. A line without one of them is none: a person wrote it.
@@ -326,16 +313,6 @@ mod tests {
         let items = summary_items(&format!("{body}- mine\n"), &[path.to_owned()]);
         let said: Vec<_> = items.iter().map(|item| (item.section.as_str(), item.said.clone())).collect();
         assert_eq!(said, [("In short", text), ("Topics", topic)]);
-    }
-
-    #[test]
-    fn a_short_text_is_put_before_a_body_and_taken_off_again() {
-        let line = CitedLine::of("We went.", vec!["notes/a.md#L1".into()]);
-        let body = "## Topics\n\n- leek (notes/a.md#L1)";
-        let with = with_short_text(&[line], body);
-        assert_eq!(with, format!("## In short\n\n- We went. (notes/a.md#L1)\n\n{body}"));
-        assert_eq!((without_short_text(&with), without_short_text(body)), (body, body));
-        assert_eq!(with_short_text(&[], body), body);
     }
 
     #[test]
