@@ -260,18 +260,6 @@ impl EventKind {
     }
 }
 
-/// What a text may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TextShape {
-    /// One line of at most so many bytes.
-    Line(usize),
-    /// Lines.
-    Text,
-}
-
-/// A text of an event: the name of its field, what it may be, and itself.
-pub(super) type EventText<'e> = (&'static str, TextShape, &'e mut String);
-
 impl Event {
     pub(super) fn kind(&self) -> EventKind {
         match self {
@@ -298,49 +286,21 @@ impl Event {
         }
     }
 
-    /// Every other text.
-    pub(super) fn texts(&mut self) -> Vec<EventText<'_>> {
-        use TextShape::{Line, Text};
-        let mut texts: Vec<EventText<'_>> = Vec::new();
-        match self {
-            Self::Message(message) => {
-                texts.push(("session", Line(500), &mut message.session));
-                texts.push(("role", Line(100), &mut message.role));
-                texts.extend(message.agent.as_mut().map(|agent| ("agent", Line(100), agent)));
-                texts.extend(message.title.as_mut().map(|title| ("title", Line(500), title)));
-                texts.push(("text", Text, &mut message.text));
-            }
-            Self::File(file) => {
-                texts.extend(file.name.as_mut().map(|name| ("name", Line(1000), name)));
-                texts.push(("path", Line(8000), &mut file.path));
-                texts.extend(file.file_type.as_mut().map(|kind| ("file_type", Line(200), kind)));
-                texts.push(("action", Line(200), &mut file.action));
-                texts.extend(file.app.as_mut().map(|app| ("app", Line(200), app)));
-            }
-            Self::Search(search) => {
-                texts.push(("query", Text, &mut search.query));
-                texts.extend(search.place.as_mut().map(|place| ("where", Line(200), place)));
-            }
-            Self::AgentActivity(activity) => {
-                texts.push(("agent", Line(100), &mut activity.agent));
-                texts.push(("summary", Text, &mut activity.summary));
-            }
-            Self::Note(note) => {
-                texts.push(("title", Line(500), &mut note.title));
-                texts.push(("content", Text, &mut note.content));
-                texts.extend(note.tags.iter_mut().map(|tag| ("tags", Line(100), tag)));
-            }
-            Self::Bookmark(bookmark) => {
-                texts.push(("url", Line(8000), &mut bookmark.url));
-                texts.push(("title", Line(1000), &mut bookmark.title));
-                texts.extend(bookmark.note.as_mut().map(|note| ("note", Text, note)));
-            }
-            Self::Clipboard(clipboard) => {
-                texts.push(("content", Text, &mut clipboard.content));
-                texts.extend(clipboard.app.as_mut().map(|app| ("app", Line(200), app)));
+    /// Changes its texts, each given with the name of its field.
+    pub(super) fn change_texts(&mut self, mut change: impl FnMut(&str, &mut String)) {
+        let mut fields = serde_json::to_value(&*self).expect("an event is JSON");
+        for (name, value) in fields.as_object_mut().into_iter().flatten().filter(|(name, _)| *name != "type") {
+            match value {
+                Value::String(text) => change(name, text),
+                Value::Array(texts) => texts.iter_mut().for_each(|text| {
+                    if let Value::String(text) = text {
+                        change(name, text);
+                    }
+                }),
+                _ => {}
             }
         }
-        texts
+        *self = serde_json::from_value(fields).expect("its texts alone have changed");
     }
 }
 
@@ -350,8 +310,6 @@ pub(super) const MAX_EVENTS: usize = 10_000;
 const MAX_TEXT_BYTES: usize = 50 * 1024;
 /// What the address of a bookmark may begin with: a browser opens it without running it.
 const SCHEMES: [&str; 4] = ["http:", "https:", "mailto:", "file:"];
-/// Maximum length of an event's id, in bytes.
-const MAX_ID_BYTES: usize = 500;
 
 /// Reads one event or an array; says how many there are. One that is not right refuses all of them. A turn of which nobody has said anything
 /// is left out. `sender` tells the ids of different programs apart; it is empty for the person's own, and `None` for an import, whose reader has
@@ -427,11 +385,12 @@ type Wrong = (String, String);
 
 fn checked(mut event: Event, sender: Option<&str>, now: Timestamp) -> Result<Captured, Wrong> {
     let wrong = |field: &str, message: String| (format!(".{field}"), message);
-    for (field, shape, text) in event.texts() {
-        if let Some(message) = tidy(shape, text) {
-            return Err(wrong(field, message));
-        }
-    }
+    let mut first = None;
+    event.change_texts(|field, text| {
+        let message = first.is_none().then(|| tidy(field, text)).flatten();
+        first = first.take().or_else(|| Some(wrong(field, message?)));
+    });
+    first.map_or(Ok(()), Err)?;
     if let Event::Bookmark(bookmark) = &event
         && !is_address(&bookmark.url, &SCHEMES)
     {
@@ -443,9 +402,6 @@ fn checked(mut event: Event, sender: Option<&str>, now: Timestamp) -> Result<Cap
     };
     let kind = event.kind();
     let (id, time) = event.stamps();
-    if let Some(message) = id.as_mut().and_then(|id| tidy(TextShape::Line(MAX_ID_BYTES), id)) {
-        return Err(wrong("id", message));
-    }
     let key =
         id.take().map(|id| hash_of(&[sender.unwrap_or_default(), kind.folder(), &session, &id].map(str::as_bytes)));
     let at_ms = match time.take() {
@@ -484,19 +440,22 @@ fn fields_of<T: DeserializeOwned>(value: Value) -> Result<T, Wrong> {
     })
 }
 
-/// Line ends become `\n`, blank space at the ends goes. Says what is wrong.
-fn tidy(shape: TextShape, text: &mut String) -> Option<String> {
+/// Line ends become `\n`, blank space at the ends goes. Says what is wrong with the text of a field; that of most is one line.
+fn tidy(field: &str, text: &mut String) -> Option<String> {
     if text.contains('\r') {
         *text = text.replace("\r\n", "\n").replace('\r', "\n");
     }
-    let max = match shape {
-        TextShape::Line(max) => max,
-        TextShape::Text => MAX_TEXT_BYTES,
+    let (line, max) = match field {
+        "role" | "agent" | "tags" => (true, 100),
+        "file_type" | "action" | "app" | "where" => (true, 200),
+        "session" | "id" => (true, 500),
+        "title" | "name" => (true, 1000),
+        "path" | "url" => (true, 8000),
+        _ => (false, MAX_TEXT_BYTES),
     };
     if text.len() > max {
         return Some(format!("has {} bytes; it takes {max}", text.len()));
     }
-    let line = shape != TextShape::Text;
     let allowed = |c: char| !line && matches!(c, '\n' | '\t');
     if let Some(c) = text.chars().find(|c| (c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) && !allowed(*c)) {
         return Some(format!("has the control character U+{:04X}", u32::from(c)));

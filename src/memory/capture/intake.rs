@@ -144,10 +144,12 @@ impl Capture {
 
 /// Takes secrets out.
 fn without_secrets(events: &mut [Captured], redacts: bool) {
-    for (_, _, text) in events.iter_mut().filter(|_| redacts).flat_map(|event| event.event.texts()) {
-        if let Cow::Owned(redacted) = redact(text) {
-            *text = redacted;
-        }
+    for event in events.iter_mut().filter(|_| redacts) {
+        event.event.change_texts(|_, text| {
+            if let Cow::Owned(redacted) = redact(text) {
+                *text = redacted;
+            }
+        });
     }
 }
 

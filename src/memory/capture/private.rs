@@ -180,22 +180,22 @@ pub(super) fn without_forgotten(asked: &ForgottenLookup<'_>, captured: &Captured
     };
     let is_message = matches!(captured.event, Event::Message(_));
     let (mut left, mut tombstone, mut is_gone) = (captured.clone(), None, line.is_some());
-    for (field, _, text) in left.event.texts() {
+    left.event.change_texts(|field, text| {
         let goes_whole = match field {
             "url" | "text" | "content" | "query" | "summary" => true,
             "title" => !is_message,
             "note" => false,
-            _ => continue,
+            _ => return,
         };
-        let Some(WithoutForgotten { text: kept, tombstone: met }) = of(text) else { continue };
+        let Some(WithoutForgotten { text: kept, tombstone: met }) = of(text) else { return };
         // An address is no text.
         if kept.is_some() && field == "url" {
-            continue;
+            return;
         }
         tombstone.get_or_insert(met);
         is_gone |= kept.is_none() && goes_whole;
         *text = kept.unwrap_or_default();
-    }
+    });
     // As it would stand in the file.
     let tombstone = tombstone.or_else(|| Some(of(&line?)?.tombstone))?;
     let says = |text: &mut Option<String>| *text = text.take().filter(|text| !text.is_empty());
