@@ -10,14 +10,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use jiff::Timestamp;
-use serde_json::Value;
 use walkdir::WalkDir;
 use zip::ZipArchive;
 
 use super::clean::is_program;
 use super::conversations::{BEHIND, NO_JSON, TOO_LONG, of_chatgpt, of_claude, transcript};
 use super::json::{Ending, NotHeld, elements};
-use super::kinds::{BESIDE, HEAD_BYTES, NOT_IMPORTED, Seeming, SourceKind, seems};
+use super::kinds::{BESIDE, HEAD_BYTES, NOT_IMPORTED, SourceKind};
 use super::notes::{bookmarks, is_markdown, note};
 use super::sink::{CUT_TURNS, ImportItem, ImportSink, MAX_NOTE_BYTES, ReadConversation};
 
@@ -37,36 +36,16 @@ pub(crate) fn read(
     only: &dyn Fn(&str) -> bool,
     sink: &mut ImportSink<'_>,
 ) -> Result<(), String> {
-    let found = each_file(kind, path, only, sink)?;
-    if found.wanted > 0 {
+    let SourceFiles { wanted, unwanted, has, vault } = each_file(kind, path, only, sink)?;
+    if wanted > 0 {
         return Ok(());
     }
-    let (name, takes, seems) = (kind.name(), kind.takes(), instead(&found));
-    Err(format!("there is nothing of `{name}` in {}: it takes {takes}{seems}", path.display()))
-}
-
-/// What a source has in which nothing is wanted: the end of a sentence, or nothing.
-fn instead(found: &SourceFiles) -> String {
-    if let Some(other) = &found.other {
-        return format!("; it has {other}{}", tried(other));
-    }
-    if found.has_copies {
-        return format!("; it has {BESIDE}");
-    }
-    let Some(vault) = &found.vault else { return String::new() };
-    let what = if found.unwanted == 0 { "only a vault" } else { "a vault" };
-    format!("; it has {what}, `{vault}`, which is left out: to import it, name that folder")
-}
-
-/// What to try where there is a file of this name.
-fn tried(name: &str) -> &'static str {
-    match name {
-        name if name.starts_with("conversations") => ": try --from chatgpt or --from claude",
-        name if name.starts_with("rollout-") => ": try --from codex",
-        name if name.ends_with(".jsonl") => ": try --from claude-code, openclaw or moltis",
-        name if is_markdown(name) => ": try --from folder",
-        _ => "",
-    }
+    let has = has.or_else(|| {
+        let what = if unwanted == 0 { "only a vault" } else { "a vault" };
+        Some(format!("{what}, `{}`, which is left out: to import it, name that folder", vault?))
+    });
+    let has = has.map(|has| format!("; it has {has}")).unwrap_or_default();
+    Err(format!("there is nothing of `{}` in {}: it takes {}{has}", kind.name(), path.display(), kind.takes()))
 }
 
 /// Reads a file of a source, and says what it seems to be where nothing came of it. A conversation that says no name is called by when it began
@@ -112,7 +91,7 @@ pub(super) fn one(kind: SourceKind, file: FoundFile<'_>, sink: &mut ImportSink<'
         }
     }
     if came(sink) == before && !kind.is_of_notes() && !sink.is_over() {
-        say_what_it_is(kind, &name, &head, sink);
+        kind.refusal(&name, &head).into_iter().for_each(|refusal| sink.remark(refusal));
     }
 }
 
@@ -126,17 +105,6 @@ fn whole(from: &mut dyn Read, max: u64, name: &str, sink: &mut ImportSink<'_>) -
             sink.remark(format!("{name} cannot be read: {error}"));
             None
         }
-    }
-}
-
-/// Says what a file seems to be of which nothing came, where that is not what it should be.
-fn say_what_it_is(kind: SourceKind, name: &str, head: &[u8], sink: &mut ImportSink<'_>) {
-    let takes = kind.takes();
-    match seems(name, head) {
-        Some(seeming) if seeming.is_of(kind) => {}
-        Some(seeming) => sink.remark(format!("{name} seems to be {}", seeming.said())),
-        None if head.trim_ascii().is_empty() => sink.remark(format!("{name} is empty")),
-        None => sink.remark(format!("{name} is not for `{}`, which takes {takes}", kind.name())),
     }
 }
 
@@ -157,7 +125,7 @@ fn export<'s>(
                 };
                 match read {
                     Some(conversation) => give(conversation, sink),
-                    None => not_a_conversation(kind, name, &value, sink),
+                    None => sink.leave_out("conversations in an unknown format"),
                 }
             }
             Err(NotHeld::TooLarge) => sink.leave_out(TOO_LARGE),
@@ -170,20 +138,6 @@ fn export<'s>(
         Ending::Whole | Ending::Strange => {}
         Ending::Cut => sink.remark(format!("{name} is incomplete: its complete part was read")),
     }
-}
-
-fn not_a_conversation(kind: SourceKind, name: &str, value: &Value, sink: &mut ImportSink<'_>) {
-    sink.leave_out("conversations in an unknown format");
-    let seeming = match kind {
-        SourceKind::ChatGpt if value["chat_messages"].is_array() => {
-            Seeming { what: "a Claude export", kind: Some(SourceKind::Claude) }
-        }
-        SourceKind::Claude if value["mapping"].is_object() => {
-            Seeming { what: "a ChatGPT export", kind: Some(SourceKind::ChatGpt) }
-        }
-        _ => return,
-    };
-    sink.remark(format!("{name} seems to be {}", seeming.said()));
 }
 
 /// A file that was found.
@@ -228,28 +182,28 @@ fn from_hex(digits: &str) -> Option<String> {
 
 /// What files a source has.
 #[derive(Debug, Default)]
-pub(super) struct SourceFiles {
+struct SourceFiles {
     /// How many were wanted.
-    pub(super) wanted: usize,
+    wanted: usize,
     /// How many were not.
-    pub(super) unwanted: usize,
-    /// One of those by which the source may be known.
-    pub(super) other: Option<String>,
-    /// Whether some lie beside sessions, and are none.
-    pub(super) has_copies: bool,
+    unwanted: usize,
+    /// What it has instead, as a sentence says it.
+    has: Option<String>,
     /// A folder of it that is a vault, by its name.
-    pub(super) vault: Option<String>,
+    vault: Option<String>,
 }
 
 impl SourceFiles {
     /// Notes a file that was not wanted, and why.
-    pub(super) fn note_unwanted(&mut self, name: &str, reason: &str) {
+    fn note_unwanted(&mut self, name: &str, reason: &str) {
         self.unwanted += 1;
-        self.has_copies |= reason == BESIDE;
-        let file = name.rsplit('/').next().unwrap_or_default();
-        let is_telling = [".json", ".jsonl", ".md", ".markdown"].iter().any(|end| file.ends_with(end));
-        if self.other.is_none() && is_telling && reason != BESIDE {
-            self.other = Some(file.to_owned());
+        if self.has.is_none() && reason == BESIDE {
+            self.has = Some(BESIDE.into());
+        } else if self.has.is_none() {
+            let takes = SourceKind::ALL.into_iter().filter(|kind| kind.why_not(name).is_none());
+            let takes: Vec<&str> = takes.map(SourceKind::name).collect();
+            let file = name.rsplit('/').next().unwrap_or_default();
+            self.has = (!takes.is_empty()).then(|| format!("{file}: try --from {}", takes.join(" or ")));
         }
     }
 }
@@ -310,7 +264,7 @@ pub(crate) fn size(path: &Path) -> u64 {
 ///
 /// # Errors
 /// When the source cannot be opened, is neither a file nor a folder, or a file that is none of the kind.
-pub(super) fn each_file(
+fn each_file(
     kind: SourceKind,
     path: &Path,
     only: &dyn Fn(&str) -> bool,
@@ -342,10 +296,7 @@ pub(super) fn each_file(
     }
     // What is in a file tells it, but for notes: any text could be one.
     if kind.is_of_notes() && !is_markdown(&name) {
-        let seems = seems(&name, &head).map(|seeming| format!("seems to be {}", seeming.said()));
-        let seems = seems.unwrap_or_else(|| "is no note".into());
-        let (what, kind, takes) = (path.display(), kind.name(), kind.takes());
-        return Err(format!("{what} {seems}, and is not for `{kind}`, which takes {takes}"));
+        return Err(kind.refusal(&path.display().to_string(), &head).unwrap_or_default());
     }
     let place = place.to_string_lossy().into_owned();
     let found = FoundFile { name: name.clone(), place, at_ms, from: &mut counted };
