@@ -27,6 +27,8 @@ pub(super) struct Draft {
     /// What it is to have.
     pub(super) text: String,
     added: Vec<(u64, String)>,
+    /// Who sent what is added.
+    senders: BTreeSet<String>,
 }
 
 impl Draft {
@@ -64,8 +66,10 @@ impl Draft {
         }
     }
 
-    pub(super) fn note(&mut self, number: u64, added: String) {
+    /// Notes what an event has added.
+    pub(super) fn note(&mut self, number: u64, added: String, sender: String) {
         self.added.push((number, added));
+        self.senders.insert(sender);
     }
 
     fn planned(&self) -> Planned {
@@ -77,8 +81,9 @@ impl Draft {
         }
     }
 
-    fn write(&self, files: &Files, senders: &str) -> Result<(), WriteError> {
-        let act = Action::Edit.done_by(senders);
+    fn write(&self, files: &Files) -> Result<(), WriteError> {
+        let senders = self.senders.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let act = Action::Edit.done_by(&senders);
         match self.before {
             Some(before) if !self.text.starts_with(&self.had) => {
                 files.replace(&self.path, before, &self.text, act).map(drop)
@@ -107,8 +112,6 @@ pub(super) struct Drafts<'a> {
     pub(super) root: &'a Path,
     drafts: Vec<Draft>,
     known: HashMap<VaultPath, usize>,
-    /// Who sent each event that was put where it belongs.
-    senders: HashMap<u64, String>,
     /// The names of the files of conversations, listed when they are first asked for.
     names: OnceCell<Vec<String>>,
     /// The import that all of the batch is of, and where it is noted which files it changes.
@@ -127,8 +130,7 @@ pub(super) struct Written {
 
 impl<'a> Drafts<'a> {
     pub(super) fn new(files: &'a Files, root: &'a Path, import: Option<(i64, &'a ImportTable)>) -> Self {
-        let (drafts, known, senders) = Default::default();
-        Self { files, root, drafts, known, senders, names: OnceCell::new(), import }
+        Self { files, root, drafts: Vec::new(), known: HashMap::new(), names: OnceCell::new(), import }
     }
 
     /// The files of a folder that had a name between their date and their number before the batch, the last first; those that the batch makes
@@ -136,11 +138,6 @@ impl<'a> Drafts<'a> {
     pub(super) fn dated(&self, folder: &str, name: &str) -> Vec<VaultPath> {
         let names = self.names.get_or_init(|| names_in(&self.root.join(folder)));
         dated(names, name).into_iter().filter_map(|name| VaultPath::new(format!("{folder}/{name}")).ok()).collect()
-    }
-
-    /// Notes who sent an event that was put where it belongs.
-    pub(super) fn sent_by(&mut self, number: u64, sender: String) {
-        self.senders.insert(number, sender);
     }
 
     /// The file at a path, as the batch has it so far; `None` when it is not one that text can be added to.
@@ -156,7 +153,8 @@ impl<'a> Drafts<'a> {
             },
         };
         self.known.insert(path.clone(), self.drafts.len());
-        self.drafts.push(Draft { path: path.clone(), before, text: had.clone(), had, added: Vec::new() });
+        let (path, text) = (path.clone(), had.clone());
+        self.drafts.push(Draft { path, before, text, had, added: Vec::new(), senders: BTreeSet::new() });
         Ok(self.drafts.last_mut())
     }
 
@@ -252,13 +250,6 @@ impl<'a> Drafts<'a> {
         self.drafts.iter().filter(|draft| !draft.added.is_empty())
     }
 
-    /// Who sent what is added to a file.
-    fn senders_of(&self, draft: &Draft) -> String {
-        let senders: BTreeSet<&str> =
-            draft.added.iter().filter_map(|(number, _)| Some(self.senders.get(number)?.as_str())).collect();
-        senders.into_iter().collect::<Vec<_>>().join(", ")
-    }
-
     /// Notes what an import is about to leave in a file, and keeps what that was before.
     fn note_import(&self, draft: &Draft) -> Result<(), WriteError> {
         let Some((import, imports)) = self.import else { return Ok(()) };
@@ -290,7 +281,7 @@ impl<'a> Drafts<'a> {
         for draft in self.changed() {
             let result = match draft.text == draft.had {
                 true => Ok(()),
-                false => self.note_import(draft).and_then(|()| draft.write(self.files, &self.senders_of(draft))),
+                false => self.note_import(draft).and_then(|()| draft.write(self.files)),
             };
             match result {
                 Ok(()) => written.numbers.extend(draft.added.iter().map(|(number, _)| *number)),

@@ -200,76 +200,51 @@ impl Captured {
     /// As the queue keeps it.
     pub(super) fn encoded(&self) -> Result<NewEvent, serde_json::Error> {
         let body = serde_json::to_string(self)?;
-        Ok(NewEvent { key: self.key, import: self.import, kind: self.event.kind().folder(), body })
+        Ok(NewEvent { key: self.key, import: self.import, kind: self.event.folder(), body })
     }
 }
 
-/// The collections that events go to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum EventKind {
-    Conversations,
-    Files,
-    Searches,
-    Notes,
-    Snippets,
-    AgentActivity,
-    Bookmarks,
-}
+/// The folders that events go to. But for its hyphen, each is a key of `[capture]`.
+pub(super) const FOLDERS: [&str; 7] =
+    [CONVERSATIONS, "files", "searches", NOTES, "snippets", "agent-activity", BOOKMARKS];
+pub(super) const CONVERSATIONS: &str = "conversations";
+pub(super) const NOTES: &str = "notes";
+pub(super) const BOOKMARKS: &str = "bookmarks";
 
-/// Whether a kind of event is captured.
-pub(super) fn takes(config: &CaptureConfig, kind: EventKind) -> bool {
-    match kind {
-        EventKind::Conversations => config.conversations,
-        EventKind::Files => config.files,
-        EventKind::Searches => config.searches,
-        EventKind::Notes => config.notes,
-        EventKind::Snippets => config.snippets,
-        EventKind::AgentActivity => config.agent_activity,
-        EventKind::Bookmarks => config.bookmarks,
+/// Whether events of a folder are captured.
+pub(super) fn takes(config: &CaptureConfig, folder: &str) -> bool {
+    match folder {
+        CONVERSATIONS => config.conversations,
+        "files" => config.files,
+        "searches" => config.searches,
+        NOTES => config.notes,
+        "snippets" => config.snippets,
+        "agent-activity" => config.agent_activity,
+        _ => config.bookmarks,
     }
 }
 
-/// Refuses an import of a kind that is not captured.
-pub(super) fn check_taken(config: &CaptureConfig, kind: EventKind) -> Result<(), RequestError> {
-    if takes(config, kind) {
+/// Refuses an import into a folder whose events are not captured.
+pub(super) fn check_taken(config: &CaptureConfig, folder: &str) -> Result<(), RequestError> {
+    if takes(config, folder) {
         return Ok(());
     }
-    let (folder, key) = (kind.folder(), kind.folder().replace('-', "_"));
+    let key = folder.replace('-', "_");
     let message = format!("`[capture] {key}` is false in memory.toml, so nothing is imported into `{folder}`");
     Err(RequestError::invalid(message))
 }
 
-impl EventKind {
-    pub(super) const ALL: [Self; 7] = [
-        Self::Conversations,
-        Self::Files,
-        Self::Searches,
-        Self::Notes,
-        Self::Snippets,
-        Self::AgentActivity,
-        Self::Bookmarks,
-    ];
-
-    /// The folders, in the same order.
-    const FOLDERS: [&str; 7] =
-        ["conversations", "files", "searches", "notes", "snippets", "agent-activity", "bookmarks"];
-
-    /// The folder.
-    pub(super) fn folder(self) -> &'static str {
-        Self::FOLDERS[self as usize]
-    }
-}
-
 impl Event {
-    pub(super) fn kind(&self) -> EventKind {
+    /// Where it goes: one of [`FOLDERS`].
+    pub(super) fn folder(&self) -> &'static str {
         match self {
-            Self::Message(_) => EventKind::Conversations,
-            Self::File(_) => EventKind::Files,
-            Self::Search(_) => EventKind::Searches,
-            Self::AgentActivity(_) => EventKind::AgentActivity,
-            Self::Note(_) => EventKind::Notes,
-            Self::Bookmark(_) => EventKind::Bookmarks,
-            Self::Clipboard(_) => EventKind::Snippets,
+            Self::Message(_) => CONVERSATIONS,
+            Self::File(_) => "files",
+            Self::Search(_) => "searches",
+            Self::AgentActivity(_) => "agent-activity",
+            Self::Note(_) => NOTES,
+            Self::Bookmark(_) => BOOKMARKS,
+            Self::Clipboard(_) => "snippets",
         }
     }
 
@@ -400,10 +375,9 @@ fn checked(mut event: Event, sender: Option<&str>, now: Timestamp) -> Result<Cap
         Event::Message(message) => message.session.clone(),
         _ => String::new(),
     };
-    let kind = event.kind();
+    let folder = event.folder();
     let (id, time) = event.stamps();
-    let key =
-        id.take().map(|id| hash_of(&[sender.unwrap_or_default(), kind.folder(), &session, &id].map(str::as_bytes)));
+    let key = id.take().map(|id| hash_of(&[sender.unwrap_or_default(), folder, &session, &id].map(str::as_bytes)));
     let at_ms = match time.take() {
         None => now.as_millisecond(),
         Some(time) => match time.parse::<Timestamp>() {

@@ -10,7 +10,7 @@ use blake3::Hash;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::event::{EventKind, check_taken};
+use super::event::{NOTES, check_taken};
 use super::intake::Capture;
 use crate::access::request::{Owner, RequestError, Workspace};
 use crate::access::rules::Scope;
@@ -109,7 +109,7 @@ impl<'i> NoteImporter<'i> {
         kind: &'i str,
         import: Option<i64>,
     ) -> Result<Self, RequestError> {
-        check_taken(&workspace.switches.capture(), EventKind::Notes)?;
+        check_taken(&workspace.switches.capture(), NOTES)?;
         Ok(Self { workspace, files: workspace.files()?, imports, kind, import, taken: RefCell::default() })
     }
 
@@ -131,7 +131,7 @@ impl<'i> NoteImporter<'i> {
         let asked = self.workspace.forgotten.ask()?;
         if let Some(left) = asked.without_in_file(&text, false, &Scope::Everything, &|_, _| false) {
             if let Some(import) = self.import {
-                let (by, into, whole) = (format!("import {import}"), EventKind::Notes.folder(), left.text.is_none());
+                let (by, into, whole) = (format!("import {import}"), NOTES, left.text.is_none());
                 self.workspace.forgotten.note(&by, into, whole, left.tombstone);
             }
             let Some(kept) = left.text else { return Ok(NoteOutcome::Forgotten) };
@@ -225,7 +225,7 @@ impl<'i> NoteImporter<'i> {
         let taken = taken.entry(slug(title)).or_default();
         let same = taken.iter().position(|found| *found == Some(after));
         let first = same.unwrap_or(taken.len());
-        for (at, path) in note_names(EventKind::Notes.folder(), title).take(MAX_NAMES).enumerate().skip(first) {
+        for (at, path) in note_names(NOTES, title).take(MAX_NAMES).enumerate().skip(first) {
             let found = match self.files.read(&path) {
                 Err(WriteError::Refused { .. }) => {
                     note_taken(taken, at, None);

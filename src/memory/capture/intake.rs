@@ -78,7 +78,7 @@ impl Capture {
     pub(super) fn take_imported(&self, body: Value, import: Option<i64>) -> Result<ImportTaken, RequestError> {
         let (mut events, sent) = read(body, None, Timestamp::now())?;
         let config = self.queue.switches.capture();
-        events.iter().try_for_each(|event| check_taken(&config, event.event.kind()))?;
+        events.iter().try_for_each(|event| check_taken(&config, event.event.folder()))?;
         let mut taken = ImportTaken { empty: sent - events.len(), ..ImportTaken::default() };
         without_secrets(&mut events, config.redact);
         let asked = self.queue.forgotten.look()?;
@@ -92,7 +92,7 @@ impl Capture {
                 told_of.insert(message.session.clone());
             }
             if import.is_some() {
-                self.queue.forgotten.note(&event.by(), event.event.kind().folder(), true, left.tombstone);
+                self.queue.forgotten.note(&event.by(), event.event.folder(), true, left.tombstone);
             }
             false
         });
@@ -121,8 +121,7 @@ impl Capture {
         if events.is_empty() {
             return Ok(0);
         }
-        for kind in events.iter().map(|event| event.event.kind()).collect::<BTreeSet<_>>() {
-            let folder = kind.folder();
+        for folder in events.iter().map(|event| event.event.folder()).collect::<BTreeSet<_>>() {
             // A name that no event has.
             let Ok(path) = VaultPath::new(format!("{folder}/-.md")) else { continue };
             if let Err(WriteError::Refused { reason, .. }) = self.queue.files.check(&path) {
@@ -168,7 +167,7 @@ impl Drop for Capture {
 pub(crate) fn accept(capture: &Capture, sender: &EventSender, body: Value) -> Result<EventsAccepted, RequestError> {
     let (mut events, sent) = read(body, Some(&sender.name), Timestamp::now())?;
     let config = capture.queue.switches.capture();
-    events.retain(|event| takes(&config, event.event.kind()));
+    events.retain(|event| takes(&config, event.event.folder()));
     without_secrets(&mut events, config.redact);
     let accepted = capture.append(&events, SEND_AGAIN)?;
     Ok(EventsAccepted { ok: true, accepted, ignored: sent - accepted })

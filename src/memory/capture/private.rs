@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
 use super::drafts::Drafts;
-use super::event::{Captured, Event, EventKind};
+use super::event::{Captured, Event};
 use super::pages::{SOURCE, activity_line, file_line, head, search_line, urls_of};
 use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
@@ -67,7 +67,6 @@ impl PrivacyCarryover {
         &self,
         drafts: &Drafts<'_>,
         new: &VaultPath,
-        kind: EventKind,
         stem: &str,
         goes: Destination<'_>,
     ) -> bool {
@@ -82,7 +81,7 @@ impl PrivacyCarryover {
         let files = snapshot.files();
         files.facets().private().iter().filter_map(|id| files.get(id)).any(|file| {
             let path = &file.path;
-            let is_here = path.collection() == kind.folder();
+            let is_here = path.collection() == new.collection();
             let reads = || match drafts.says(path) {
                 Ok(text) => text.is_some_and(|text| self.hides(goes, path, text.as_deref())),
                 Err(_) => false,

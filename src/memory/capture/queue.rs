@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::drafts::Drafts;
-use super::event::{Captured, Event, EventKind, takes};
+use super::event::{Captured, Event, FOLDERS, takes};
 use super::pages::{Pages, head, is_captured};
 use super::private::without_forgotten;
 use crate::access::request::WorkspaceParts;
@@ -243,8 +243,7 @@ impl Queue {
 /// Takes the text of all that is in its files, and of what is switched off, off the disk; with `wholly` also what may be left of
 /// it among what still waits.
 fn sweep(events: &mut EventQueue, config: &CaptureConfig, wholly: bool) -> Result<(), StateError> {
-    let off = EventKind::ALL.iter().filter(|kind| !takes(config, **kind)).map(|kind| kind.folder());
-    let dropped: Vec<&'static str> = off.collect();
+    let dropped: Vec<&'static str> = FOLDERS.into_iter().filter(|folder| !takes(config, folder)).collect();
     let before = events.extent()?;
     events.commit(&Batch { dropped, sweeps: wholly, ..Batch::default() })?;
     let now = events.extent()?;
@@ -318,21 +317,21 @@ struct Pass {
     /// Where it goes on; none at its end.
     ahead: Option<u64>,
     /// Of what waits, what later events must not overtake.
-    waits: HashSet<(EventKind, String)>,
+    waits: HashSet<(&'static str, String)>,
     /// Why something waits.
     error: Option<String>,
 }
 
 impl Pass {
     /// What is called by the same name keeps its order.
-    fn name(event: &Event) -> Option<(EventKind, String)> {
+    fn name(event: &Event) -> Option<(&'static str, String)> {
         let name = match event {
             Event::Message(message) => &message.session,
             Event::Note(note) => &note.title,
             Event::Bookmark(bookmark) => &bookmark.url,
             _ => return None,
         };
-        Some((event.kind(), name.clone()))
+        Some((event.folder(), name.clone()))
     }
 }
 
@@ -408,7 +407,7 @@ impl CaptureWriter {
         // Until the files are written: what is forgotten meanwhile is looked for in them.
         let asked = forgotten.ask()?;
         for (number, captured) in &batch {
-            let Some(captured) = captured.as_ref().filter(|captured| takes(&config, captured.event.kind())) else {
+            let Some(captured) = captured.as_ref().filter(|captured| takes(&config, captured.event.folder())) else {
                 // Switched off since it was sent.
                 done.insert(*number);
                 dropped |= captured.is_some();
@@ -422,7 +421,7 @@ impl CaptureWriter {
             }
             let kept = without_forgotten(&asked, captured);
             if let Some(kept) = &kept {
-                let into = captured.event.kind().folder();
+                let into = captured.event.folder();
                 forgotten.note(&captured.by(), into, kept.captured.is_none(), kept.tombstone);
                 if kept.captured.is_none() {
                     done.insert(*number);
@@ -431,12 +430,9 @@ impl CaptureWriter {
                 }
             }
             let captured = kept.as_ref().and_then(|kept| kept.captured.as_ref()).unwrap_or(captured);
-            match self.pages.put(&mut drafts, *number, captured) {
-                Ok(()) => drafts.sent_by(*number, captured.by()),
-                Err(error) => {
-                    pass.waits.extend(name);
-                    pass.error.get_or_insert(error.to_string());
-                }
+            if let Err(error) = self.pages.put(&mut drafts, *number, captured) {
+                pass.waits.extend(name);
+                pass.error.get_or_insert(error.to_string());
             }
         }
         for planned in &mut unsettled {
