@@ -180,7 +180,8 @@ impl<'a> Drafts<'a> {
         hides: impl Fn(&VaultPath, Option<&str>) -> bool,
     ) -> Result<(VaultPath, bool), WriteError> {
         let mut hidden = false;
-        let (found, keyless, next) = names.look_up(base, key);
+        let (files, hashed) = (names.entry(base.to_owned()).or_default(), hash(key));
+        let found = files.iter().rposition(|keys| keys.contains(&hashed)).map(|at| at + 1);
         if let Some(at) = found {
             let path = numbered(base, at)?;
             if self.open(&path)?.is_some_and(|draft| !draft.exists() || keys_of(draft).iter().any(|has| has == key)) {
@@ -188,11 +189,12 @@ impl<'a> Drafts<'a> {
             }
         }
         // The one that had the key when it was looked at, and those without one, of which it is not known whose they are.
+        let keyless = (1..).zip(&*files).filter(|(_, keys)| keys.is_empty()).map(|(at, _)| at);
         for at in found.into_iter().chain(keyless) {
             let path = numbered(base, at)?;
             hidden = hidden || self.says(&path)?.is_some_and(|text| hides(&path, text.as_deref()));
         }
-        for at in next..=MAX_NUMBER {
+        for at in files.len() + 1..=MAX_NUMBER {
             let path = numbered(base, at)?;
             let before = self.drafts.len();
             let (free, keys) = match self.open(&path)? {
@@ -208,7 +210,7 @@ impl<'a> Drafts<'a> {
                 Some(_) => (true, vec![key.to_owned()]),
             };
             let is_it = keys.iter().any(|has| has == key);
-            names.remember(base, &keys);
+            files.push(keys.iter().map(|key| hash(key)).collect());
             if free || is_it {
                 return Ok((path, hidden));
             }
@@ -302,40 +304,8 @@ impl<'a> Drafts<'a> {
     }
 }
 
-/// Maximum number of files that are remembered; those forgotten are looked at again.
-const MAX_KNOWN: usize = 200_000;
-
 /// Of which keys the files `base.md`, `base-2.md`, … are, by their hashes, as far as they were looked at: whoever asks looks whether it is so.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    bases: HashMap<String, Vec<Vec<u64>>>,
-    known: usize,
-}
-
-impl Names {
-    /// The number of the file that had a key, those of the files in which none could be read, and the first that was not looked at.
-    fn look_up(&self, base: &str, key: &str) -> (Option<usize>, Vec<usize>, usize) {
-        let (files, key) = (self.bases.get(base).map(Vec::as_slice).unwrap_or_default(), hash(key));
-        let found = files.iter().rposition(|keys| keys.contains(&key)).map(|at| at + 1);
-        let keyless = (1..).zip(files).filter(|(_, keys)| keys.is_empty()).map(|(at, _)| at).collect();
-        (found, keyless, files.len() + 1)
-    }
-
-    /// Notes which keys the next file has.
-    fn remember(&mut self, base: &str, keys: &[String]) {
-        // Only between two names: within one it would be looked at from the first again and again.
-        if self.known >= MAX_KNOWN && !self.bases.contains_key(base) {
-            self.forget();
-        }
-        self.bases.entry(base.to_owned()).or_default().push(keys.iter().map(|key| hash(key)).collect());
-        self.known += 1 + keys.len();
-    }
-
-    /// Looks at all again.
-    pub(super) fn forget(&mut self) {
-        *self = Self::default();
-    }
-}
+pub(super) type Names = HashMap<String, Vec<Vec<u64>>>;
 
 fn hash(key: &str) -> u64 {
     hash_of(&[key.as_bytes()])

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use super::event::{Captured, Event, check_taken, read, takes};
+use super::event::{Captured, Event, FOLDERS, check_taken, read, takes};
 use super::pages::Pages;
 use super::private::{PrivacyCarryover, without_forgotten};
 use super::queue::{CaptureWriter, Queue, sweep_at_rest};
@@ -183,18 +183,10 @@ pub(crate) fn settings(owner: &Owner) -> CaptureSettings {
 /// # Errors
 /// When `memory.toml` cannot be read or written, or is not right as it is.
 pub(crate) fn set_settings(owner: &Owner, params: &CaptureSettingsParams) -> Result<CaptureSettings, RequestError> {
-    let switches: Vec<(&str, bool)> = [
-        ("conversations", params.capture_conversations),
-        ("files", params.capture_files),
-        ("searches", params.capture_searches),
-        ("notes", params.capture_notes),
-        ("snippets", params.capture_snippets),
-        ("agent_activity", params.capture_agent_activity),
-        ("bookmarks", params.capture_bookmarks),
-    ]
-    .into_iter()
-    .filter_map(|(key, on)| Some((key, on?)))
-    .collect();
+    let params = json!(params);
+    let switches = params.as_object().into_iter().flatten();
+    let switches = switches.filter_map(|(name, on)| Some((name.strip_prefix("capture_")?, on.as_bool()?)));
+    let switches: Vec<(&str, bool)> = switches.collect();
     let now = owner.workspace().switches.set(&switches).map_err(|error| match error {
         ConfigError::Fs(error) => RequestError::unavailable(error.to_string(), "nothing was changed"),
         error => RequestError::invalid(format!("{error}. Correct this first; nothing was changed")),
@@ -208,15 +200,9 @@ pub(crate) fn set_settings(owner: &Owner, params: &CaptureSettingsParams) -> Res
 }
 
 fn shown(config: &CaptureConfig) -> CaptureSettings {
-    CaptureSettings {
-        capture_conversations: config.conversations,
-        capture_files: config.files,
-        capture_searches: config.searches,
-        capture_notes: config.notes,
-        capture_snippets: config.snippets,
-        capture_agent_activity: config.agent_activity,
-        capture_bookmarks: config.bookmarks,
-    }
+    let switch = |folder: &str| (format!("capture_{}", folder.replace('-', "_")), takes(config, folder).into());
+    let switches: Map<String, Value> = FOLDERS.into_iter().map(switch).collect();
+    serde_json::from_value(switches.into()).expect("each folder has a switch")
 }
 
 /// The tokens of one vault, kept as hashes.

@@ -40,14 +40,14 @@ pub(super) struct Pages {
 
 impl Pages {
     pub(super) fn new(zone: TimeZone, kept: PrivacyCarryover) -> Self {
-        Self { zone, sessions: HashMap::new(), addresses: None, names: Names::default(), kept }
+        Self { zone, sessions: HashMap::new(), addresses: None, names: Names::new(), kept }
     }
 
     /// Looks again next time: a file is not what it was.
     pub(super) fn forget(&mut self, path: &VaultPath) {
         self.sessions.retain(|_, known| known != path);
         self.addresses = None;
-        self.names.forget();
+        self.names.clear();
     }
 
     /// Puts an event where it belongs.
