@@ -99,9 +99,7 @@ impl SourceKind {
             Self::Bookmarks => file.to_ascii_lowercase().ends_with(".html"),
             _ => is_note(self, name),
         };
-        let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default();
-        let is_media = MEDIA.contains(&extension.as_str());
-        (!is_wanted).then_some(if is_media { FILES } else { NOT_IMPORTED })
+        (!is_wanted).then_some(FILES)
     }
 
     /// Says of a file that begins so that it is of another kind; `None` where it seems to be of this one.
@@ -131,12 +129,9 @@ impl SourceKind {
     }
 }
 
-/// Why a file is left out: it is none of what is imported, it is a picture or the like, or it lies beside a session.
-pub(super) const NOT_IMPORTED: &str = "files of other kinds";
+/// Why a file is left out: it is none of what is imported, or it lies beside a session.
 pub(super) const FILES: &str = "images, sounds and other files";
 pub(super) const BESIDE: &str = "copied and archived sessions (.checkpoint., .trajectory.jsonl, .deleted., .reset.)";
-const MEDIA: [&str; 15] =
-    ["png", "jpg", "jpeg", "gif", "webp", "svg", "heic", "pdf", "mp3", "mp4", "wav", "m4a", "webm", "mov", "dat"];
 
 /// Length of the head of a file that is looked at to tell what it is, in bytes. A record that begins in it is read to its end: the first may
 /// have a picture in it.

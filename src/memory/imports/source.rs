@@ -16,7 +16,7 @@ use zip::ZipArchive;
 use super::clean::is_program;
 use super::conversations::{BEHIND, NO_JSON, TOO_LONG, of_chatgpt, of_claude, transcript};
 use super::json::{Ending, NotHeld, elements};
-use super::kinds::{BESIDE, HEAD_BYTES, NOT_IMPORTED, SourceKind};
+use super::kinds::{BESIDE, FILES, HEAD_BYTES, SourceKind};
 use super::notes::{bookmarks, is_markdown, note};
 use super::sink::{CUT_TURNS, ImportItem, ImportSink, MAX_NOTE_BYTES, ReadConversation};
 
@@ -390,7 +390,7 @@ fn below(folder: &Path) -> FilesBelow {
         } else if kind.is_symlink() {
             Some(A_LINK)
         } else if !kind.is_dir() {
-            Some(NOT_IMPORTED)
+            Some(FILES)
         } else if path.join(VAULT_DIR).is_dir() {
             Some(A_VAULT)
         } else if entry.depth() > MAX_DEPTH {
