@@ -274,24 +274,6 @@ fn is_named(rest: &str, tag: &str) -> bool {
     named && rest[tag.len()..].starts_with(|c: char| c == '>' || (!is_bare && (c == '/' || c.is_whitespace())))
 }
 
-/// Where the tag is closed that was opened before `from`, and first closed at `first`: behind as many others of its name as are opened
-/// within it, outside of `code`. `None` where they are not closed.
-fn close_of(lower: &str, from: usize, tag: &str, first: usize, code: &[Range<usize>]) -> Option<usize> {
-    let mut depth = 1_usize;
-    for at in lower[from..].match_indices('<').map(|(at, _)| from + at) {
-        let (rest, is_code) = (&lower[at + 1..], code_at(code, at).is_some());
-        if at == first || (!is_code && rest.strip_prefix('/').is_some_and(|rest| is_named(rest, tag))) {
-            depth -= 1;
-            if depth == 0 {
-                return Some(at);
-            }
-        } else if !is_code && is_named(rest, tag) {
-            depth += 1;
-        }
-    }
-    None
-}
-
 /// A text without what stands before a tag of this name, in lower case, that is closed and was never opened; `None` where there is none.
 /// Some models begin to think without a tag. What stands in code is not looked at.
 fn without_unopened(text: &str, tag: &str) -> Option<String> {
@@ -317,7 +299,7 @@ fn without_tags(text: &str, tags: &[&str], place: TagPosition) -> Option<String>
     let (mut kept, mut from, mut at, mut was_begin) = (String::new(), 0, 0, true);
     let first = text.len() - text.trim_start().len();
     // A tag that is nowhere closed after this place is not looked for again.
-    let (mut unclosed, mut unbalanced): (Vec<&str>, Vec<&str>) = Default::default();
+    let mut unclosed: Vec<&str> = Vec::new();
     while let Some(start) = lower[at..].find('<').map(|found| at + found) {
         at = start + 1;
         // What a tag that went began its line with began the line as well.
@@ -328,17 +310,7 @@ fn without_tags(text: &str, tags: &[&str], place: TagPosition) -> Option<String>
         }
         let tag = tags.iter().find(|tag| is_named(&lower[at..], tag)).filter(|tag| !unclosed.contains(tag));
         let Some(tag) = tag else { continue };
-        let close = format!("</{tag}");
-        let end = match lower[at..].find(&close).map(|found| at + found) {
-            // What is not closed as often as it is opened ends at its first close.
-            Some(end) if place == TagPosition::Anywhere && !unbalanced.contains(tag) => {
-                Some(close_of(&lower, at, tag, end, &ranges).unwrap_or_else(|| {
-                    unbalanced.push(tag);
-                    end
-                }))
-            }
-            end => end,
-        };
+        let end = lower[at..].find(&format!("</{tag}")).map(|found| at + found);
         let end = match end {
             Some(end) => lower[end..].find('>').map_or(lower.len(), |close| end + close + 1),
             None if place == TagPosition::Anywhere && start <= first => text.len(),
@@ -375,7 +347,6 @@ mod tests {
             (ChatGpt, "assistant", "<think>\nnever closed", "", THOUGHT),
             (ChatGpt, "Assistant", "<thinking>a</thinking>\n\nHello", "Hello", THOUGHT),
             (ChatGpt, "assistant", "<think>```\n</think> Use `x <think>` here", "Use `x <think>` here", THOUGHT),
-            (ChatGpt, "assistant", "<think>outer <think>inner</think> still</think> answer", "answer", THOUGHT),
             (ChatGpt, "assistant", "<think>or <think>so</think> So `</think>` it is", "So `</think>` it is", THOUGHT),
             (ChatGpt, "assistant", "He means\nrye.\n</think>\n\nRye", "Rye", THOUGHT),
             (ClaudeCode, "user", "<system-reminder>\nx\n</system-reminder>\nHello", "Hello", INJECTED),
