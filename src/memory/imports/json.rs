@@ -1,5 +1,4 @@
-//! Untrusted JSON: the elements of a long array, one after the other, each held as a tree as far as it may be. One that cannot be read
-//! keeps nothing else from being read.
+//! Untrusted JSON: the elements of a long array, one after the other. One that cannot be read keeps nothing else from being read.
 
 use std::borrow::Cow;
 use std::io::{BufReader, Read};
@@ -27,7 +26,7 @@ pub(super) enum Ending {
 }
 
 /// What is done with an element.
-pub(super) type EachElement<'e> = dyn FnMut(Result<Value, NotHeld>) -> ControlFlow<()> + 'e;
+pub(super) type EachElement<'e> = dyn FnMut(Result<Value, NotRead>) -> ControlFlow<()> + 'e;
 
 /// Gives each element to `each`, or why it cannot be read; an object is one element, or those of the array that it has under
 /// `conversations`, and others may follow it, one a line for example. What is no UTF-8 is replaced.
@@ -75,7 +74,10 @@ pub(super) fn elements(from: impl Read, each: &mut EachElement<'_>) -> Ending {
                 if depth > outer {
                     continue;
                 }
-                let mut value = if element.len() > MAX_BYTES { Err(NotHeld::TooLarge) } else { parse(&element) };
+                let mut value = match element.len() > MAX_BYTES {
+                    true => Err(NotRead::TooLong),
+                    false => parse(&element).ok_or(NotRead::Broken),
+                };
                 let wrapped = value.as_mut().ok().filter(|_| outer == 0);
                 let wrapped = wrapped.and_then(|value| value.get_mut("conversations")?.as_array_mut());
                 let ended = match wrapped.map(std::mem::take) {
@@ -95,18 +97,11 @@ pub(super) fn elements(from: impl Read, each: &mut EachElement<'_>) -> Ending {
 
 /// A JSON text, without the bytes that a wrong one has, and a mark of the order of bytes, which some programs put at the beginning: as much of
 /// it as is right.
-pub(super) fn parse(bytes: &[u8]) -> Result<Value, NotHeld> {
+pub(super) fn parse(bytes: &[u8]) -> Option<Value> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-    let held = |text: &[u8]| held(text, MAX_HELD_BYTES);
-    held(bytes).or_else(|fault| match fault {
-        NotHeld::TooLarge => Err(fault),
-        NotHeld::Broken => {
-            let text = String::from_utf8_lossy(bytes);
-            match held(text.as_bytes()) {
-                Err(NotHeld::Broken) => held(without_surrogates(&text).as_bytes()),
-                read => read,
-            }
-        }
+    serde_json::from_slice(bytes).ok().or_else(|| {
+        let text = String::from_utf8_lossy(bytes);
+        serde_json::from_str(&text).or_else(|_| serde_json::from_str(&without_surrogates(&text))).ok()
     })
 }
 
@@ -124,47 +119,17 @@ fn without_surrogates(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Maximum memory that a tree may take, in bytes: a text of 64 MB that is nothing but brackets would take gigabytes.
-const MAX_HELD_BYTES: usize = 256 << 20;
-/// What a value or an entry of an object takes besides its text, in bytes: as the vectors grow, there may be as much again.
-const VALUE_BYTES: usize = 160;
-
-/// Why a text is not held as a tree.
+/// Why an element cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NotHeld {
+pub(super) enum NotRead {
     /// It is no JSON.
     Broken,
-    /// It takes more memory than it may.
-    TooLarge,
-}
-
-/// The tree of a JSON text.
-fn held(text: &[u8], max_bytes: usize) -> Result<Value, NotHeld> {
-    match tree_bytes(text) > max_bytes {
-        true => Err(NotHeld::TooLarge),
-        false => serde_json::from_slice(text).map_err(|_| NotHeld::Broken),
-    }
-}
-
-/// What the tree of a text takes in memory, in bytes: each value but the first follows a sign.
-fn tree_bytes(text: &[u8]) -> usize {
-    let (mut in_text, mut escaped, mut signs) = (false, false, 0);
-    for byte in text {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_text => escaped = true,
-            b'"' => in_text = !in_text,
-            b'{' | b'[' | b',' | b':' if !in_text => signs += 1,
-            _ => {}
-        }
-    }
-    text.len() + signs * VALUE_BYTES
+    /// It is too long.
+    TooLong,
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn all(text: &[u8]) -> (Vec<Option<String>>, Ending) {
@@ -204,24 +169,9 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_is_what_was_written() {
-        let value = json!({"a": [1, -2, 1.5, true, null, "é\n"], "b": {"c": {}}, "d": u64::MAX});
-        assert_eq!(held(value.to_string().as_bytes(), 1 << 20), Ok(value));
-        for broken in ["{\"a\":", "[1] 2", "", "\"\\ud83d\"", "{\"input\": [}"] {
-            assert_eq!(held(broken.as_bytes(), 1 << 20), Err(NotHeld::Broken), "{broken}");
+    fn what_is_no_json_is_not_read() {
+        for broken in ["{\"a\":", "[1] 2", "", "{\"input\": [}"] {
+            assert_eq!(parse(broken.as_bytes()), None, "{broken}");
         }
-    }
-
-    #[test]
-    fn what_would_take_many_times_its_length_is_not_held() {
-        for (text, times) in
-            [("0,", 30_000), ("{},", 20_000), ("{\"a\":0},", 8_000), ("[[]],", 12_000), ("\"\",", 20_000)]
-        {
-            let text = format!("[{}0]", text.repeat(times));
-            assert_eq!(held(text.as_bytes(), 1 << 20), Err(NotHeld::TooLarge), "{text:.20}");
-        }
-        // A long text is what it is.
-        let text = json!(["x".repeat(1 << 19)]).to_string();
-        assert!(held(text.as_bytes(), 1 << 20).is_ok());
     }
 }

@@ -150,7 +150,7 @@ pub(crate) fn session_kind(path: &Path, from: impl Read) -> Option<SourceKind> {
             0 => return None,
             read => length += read,
         }
-        if let Some(kind) = parse(&record).ok().and_then(|record| kind_of(&record)) {
+        if let Some(kind) = parse(&record).and_then(|record| kind_of(&record)) {
             return Some(kind);
         }
     }

@@ -14,8 +14,8 @@ use walkdir::WalkDir;
 use zip::ZipArchive;
 
 use super::clean::is_program;
-use super::conversations::{BEHIND, NO_JSON, TOO_LONG, of_chatgpt, of_claude, transcript};
-use super::json::{Ending, NotHeld, elements};
+use super::conversations::{NO_JSON, TOO_LONG, of_chatgpt, of_claude, transcript};
+use super::json::{Ending, NotRead, elements};
 use super::kinds::{BESIDE, FILES, HEAD_BYTES, SourceKind};
 use super::notes::{bookmarks, is_markdown, note};
 use super::sink::{CUT_TURNS, ImportItem, ImportSink, MAX_NOTE_BYTES, ReadConversation};
@@ -23,7 +23,7 @@ use super::sink::{CUT_TURNS, ImportItem, ImportSink, MAX_NOTE_BYTES, ReadConvers
 /// Maximum length of a file of bookmarks, in bytes: it is read as a whole.
 const MAX_BOOKMARKS_BYTES: u64 = 64 << 20;
 /// Why a conversation is left out that is too long.
-const TOO_LARGE: &str = "conversations of more than 64 MB, or that would take more than 256 MB of memory";
+const TOO_LARGE: &str = "conversations of more than 64 MB";
 
 /// Reads a source, of a folder those files alone for which `only` holds, given what they are called below it, and hands what is in it to
 /// `sink`.
@@ -128,8 +128,8 @@ fn export<'s>(
                     None => sink.leave_out("conversations in an unknown format"),
                 }
             }
-            Err(NotHeld::TooLarge) => sink.leave_out(TOO_LARGE),
-            Err(NotHeld::Broken) => sink.leave_out("conversations that cannot be read"),
+            Err(NotRead::TooLong) => sink.leave_out(TOO_LARGE),
+            Err(NotRead::Broken) => sink.leave_out("conversations that cannot be read"),
         }
         if sink.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -463,7 +463,7 @@ fn of_zip(
 }
 
 /// What is left out of a session although somebody may have said it: that is told.
-const LOST: [&str; 4] = [TOO_LONG, NO_JSON, BEHIND, CUT_TURNS];
+const LOST: [&str; 3] = [TOO_LONG, NO_JSON, CUT_TURNS];
 
 /// A turn of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]

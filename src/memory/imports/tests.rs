@@ -301,22 +301,6 @@ fn of_a_note_no_more_is_held_than_one_may_have() {
     assert_eq!(sink.tally.left_out["notes of more than 512 kB"], 1);
 }
 
-#[test]
-fn an_element_that_would_take_gigabytes_is_left_out_with_the_reason() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("conversations.json");
-    let whole = fs::read_to_string(data("chatgpt/conversations.json")).unwrap();
-    let filler = "{},".repeat(3 << 20);
-    fs::write(
-        &file,
-        format!("[{{\"mapping\":{{}},\"x\":[{filler}0]}},{}", whole.trim_start().strip_prefix('[').unwrap()),
-    )
-    .unwrap();
-    let (items, tally) = found(SourceKind::ChatGpt, &file);
-    assert_eq!(items.len(), 7);
-    assert!(tally.left_out.keys().any(|reason| reason.contains("256 MB of memory")), "{tally:?}");
-}
-
 /// The files of the data of a kind.
 fn files(kind: SourceKind) -> Vec<PathBuf> {
     let (mut folders, mut files) = (vec![data(kind.name())], Vec::new());
