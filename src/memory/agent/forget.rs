@@ -14,7 +14,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::edit::checked;
 use super::read::{find, own_file};
-use super::write::{TargetError, changed, file_to_write, forbidden, own_name, refused, rewrite, writable};
+use super::write::{changed, file_to_write, not_allowed, own_name, refused, rewrite, writable};
 use crate::access::request::{Budget, MemoryWriter, RequestError, no_chunk, text};
 use crate::access::rules::MemoryMode;
 use crate::base::path::VaultPath;
@@ -35,7 +35,7 @@ const HITS: usize = 10;
 /// When it may not write, the query is empty, or the disk refuses.
 pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Result<MemoryForgotten, RequestError> {
     if writer.mode == MemoryMode::Off {
-        return Err(forbidden(TargetError::Mode(writer.mode).to_string(), "the owner set this in your `agent.md`"));
+        return Err(not_allowed(writer.mode));
     }
     let query = text("query", &params.query)?;
     let most = match params.limit {
