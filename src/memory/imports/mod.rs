@@ -21,4 +21,4 @@ pub(crate) use kinds::{SourceKind, session_kind};
 pub(crate) use sink::{ImportItem, ImportRepeats, ImportSink, ImportTally, is_address};
 #[cfg(test)]
 pub(crate) use source::SessionTurn;
-pub(crate) use source::{SessionTranscript, is_beside_session, read, session, size};
+pub(crate) use source::{SessionTranscript, is_beside_session, read, session};

@@ -1,13 +1,11 @@
 //! A source, from its files to what is handed over: one file, those of a folder, or those of a zip archive, one after the other. What they are
 //! called there is a name and no path. And one session of another program, read as a whole.
 
-use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use jiff::Timestamp;
 use walkdir::WalkDir;
@@ -231,35 +229,6 @@ const A_LINK: &str = "links, which are not followed";
 /// Why a folder is left out that lies deeper than folders are looked into.
 const TOO_DEEP: &str = "folders more than 32 levels deep";
 
-/// Counts what is read.
-struct CountedSource<R> {
-    from: R,
-    bytes: Rc<Cell<u64>>,
-}
-
-impl<R: Read> Read for CountedSource<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.from.read(into)?;
-        self.bytes.set(self.bytes.get() + read as u64);
-        Ok(read)
-    }
-}
-
-impl<R: Seek> Seek for CountedSource<R> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.from.seek(to)
-    }
-}
-
-/// The bytes of a source, as far as files say so.
-pub(crate) fn size(path: &Path) -> u64 {
-    let Ok(meta) = path.symlink_metadata() else { return 0 };
-    if !meta.is_dir() {
-        return fs::metadata(path).map_or(0, |meta| meta.len());
-    }
-    below(path).files.iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len()).sum()
-}
-
 /// Reads each file of a kind, of a folder those alone for which `only` holds.
 ///
 /// # Errors
@@ -287,11 +256,10 @@ fn each_file(
     file.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
     file.rewind().map_err(failed)?;
     let at_ms = changed(&meta);
-    let mut counted = CountedSource { from: file, bytes: Rc::clone(&sink.bytes) };
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if head.starts_with(b"PK\x03\x04") {
         let mut files = Ok(SourceFiles::default());
-        sink.of_file(&name, |sink| files = of_zip(kind, counted, &place, at_ms, sink));
+        sink.of_file(&name, |sink| files = of_zip(kind, file, &place, at_ms, sink));
         return files;
     }
     // What is in a file tells it, but for notes: any text could be one.
@@ -299,7 +267,7 @@ fn each_file(
         return Err(kind.refusal(&path.display().to_string(), &head).unwrap_or_default());
     }
     let place = place.to_string_lossy().into_owned();
-    let found = FoundFile { name: name.clone(), place, at_ms, from: &mut counted };
+    let found = FoundFile { name: name.clone(), place, at_ms, from: &mut file };
     sink.of_file(&name, |sink| one(kind, found, sink));
     Ok(SourceFiles { wanted: 1, ..SourceFiles::default() })
 }
@@ -341,11 +309,10 @@ fn of_folder(kind: SourceKind, path: &Path, only: &dyn Fn(&str) -> bool, sink: &
         }
         files.wanted += 1;
         sink.of_file(&name, |sink| match File::open(&file) {
-            Ok(opened) => {
+            Ok(mut opened) => {
                 let at_ms = opened.metadata().ok().as_ref().and_then(changed);
-                let mut counted = CountedSource { from: opened, bytes: Rc::clone(&sink.bytes) };
                 let place = file.to_string_lossy().into_owned();
-                let file = FoundFile { name: name.clone(), place, at_ms, from: &mut counted };
+                let file = FoundFile { name: name.clone(), place, at_ms, from: &mut opened };
                 one(kind, file, sink);
             }
             Err(error) => {
