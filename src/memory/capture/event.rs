@@ -248,19 +248,6 @@ impl Event {
         }
     }
 
-    /// The id and the time that the sender gave.
-    pub(super) fn stamps(&mut self) -> (&mut Option<String>, &mut Option<String>) {
-        match self {
-            Self::Message(MessageEvent { id, time, .. })
-            | Self::File(FileEvent { id, time, .. })
-            | Self::Search(SearchEvent { id, time, .. })
-            | Self::AgentActivity(AgentActivityEvent { id, time, .. })
-            | Self::Note(NoteEvent { id, time, .. })
-            | Self::Bookmark(BookmarkEvent { id, time, .. })
-            | Self::Clipboard(ClipboardEvent { id, time, .. }) => (id, time),
-        }
-    }
-
     /// Changes its texts, each given with the name of its field.
     pub(super) fn change_texts(&mut self, mut change: impl FnMut(&str, &mut String)) {
         let mut fields = serde_json::to_value(&*self).expect("an event is JSON");
@@ -360,10 +347,15 @@ type Wrong = (String, String);
 
 fn checked(mut event: Event, sender: Option<&str>, now: Timestamp) -> Result<Captured, Wrong> {
     let wrong = |field: &str, message: String| (format!(".{field}"), message);
-    let mut first = None;
+    let (mut first, mut id, mut time) = (None, None, None);
     event.change_texts(|field, text| {
         let message = first.is_none().then(|| tidy(field, text)).flatten();
         first = first.take().or_else(|| Some(wrong(field, message?)));
+        match field {
+            "id" => id = Some(text.clone()),
+            "time" => time = Some(text.clone()),
+            _ => {}
+        }
     });
     first.map_or(Ok(()), Err)?;
     if let Event::Bookmark(bookmark) = &event
@@ -376,9 +368,8 @@ fn checked(mut event: Event, sender: Option<&str>, now: Timestamp) -> Result<Cap
         _ => String::new(),
     };
     let folder = event.folder();
-    let (id, time) = event.stamps();
-    let key = id.take().map(|id| hash_of(&[sender.unwrap_or_default(), folder, &session, &id].map(str::as_bytes)));
-    let at_ms = match time.take() {
+    let key = id.map(|id| hash_of(&[sender.unwrap_or_default(), folder, &session, &id].map(str::as_bytes)));
+    let at_ms = match time {
         None => now.as_millisecond(),
         Some(time) => match time.parse::<Timestamp>() {
             Ok(time) if time.as_millisecond() >= 0 => time.as_millisecond(),
