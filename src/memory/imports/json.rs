@@ -13,29 +13,22 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Maximum length of an element, and of a text that is none of an array: a conversation of tens of thousands of messages.
 const MAX_BYTES: usize = 64 << 20;
 const BUFFER: usize = 64 * 1024;
+/// Why an element is left out.
+const TOO_LONG: &str = "conversations of more than 64 MB";
+const BROKEN: &str = "conversations that cannot be read";
 
-/// How a text ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// As it began.
-    Whole,
-    /// In the middle, or something follows that is none of it.
-    Cut,
-    /// It is no array, and no object.
-    Strange,
-}
-
-/// What is done with an element.
-pub(super) type EachElement<'e> = dyn FnMut(Result<Value, NotRead>) -> ControlFlow<()> + 'e;
+/// What is done with an element, or with the reason why it is left out.
+pub(super) type EachElement<'e> = dyn FnMut(Result<Value, &'static str>) -> ControlFlow<()> + 'e;
 
 /// Gives each element to `each`, or why it cannot be read; an object is one element, or those of the array that it has under
-/// `conversations`, and others may follow it, one a line for example. What is no UTF-8 is replaced.
-pub(super) fn elements(from: impl Read, each: &mut EachElement<'_>) -> Ending {
+/// `conversations`, and others may follow it, one a line for example. What is no UTF-8 is replaced. Says whether it was cut short, or something
+/// follows that is none of it; what is no array and no object is something else, and not cut.
+pub(super) fn elements(from: impl Read, each: &mut EachElement<'_>) -> bool {
     let (mut element, mut depth, mut in_text, mut escaped) = (Vec::new(), 0_usize, false, false);
     // Whether it is an array, and no objects that follow each other; its elements are one deeper.
     let mut is_array = None;
     for byte in BufReader::with_capacity(BUFFER, from).bytes() {
-        let Ok(byte) = byte else { return Ending::Cut };
+        let Ok(byte) = byte else { return true };
         let is_blank = matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
         let outer = match (is_array, byte) {
             (Some(is_array), _) => usize::from(is_array),
@@ -50,10 +43,10 @@ pub(super) fn elements(from: impl Read, each: &mut EachElement<'_>) -> Ending {
             // A mark of the order of bytes.
             (None, 0xef | 0xbb | 0xbf) => continue,
             (None, _) if is_blank => continue,
-            (None, _) => return Ending::Strange,
+            (None, _) => return false,
         };
         if depth == 0 && byte != b'{' && !is_blank {
-            return Ending::Cut;
+            return true;
         }
         let is_begin = depth == outer && !in_text && matches!(byte, b'{' | b'[');
         if is_begin {
@@ -75,8 +68,8 @@ pub(super) fn elements(from: impl Read, each: &mut EachElement<'_>) -> Ending {
                     continue;
                 }
                 let mut value = match element.len() > MAX_BYTES {
-                    true => Err(NotRead::TooLong),
-                    false => parse(&element).ok_or(NotRead::Broken),
+                    true => Err(TOO_LONG),
+                    false => parse(&element).ok_or(BROKEN),
                 };
                 let wrapped = value.as_mut().ok().filter(|_| outer == 0);
                 let wrapped = wrapped.and_then(|value| value.get_mut("conversations")?.as_array_mut());
@@ -85,14 +78,14 @@ pub(super) fn elements(from: impl Read, each: &mut EachElement<'_>) -> Ending {
                     None => each(value),
                 };
                 if ended.is_break() {
-                    return Ending::Whole;
+                    return false;
                 }
             }
-            b']' => return Ending::Whole,
+            b']' => return false,
             _ => {}
         }
     }
-    if is_array == Some(false) && depth == 0 { Ending::Whole } else { Ending::Cut }
+    is_array != Some(false) || depth > 0
 }
 
 /// A JSON text, without the bytes that a wrong one has, and a mark of the order of bytes, which some programs put at the beginning: as much of
@@ -119,26 +112,17 @@ fn without_surrogates(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Why an element cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NotRead {
-    /// It is no JSON.
-    Broken,
-    /// It is too long.
-    TooLong,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn all(text: &[u8]) -> (Vec<Option<String>>, Ending) {
+    fn all(text: &[u8]) -> (Vec<Option<String>>, bool) {
         let mut found = Vec::new();
-        let ending = elements(text, &mut |value| {
+        let is_cut = elements(text, &mut |value| {
             found.push(value.ok().map(|value| value.to_string()));
             ControlFlow::Continue(())
         });
-        (found, ending)
+        (found, is_cut)
     }
 
     #[test]
@@ -146,25 +130,22 @@ mod tests {
         let one = |text: &str| Some(text.to_owned());
         assert_eq!(
             all(b"\xef\xbb\xbf [{\"a\":\"]}\\\"\"}, 3, \"x\", [1]] more"),
-            (vec![one("{\"a\":\"]}\\\"\"}"), one("[1]")], Ending::Whole)
+            (vec![one("{\"a\":\"]}\\\"\"}"), one("[1]")], false)
         );
-        assert_eq!(all(b"[{\"a\":1},{\"b\":"), (vec![one("{\"a\":1}")], Ending::Cut));
-        assert_eq!(all(b"[{a},{\"b\":2}]"), (vec![None, one("{\"b\":2}")], Ending::Whole));
-        assert_eq!(all(b"[{\"a\":\"\xff\"}]"), (vec![one("{\"a\":\"\u{fffd}\"}")], Ending::Whole));
+        assert_eq!(all(b"[{\"a\":1},{\"b\":"), (vec![one("{\"a\":1}")], true));
+        assert_eq!(all(b"[{a},{\"b\":2}]"), (vec![None, one("{\"b\":2}")], false));
+        assert_eq!(all(b"[{\"a\":\"\xff\"}]"), (vec![one("{\"a\":\"\u{fffd}\"}")], false));
         assert_eq!(
             all(b"[{\"a\":\"\\ud83dx\\\\ud83d \\ud83d\\ude00\"}]").0,
             [one("{\"a\":\"\u{fffd}x\\\\ud83d \u{1f600}\"}")]
         );
         assert_eq!(all(b"{\"conversations\":[{\"a\":1},{\"a\":2}]}").0.len(), 2);
-        assert_eq!(all(b"{\"a\":1} \n"), (vec![one("{\"a\":1}")], Ending::Whole));
+        assert_eq!(all(b"{\"a\":1} \n"), (vec![one("{\"a\":1}")], false));
         let lines = vec![one("{\"a\":1}"), one("{\"b\":\"}\"}"), one("{}")];
-        assert_eq!(all(b"{\"a\":1}\n{\"b\":\"}\"}\r\n\n{}\n"), (lines, Ending::Whole));
-        assert_eq!(all(b"{\"a\":1}\n{\"b\""), (vec![one("{\"a\":1}")], Ending::Cut));
-        assert_eq!(all(b"{\"a\":1}, x"), (vec![one("{\"a\":1}")], Ending::Cut));
-        assert_eq!(
-            (all(b"[]"), all(b"<html>"), all(b"")),
-            ((vec![], Ending::Whole), (vec![], Ending::Strange), (vec![], Ending::Cut))
-        );
+        assert_eq!(all(b"{\"a\":1}\n{\"b\":\"}\"}\r\n\n{}\n"), (lines, false));
+        assert_eq!(all(b"{\"a\":1}\n{\"b\""), (vec![one("{\"a\":1}")], true));
+        assert_eq!(all(b"{\"a\":1}, x"), (vec![one("{\"a\":1}")], true));
+        assert_eq!((all(b"[]"), all(b"<html>"), all(b"")), ((vec![], false), (vec![], false), (vec![], true)));
         assert_eq!(all(format!("[{}1{}]", "[".repeat(5000), "]".repeat(5000)).as_bytes()).0, [None]);
     }
 

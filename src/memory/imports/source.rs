@@ -13,16 +13,13 @@ use zip::ZipArchive;
 
 use super::clean::is_program;
 use super::conversations::{NO_JSON, TOO_LONG, of_chatgpt, of_claude, transcript};
-use super::json::{Ending, NotRead, elements};
+use super::json::elements;
 use super::kinds::{BESIDE, FILES, HEAD_BYTES, SourceKind};
 use super::notes::{bookmarks, is_markdown, note};
 use super::sink::{CUT_TURNS, ImportItem, ImportSink, MAX_NOTE_BYTES, ReadConversation};
 
 /// Maximum length of a file of bookmarks, in bytes: it is read as a whole.
 const MAX_BOOKMARKS_BYTES: u64 = 64 << 20;
-/// Why a conversation is left out that is too long.
-const TOO_LARGE: &str = "conversations of more than 64 MB";
-
 /// Reads a source, of a folder those files alone for which `only` holds, given what they are called below it, and hands what is in it to
 /// `sink`.
 ///
@@ -114,7 +111,7 @@ fn export<'s>(
     sink: &mut ImportSink<'s>,
     give: &mut dyn FnMut(ReadConversation, &mut ImportSink<'s>),
 ) {
-    let ending = elements(from, &mut |value| {
+    let is_cut = elements(from, &mut |value| {
         match value {
             Ok(value) => {
                 let read = match kind {
@@ -126,15 +123,12 @@ fn export<'s>(
                     None => sink.leave_out("conversations in an unknown format"),
                 }
             }
-            Err(NotRead::TooLong) => sink.leave_out(TOO_LARGE),
-            Err(NotRead::Broken) => sink.leave_out("conversations that cannot be read"),
+            Err(reason) => sink.leave_out(reason),
         }
         if sink.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    match ending {
-        // What is no JSON is something else, which is said.
-        Ending::Whole | Ending::Strange => {}
-        Ending::Cut => sink.remark(format!("{name} is incomplete: its complete part was read")),
+    if is_cut {
+        sink.remark(format!("{name} is incomplete: its complete part was read"));
     }
 }
 
