@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 
@@ -110,8 +110,7 @@ fn taken(base: &str) -> WriteError {
 pub(super) struct Drafts<'a> {
     pub(super) files: &'a Files,
     pub(super) root: &'a Path,
-    drafts: Vec<Draft>,
-    known: HashMap<VaultPath, usize>,
+    drafts: BTreeMap<VaultPath, Draft>,
     /// The names of the files of conversations, listed when they are first asked for.
     names: OnceCell<Vec<String>>,
     /// The import that all of the batch is of, and where it is noted which files it changes.
@@ -130,7 +129,7 @@ pub(super) struct Written {
 
 impl<'a> Drafts<'a> {
     pub(super) fn new(files: &'a Files, root: &'a Path, import: Option<(i64, &'a ImportTable)>) -> Self {
-        Self { files, root, drafts: Vec::new(), known: HashMap::new(), names: OnceCell::new(), import }
+        Self { files, root, drafts: BTreeMap::new(), names: OnceCell::new(), import }
     }
 
     /// The files of a folder that had a name between their date and their number before the batch, the last first; those that the batch makes
@@ -142,20 +141,18 @@ impl<'a> Drafts<'a> {
 
     /// The file at a path, as the batch has it so far; `None` when it is not one that text can be added to.
     pub(super) fn open(&mut self, path: &VaultPath) -> Result<Option<&mut Draft>, WriteError> {
-        if let Some(at) = self.known.get(path) {
-            return Ok(self.drafts.get_mut(*at));
+        if !self.drafts.contains_key(path) {
+            let (had, before) = match self.files.read(path)? {
+                None => (String::new(), None),
+                Some((bytes, hash)) => match String::from_utf8(bytes) {
+                    Ok(text) => (text, Some(hash)),
+                    Err(_) => return Ok(None),
+                },
+            };
+            let (text, added, senders) = (had.clone(), Vec::new(), BTreeSet::new());
+            self.drafts.insert(path.clone(), Draft { path: path.clone(), before, had, text, added, senders });
         }
-        let (had, before) = match self.files.read(path)? {
-            None => (String::new(), None),
-            Some((bytes, hash)) => match String::from_utf8(bytes) {
-                Ok(text) => (text, Some(hash)),
-                Err(_) => return Ok(None),
-            },
-        };
-        self.known.insert(path.clone(), self.drafts.len());
-        let (path, text) = (path.clone(), had.clone());
-        self.drafts.push(Draft { path, before, text, had, added: Vec::new(), senders: BTreeSet::new() });
-        Ok(self.drafts.last_mut())
+        Ok(self.drafts.get_mut(path))
     }
 
     /// The first of `base.md`, `base-2.md`, … that does not exist, or that `fits`.
@@ -216,8 +213,7 @@ impl<'a> Drafts<'a> {
             }
             // Nothing is done with it: a batch need not hold all files of a name.
             if self.drafts.len() > before {
-                self.drafts.pop();
-                self.known.remove(&path);
+                self.drafts.remove(&path);
             }
         }
         Err(taken(base))
@@ -225,7 +221,7 @@ impl<'a> Drafts<'a> {
 
     /// What a file says, as the batch has it so far: `None` when it is not there, `Some(None)` when that is no text.
     pub(super) fn says(&self, path: &VaultPath) -> Result<Option<Option<String>>, WriteError> {
-        if let Some(draft) = self.known.get(path).and_then(|at| self.drafts.get(*at)) {
+        if let Some(draft) = self.drafts.get(path) {
             return Ok(draft.exists().then(|| Some(draft.text.clone())));
         }
         Ok(self.files.read(path)?.map(|(bytes, _)| String::from_utf8(bytes).ok()))
@@ -249,7 +245,7 @@ impl<'a> Drafts<'a> {
     }
 
     fn changed(&self) -> impl Iterator<Item = &Draft> {
-        self.drafts.iter().filter(|draft| !draft.added.is_empty())
+        self.drafts.values().filter(|draft| !draft.added.is_empty())
     }
 
     /// Notes what an import is about to leave in a file, and keeps what that was before.
