@@ -142,32 +142,19 @@ impl<'i> NoteImporter<'i> {
             Some(before) if before.source == source => Ok(NoteOutcome::Existing),
             Some(before) if self.is_of_others(&before)? => self.anew(NoteOrigin { source, ..before }, title, &text),
             Some(before) => self.again(before, source, &text),
-            None => self.first(key, &note.id, source, title, &text),
-        }
-    }
-
-    /// A note of a source that is not known yet.
-    fn first(
-        &self,
-        key: u64,
-        origin: &str,
-        source: String,
-        title: &str,
-        text: &str,
-    ) -> Result<NoteOutcome, RequestError> {
-        let origin = origin.to_owned();
-        match self.imports.note_like(&source)? {
-            // It came from elsewhere: the source has moved, or this is a copy of it. What became of that holds of this.
-            Some((import, like)) => {
-                if self.import.is_some() {
-                    self.keep(import, NoteOrigin { key, origin, ..like })?;
+            None => match self.imports.note_like(&source)? {
+                // It came from elsewhere: the source has moved, or this is a copy of it. What became of that holds of this.
+                Some((import, like)) => {
+                    if self.import.is_some() {
+                        self.keep(import, NoteOrigin { key, origin: note.id.clone(), ..like })?;
+                    }
+                    Ok(NoteOutcome::Existing)
                 }
-                Ok(NoteOutcome::Existing)
-            }
-            None => {
-                let (path, after) = (String::new(), String::new());
-                self.anew(NoteOrigin { key, origin, path, source, after }, title, text)
-            }
+                None => {
+                    let (path, after) = (String::new(), String::new());
+                    self.anew(NoteOrigin { key, origin: note.id.clone(), path, source, after }, title, &text)
+                }
+            },
         }
     }
 
