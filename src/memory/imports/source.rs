@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::Timestamp;
 use walkdir::WalkDir;
@@ -186,8 +186,13 @@ struct SourceFiles {
 }
 
 impl SourceFiles {
-    /// Notes a file that was not wanted, and why.
-    fn note_unwanted(&mut self, name: &str, reason: &str) {
+    /// Whether a file is wanted; counts it, and why it is not.
+    fn wants(&mut self, kind: SourceKind, name: &str, sink: &mut ImportSink<'_>) -> bool {
+        let Some(reason) = kind.why_not(name) else {
+            self.wanted += 1;
+            return true;
+        };
+        sink.leave_out(reason);
         self.unwanted += 1;
         if self.has.is_none() && reason == BESIDE {
             self.has = Some(BESIDE.into());
@@ -196,6 +201,25 @@ impl SourceFiles {
             let takes: Vec<&str> = takes.map(SourceKind::name).collect();
             let file = name.rsplit('/').next().unwrap_or_default();
             self.has = (!takes.is_empty()).then(|| format!("{file}: try --from {}", takes.join(" or ")));
+        }
+        false
+    }
+
+    /// Reads a file of a folder, if it is wanted.
+    fn read(&mut self, kind: SourceKind, file: &Path, name: &str, sink: &mut ImportSink<'_>) {
+        if !self.wants(kind, name, sink) {
+            return;
+        }
+        match File::open(file) {
+            Ok(mut from) => {
+                let at_ms = from.metadata().ok().as_ref().and_then(changed);
+                let place = file.to_string_lossy().into_owned();
+                one(kind, FoundFile { name: name.to_owned(), place, at_ms, from: &mut from }, sink);
+            }
+            Err(error) => {
+                sink.leave_out("files that cannot be read");
+                sink.remark(format!("{name} cannot be read: {error}"));
+            }
         }
     }
 }
@@ -266,107 +290,55 @@ fn each_file(
     Ok(SourceFiles { wanted: 1, ..SourceFiles::default() })
 }
 
+/// Reads the wanted files of a folder: none that is hidden, none by way of a link, and none of a vault below it: what comes into that would be
+/// imported again, without an end.
 fn of_folder(kind: SourceKind, path: &Path, only: &dyn Fn(&str) -> bool, sink: &mut ImportSink<'_>) -> SourceFiles {
     let mut files = SourceFiles::default();
     let name_of = |file: &Path| file.strip_prefix(path).unwrap_or(file).to_string_lossy().into_owned();
-    let FilesBelow { files: paths, left_out, unreadable } = below(path);
-    for (left, reason) in left_out {
-        let name = name_of(&left);
-        if !only(&name) {
-            continue;
-        }
-        sink.leave_out(reason);
-        match reason {
-            A_VAULT => _ = files.vault.get_or_insert(name),
-            _ => files.unwanted += 1,
-        }
-    }
-    for (folder, error) in unreadable {
-        let name = name_of(&folder);
-        if only(&name) {
-            sink.leave_out("folders that cannot be read");
-            sink.remark(format!("{name} cannot be read: {error}"));
-        }
-    }
-    for file in paths {
-        if sink.is_over() {
-            break;
-        }
-        let name = name_of(&file);
-        if !only(&name) {
-            continue;
-        }
-        if let Some(reason) = kind.why_not(&name) {
-            files.note_unwanted(&name, reason);
-            sink.of_file(&name, |sink| sink.leave_out(reason));
-            continue;
-        }
-        files.wanted += 1;
-        sink.of_file(&name, |sink| match File::open(&file) {
-            Ok(mut opened) => {
-                let at_ms = opened.metadata().ok().as_ref().and_then(changed);
-                let place = file.to_string_lossy().into_owned();
-                let file = FoundFile { name: name.clone(), place, at_ms, from: &mut opened };
-                one(kind, file, sink);
-            }
-            Err(error) => {
-                sink.leave_out("files that cannot be read");
-                sink.remark(format!("{name} cannot be read: {error}"));
-            }
-        });
-    }
-    files
-}
-
-/// What is below a folder.
-#[derive(Default)]
-struct FilesBelow {
-    /// Files, in the order of their names.
-    files: Vec<PathBuf>,
-    /// What else there is, but for what is hidden, each with the reason why it is left out.
-    left_out: Vec<(PathBuf, &'static str)>,
-    /// Folders that cannot be listed, and why.
-    unreadable: Vec<(PathBuf, io::Error)>,
-}
-
-/// The files of a folder: none that is hidden, none by way of a link, and none of a vault below it: what comes into that would be imported
-/// again, without an end.
-fn below(folder: &Path) -> FilesBelow {
-    let (mut found, mut entries) = (FilesBelow::default(), WalkDir::new(folder).min_depth(1).into_iter());
-    while let Some(entry) = entries.next() {
+    let mut entries = WalkDir::new(path).min_depth(1).sort_by_file_name().into_iter();
+    while let Some(entry) = entries.next().filter(|_| !sink.is_over()) {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
-                let folder = error.path().unwrap_or(folder).to_owned();
-                found.unreadable.extend(error.into_io_error().map(|error| (folder, error)));
+                let name = name_of(error.path().unwrap_or(path));
+                if only(&name) {
+                    sink.leave_out("folders that cannot be read");
+                    sink.remark(format!("{name} cannot be read: {error}"));
+                }
                 continue;
             }
         };
-        let (path, kind) = (entry.path().to_owned(), entry.file_type());
-        let reason = if is_hidden(&entry.file_name().to_string_lossy()) {
+        let (file, is) = (entry.path(), entry.file_type());
+        let name = name_of(file);
+        let left_out = if is_hidden(&entry.file_name().to_string_lossy()) {
             None
-        } else if kind.is_file() {
-            found.files.push(path);
+        } else if is.is_file() {
+            if only(&name) {
+                sink.of_file(&name, |sink| files.read(kind, file, &name, sink));
+            }
             continue;
-        } else if kind.is_symlink() {
+        } else if is.is_symlink() {
             Some(A_LINK)
-        } else if !kind.is_dir() {
+        } else if !is.is_dir() {
             Some(FILES)
-        } else if path.join(VAULT_DIR).is_dir() {
+        } else if file.join(VAULT_DIR).is_dir() {
             Some(A_VAULT)
         } else if entry.depth() > MAX_DEPTH {
             Some(TOO_DEEP)
         } else {
             continue;
         };
-        if kind.is_dir() {
+        if is.is_dir() {
             entries.skip_current_dir();
         }
-        found.left_out.extend(reason.map(|reason| (path, reason)));
+        let Some(reason) = left_out.filter(|_| only(&name)) else { continue };
+        sink.leave_out(reason);
+        match reason {
+            A_VAULT => _ = files.vault.get_or_insert(name),
+            _ => files.unwanted += 1,
+        }
     }
-    found.files.sort_unstable();
-    found.left_out.sort_unstable();
-    found
+    files
 }
 
 fn changed(meta: &fs::Metadata) -> Option<i64> {
@@ -410,11 +382,7 @@ fn of_zip(
             sink.leave_out("archives within the archive");
             let what = "is an archive within the archive: unpack it, and import its content";
             sink.remark(format!("{name} {what}"));
-        } else if let Some(reason) = kind.why_not(&name) {
-            files.note_unwanted(&name, reason);
-            sink.leave_out(reason);
-        } else {
-            files.wanted += 1;
+        } else if files.wants(kind, &name, sink) {
             // A name in an archive is none of a path, whatever it begins with.
             let place = format!("{}/{name}", path.display());
             one(kind, FoundFile { name, place, at_ms, from: &mut file }, sink);
