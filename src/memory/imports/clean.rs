@@ -1,7 +1,7 @@
 //! What of a turn somebody said: what programs have put into it is taken out, by rules that have names. What stands in code, or in the
 //! middle of a line, is what somebody wrote.
 
-use std::ops::Range;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -228,28 +228,15 @@ fn without_metadata(text: &str) -> Option<String> {
     if !text.contains("(untrusted metadata)") {
         return None;
     }
-    let mut kept: Vec<&str> = Vec::new();
-    let mut lines = text.split_inclusive('\n').peekable();
-    let mut cut = false;
-    while let Some(line) = lines.next() {
-        if !line.trim_end().trim_end_matches(':').ends_with("(untrusted metadata)") {
-            kept.push(line);
-            continue;
-        }
-        cut = true;
-        if lines.peek().is_some_and(|next| next.trim_start().starts_with("```")) {
-            lines.next();
-            for line in lines.by_ref() {
-                if line.trim_start().starts_with("```") {
-                    break;
-                }
-            }
-        }
-        while lines.peek().is_some_and(|next| next.trim().is_empty()) {
-            lines.next();
-        }
+    static BLOCK: LazyLock<Regex> = LazyLock::new(|| {
+        let head = r"^[^\n]*\(untrusted metadata\):*[ \t\r]*(?:\n|\z)";
+        let code = r"[ \t]*```[^\n]*\n(?s:.*?)(?:^[ \t]*```[^\n]*(?:\n|\z)|\z)";
+        Regex::new(&format!(r"(?m){head}(?:{code})?(?:[ \t\r]*\n)*")).expect("the pattern is a constant")
+    });
+    match BLOCK.replace_all(text, "") {
+        Cow::Owned(left) => Some(left),
+        Cow::Borrowed(_) => None,
     }
-    cut.then(|| kept.concat())
 }
 
 /// Where a tag counts.

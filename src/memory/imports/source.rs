@@ -378,11 +378,7 @@ fn of_zip(
         if name.ends_with('/') || is_hidden(&name) {
             continue;
         }
-        if name.to_ascii_lowercase().ends_with(".zip") {
-            sink.leave_out("archives within the archive");
-            let what = "is an archive within the archive: unpack it, and import its content";
-            sink.remark(format!("{name} {what}"));
-        } else if files.wants(kind, &name, sink) {
+        if files.wants(kind, &name, sink) {
             // A name in an archive is none of a path, whatever it begins with.
             let place = format!("{}/{name}", path.display());
             one(kind, FoundFile { name, place, at_ms, from: &mut file }, sink);
