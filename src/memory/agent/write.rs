@@ -168,14 +168,15 @@ fn without_forgotten(
 /// The file that is meant, when the agent may write it and would find what it writes.
 pub(super) fn file_to_write(writer: &MemoryWriter, file: Option<&str>) -> Result<VaultPath, RequestError> {
     if writer.is_closed() {
-        return Err(forbidden("your memory is closed in this session", "the owner set this in `memory.toml`"));
+        return Err(RequestError::forbidden("your memory is closed in this session")
+            .hint("the owner set this in `memory.toml`"));
     }
     let file = file.unwrap_or(default_file(writer.mode));
     let path = writable(&writer.slug, writer.mode, file)?;
     let workspace = writer.workspace();
     if workspace.hides(&path) {
         let message = format!("`memory.toml`, or its name, excludes `{path}` from what you can read");
-        return Err(forbidden(message, "nothing was written; use another file"));
+        return Err(RequestError::forbidden(message).hint("nothing was written; use another file"));
     }
     Ok(as_spelled(workspace, path))
 }
@@ -213,7 +214,7 @@ fn may_make(writer: &MemoryWriter) -> Result<(), RequestError> {
         return Ok(());
     }
     let message = format!("your memory has {files} files, the maximum");
-    Err(forbidden(message, "nothing was written; use an existing file, or delete one"))
+    Err(RequestError::forbidden(message).hint("nothing was written; use an existing file, or delete one"))
 }
 
 /// Works out what a file says after a change, and writes that over what it said, as often as somebody else was faster.
@@ -299,7 +300,7 @@ fn as_text<'b>(path: &VaultPath, bytes: &'b [u8]) -> Result<&'b str, RequestErro
 }
 
 fn kept(path: &VaultPath) -> RequestError {
-    forbidden(format!("you cannot access `{path}`"), "nothing was written; use another file")
+    RequestError::forbidden(format!("you cannot access `{path}`")).hint("nothing was written; use another file")
 }
 
 pub(super) fn refused(path: &VaultPath, error: EditError) -> RequestError {
@@ -431,7 +432,7 @@ const NAME: &str = "a name has up to 100 bytes of visible characters in NFC, suc
 
 /// The person lets the agent write other files only.
 pub(super) fn not_allowed(mode: MemoryMode) -> RequestError {
-    forbidden(format!("`write_mode` is {}", allowed(mode)), "the owner set this in your `agent.md`")
+    RequestError::forbidden(format!("`write_mode` is {}", allowed(mode))).hint("the owner set this in your `agent.md`")
 }
 
 fn allowed(mode: MemoryMode) -> &'static str {
@@ -495,11 +496,6 @@ fn looks_like_another(c: char) -> bool {
     let backslashes = "\u{2216}\u{29f5}\u{29f9}\u{2572}\u{27cd}\u{31d4}\u{244a}";
     let becomes = std::iter::once(c).nfkc().any(|found| found != c && "/\\.%:".contains(found));
     becomes || slashes.contains(c) || backslashes.contains(c)
-}
-
-/// It may not, and what to do about it.
-pub(super) fn forbidden(message: impl Into<String>, hint: &str) -> RequestError {
-    RequestError::forbidden(message).hint(hint)
 }
 
 #[cfg(test)]

@@ -439,20 +439,14 @@ fn united(tags: Option<&Value>, more: Vec<String>) -> Value {
     all.into()
 }
 
-/// The text with one more name in the list of its participants; `None` when it has it, or no list as capture writes it.
+/// The text with one more name in the list of its participants; `None` when it has it, or no list that can be added to.
 fn with_participant(text: &str, name: &str) -> Option<String> {
-    let note = head(text);
-    let names = note.metadata.get("participants")?.as_array()?;
+    let mut names = head(text).metadata.get("participants")?.as_array()?.clone();
     if names.len() >= MAX_PARTICIPANTS || names.iter().any(|known| known.as_str() == Some(name)) {
         return None;
     }
-    let list = Map::from_iter([("participants".to_owned(), Value::from(vec![name]))]);
-    let item = compose(&list, "").lines().nth(2)?.to_owned();
-    let front = &text[..note.body.start];
-    let start = front.find("\nparticipants:\n")? + "\nparticipants:\n".len();
-    let end = start
-        + front[start..].split_inclusive('\n').take_while(|line| line.starts_with("- ")).map(str::len).sum::<usize>();
-    Some(format!("{}{item}\n{}", &text[..end], &text[end..]))
+    names.push(name.into());
+    with_property(text, "participants", &names.into())
 }
 
 /// A turn: `**18:32 · Maya:** text`.
@@ -514,7 +508,8 @@ mod tests {
         let more = with_participant(text, "a: b").unwrap();
         assert_eq!(more, text.replacen("- user\n", "- user\n- 'a: b'\n", 1));
         assert_eq!(with_participant(&more, "a: b"), None);
-        assert_eq!(with_participant("---\nparticipants: [user]\n---\n", "b"), None, "as the person wrote it");
+        let in_line = |names: &str| format!("---\nparticipants: [{names}]\n---\n");
+        assert_eq!(with_participant(&in_line("user"), "b"), Some(in_line("\"user\",\"b\"")));
     }
 
     #[test]
