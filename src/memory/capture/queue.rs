@@ -203,20 +203,12 @@ impl Queue {
         progress.unwrap_or_else(PoisonError::into_inner).0.pending()
     }
 
-    /// Waits until events wait to be written into files, the program ends, or the time is up. Meanwhile the queue is tidied.
-    pub(super) fn wait(&self, patience: Duration) -> QueueProgress {
-        let until = Instant::now() + patience;
-        loop {
-            self.tidy();
-            let left = until.saturating_duration_since(Instant::now());
-            let time = left.min(IDLE_PERIOD);
-            let is_idle = |progress: &mut QueueProgress| progress.pending() == 0 && !progress.closing;
-            let waited = self.changed.wait_timeout_while(self.locked(), time, is_idle);
-            let (progress, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-            if !timeout.timed_out() || time == left {
-                return progress.clone();
-            }
-        }
+    /// Tidies the queue, and waits until events wait to be written into files, the program ends, or a moment is over.
+    fn wait(&self) -> QueueProgress {
+        self.tidy();
+        let is_idle = |progress: &mut QueueProgress| progress.pending() == 0 && !progress.closing;
+        let waited = self.changed.wait_timeout_while(self.locked(), IDLE_PERIOD, is_idle);
+        waited.unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 
     /// Waits for so long, whatever comes, unless the program ends.
@@ -363,7 +355,7 @@ impl CaptureWriter {
                 retained = Some(Instant::now());
                 retain(&self.queue.root, &self.queue.files, &self.queue.switches.retention());
             }
-            let waiting = self.queue.wait(RETENTION_INTERVAL);
+            let waiting = self.queue.wait();
             if waiting.closing {
                 ending.get_or_insert_with(Instant::now);
             }
