@@ -209,26 +209,6 @@ fn shown(config: &CaptureConfig) -> CaptureSettings {
 #[derive(Debug)]
 pub(crate) struct CaptureTokens(TokenTable);
 
-/// Why the tokens cannot be read or changed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum TokensError {
-    /// The name is not one.
-    #[error("`{0}` cannot be the name of a program: use up to 40 letters, digits, `-`, `_` and `.`")]
-    Name(String),
-    /// Another has the name.
-    #[error("the token `{0}` already exists; `vault token remove {0}` revokes it")]
-    Exists(String),
-    /// None has the name.
-    #[error("there is no token `{0}`; `vault token list` lists all tokens")]
-    NotFound(String),
-    /// They cannot be read or written.
-    #[error(transparent)]
-    State(#[from] StateError),
-    /// The system has no random numbers.
-    #[error("cannot get random numbers from the system: {0}")]
-    Random(std::io::Error),
-}
-
 impl CaptureTokens {
     /// Those of a vault's state.
     pub(crate) fn new(state: &Arc<State>) -> Self {
@@ -239,22 +219,26 @@ impl CaptureTokens {
     ///
     /// # Errors
     /// When the name is taken or is none, or the disk refuses.
-    pub(crate) fn add(&self, name: &str) -> Result<Token, TokensError> {
+    pub(crate) fn add(&self, name: &str) -> Result<Token, RequestError> {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || name.len() > 40 || !name.chars().all(fits) {
-            return Err(TokensError::Name(name.to_owned()));
+            let takes = "use up to 40 letters, digits, `-`, `_` and `.`";
+            return Err(RequestError::invalid(format!("`{name}` cannot be the name of a program: {takes}")));
         }
-        let token = Token::random().map_err(TokensError::Random)?;
+        let random = |error| RequestError::internal(format!("cannot get random numbers from the system: {error}"));
+        let token = Token::random().map_err(random)?;
         let row = TokenRow { name: name.to_owned(), created_at: Timestamp::now(), hash: token.hash() };
-        if self.0.add(&row)? { Ok(token) } else { Err(TokensError::Exists(name.to_owned())) }
+        let exists = || format!("the token `{name}` already exists; `vault token remove {name}` revokes it");
+        self.0.add(&row)?.then_some(token).ok_or_else(|| RequestError::conflict(exists()))
     }
 
     /// Takes a token back: it counts no more, from this moment.
     ///
     /// # Errors
     /// When there is none of that name, or the disk refuses.
-    pub(crate) fn remove(&self, name: &str) -> Result<(), TokensError> {
-        if self.0.remove(name)? { Ok(()) } else { Err(TokensError::NotFound(name.to_owned())) }
+    pub(crate) fn remove(&self, name: &str) -> Result<(), RequestError> {
+        let absent = || format!("there is no token `{name}`; `vault token list` lists all tokens");
+        self.0.remove(name)?.then_some(()).ok_or_else(|| RequestError::invalid(absent()))
     }
 
     /// All of them.
@@ -286,16 +270,16 @@ mod tests {
         let token = others.add("browser").unwrap();
         assert!(matches!(ours.holder(&token.hash()), Some(Principal::Capture(name)) if name == "browser"));
         assert!(ours.holder(&Token::from_text("x").hash()).is_none());
-        assert!(matches!(others.add("browser"), Err(TokensError::Exists(_))));
+        assert!(others.add("browser").is_err_and(|error| error.message.contains("already exists")));
         for bad in ["", "a b", "../x", "ä", &"x".repeat(41)] {
-            assert!(matches!(others.add(bad), Err(TokensError::Name(_))), "{bad}");
+            assert!(others.add(bad).is_err_and(|error| error.message.contains("cannot be the name")), "{bad}");
         }
         for file in std::fs::read_dir(folder.path()).unwrap() {
             let bytes = std::fs::read(file.unwrap().path()).unwrap();
             assert!(!String::from_utf8_lossy(&bytes).contains(token.reveal()));
         }
         others.remove("browser").unwrap();
-        assert!(matches!(others.remove("browser"), Err(TokensError::NotFound(_))));
+        assert!(others.remove("browser").is_err_and(|error| error.message.contains("there is no token")));
         assert!(ours.holder(&token.hash()).is_none());
     }
 
