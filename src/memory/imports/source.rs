@@ -15,8 +15,9 @@ use super::clean::is_program;
 use super::conversations::{NO_JSON, TOO_LONG, of_chatgpt, of_claude, transcript};
 use super::json::elements;
 use super::kinds::{BESIDE, FILES, HEAD_BYTES, SourceKind};
-use super::notes::{bookmarks, is_markdown, note};
+use super::notes::{bookmarks, is_markdown, note, stem};
 use super::sink::{CUT_TURNS, ImportItem, ImportSink, MAX_NOTE_BYTES, ReadConversation};
+use crate::vault::disk::Stamp;
 
 /// Maximum length of a file of bookmarks, in bytes: it is read as a whole.
 const MAX_BOOKMARKS_BYTES: u64 = 64 << 20;
@@ -144,12 +145,6 @@ pub(super) struct FoundFile<'f> {
 }
 
 impl FoundFile<'_> {
-    /// Its name without folders and what follows the last dot.
-    pub(super) fn stem(&self) -> &str {
-        let name = self.name.rsplit('/').next().unwrap_or_default();
-        name.rsplit_once('.').map_or(name, |(stem, _)| stem)
-    }
-
     /// What a session is called by its file. Moltis has it in the folders around `history.jsonl`, in hexadecimal.
     pub(super) fn session_stem(&self, kind: SourceKind) -> String {
         let in_folders = || {
@@ -159,7 +154,7 @@ impl FoundFile<'_> {
             from_hex(&folders[at..].concat()[1..])
         };
         let in_folders = (kind == SourceKind::Moltis).then(in_folders).flatten();
-        in_folders.unwrap_or_else(|| self.stem().to_owned())
+        in_folders.unwrap_or_else(|| stem(&self.name).to_owned())
     }
 }
 
@@ -212,7 +207,7 @@ impl SourceFiles {
         }
         match File::open(file) {
             Ok(mut from) => {
-                let at_ms = from.metadata().ok().as_ref().and_then(changed);
+                let at_ms = from.metadata().ok().map(|meta| changed_ms(&meta));
                 let place = file.to_string_lossy().into_owned();
                 one(kind, FoundFile { name: name.to_owned(), place, at_ms, from: &mut from }, sink);
             }
@@ -273,7 +268,7 @@ fn each_file(
     let mut head = Vec::new();
     file.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
     file.rewind().map_err(failed)?;
-    let at_ms = changed(&meta);
+    let at_ms = Some(changed_ms(&meta));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if head.starts_with(b"PK\x03\x04") {
         let mut files = Ok(SourceFiles::default());
@@ -341,9 +336,8 @@ fn of_folder(kind: SourceKind, path: &Path, only: &dyn Fn(&str) -> bool, sink: &
     files
 }
 
-fn changed(meta: &fs::Metadata) -> Option<i64> {
-    let since = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok()
+fn changed_ms(meta: &fs::Metadata) -> i64 {
+    Stamp::of(meta).mtime_ns / 1_000_000
 }
 
 /// Reads every wanted file of an archive.
