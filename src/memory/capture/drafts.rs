@@ -8,6 +8,7 @@ use std::path::Path;
 
 use blake3::Hash;
 
+use super::event::CONVERSATIONS;
 use super::pages::Pages;
 use super::queue::Planned;
 use crate::base::path::VaultPath;
@@ -132,11 +133,14 @@ impl<'a> Drafts<'a> {
         Self { files, root, drafts: BTreeMap::new(), names: OnceCell::new(), import }
     }
 
-    /// The files of a folder that had a name between their date and their number before the batch, the last first; those that the batch makes
-    /// are opened by their paths.
-    pub(super) fn dated(&self, folder: &str, name: &str) -> Vec<VaultPath> {
-        let names = self.names.get_or_init(|| names_in(&self.root.join(folder)));
-        dated(names, name).into_iter().filter_map(|name| VaultPath::new(format!("{folder}/{name}")).ok()).collect()
+    /// The conversations that had a name between their date and their number before the batch, the last first; those that the batch makes are
+    /// opened by their paths.
+    pub(super) fn conversations(&self, name: &str) -> Vec<VaultPath> {
+        let names = self.names.get_or_init(|| names_in(&self.root.join(CONVERSATIONS)));
+        dated(names, name)
+            .into_iter()
+            .filter_map(|name| VaultPath::new(format!("{CONVERSATIONS}/{name}")).ok())
+            .collect()
     }
 
     /// The file at a path, as the batch has it so far; `None` when it is not one that text can be added to.

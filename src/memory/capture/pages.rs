@@ -87,8 +87,8 @@ impl Pages {
         let path = drafts.first(&base, |draft| !draft.is_full())?;
         let is_new = drafts.open(&path)?.is_some_and(|draft| !draft.exists());
         let hides = |path: &VaultPath, text: Option<&str>| self.kept.hides(Destination::Day, path, text);
-        let private =
-            is_new && (drafts.any(&base, hides)? || self.hides_new(drafts, &path, &base, Destination::Day)?);
+        let hides_elsewhere = || self.kept.hides_elsewhere(drafts, &path, &date.to_string(), Destination::Day);
+        let private = is_new && (drafts.any(&base, hides)? || hides_elsewhere());
         let Some(draft) = drafts.open(&path)? else { return Ok(None) };
         if draft.exists() {
             draft.append_item(&line);
@@ -110,7 +110,7 @@ impl Pages {
         // Of one that began on whatever day the last file.
         let files = match &before {
             Some(path) => vec![path.clone()],
-            None => session_files(drafts, &message.session),
+            None => drafts.conversations(&slug(&message.session)),
         };
         let mut known = None;
         for path in files {
@@ -167,7 +167,7 @@ impl Pages {
         before: Option<&VaultPath>,
     ) -> Result<bool, WriteError> {
         let goes = Destination::Session(session);
-        for path in before.into_iter().chain(&session_files(drafts, session)) {
+        for path in before.into_iter().chain(&drafts.conversations(&slug(session))) {
             if drafts.says(path)?.is_some_and(|text| self.kept.hides(goes, path, text.as_deref())) {
                 return Ok(true);
             }
@@ -321,21 +321,10 @@ impl Pages {
         let Self { names, kept, .. } = self;
         let hides = |path: &VaultPath, text: Option<&str>| kept.hides(goes, path, text);
         let (path, passed) = drafts.keyed(names, &base, key, |draft| keys_of(kept, draft), hides)?;
-        let private = passed || self.hides_new(drafts, &path, &base, goes)?;
+        let exists = drafts.open(&path)?.is_some_and(|draft| draft.exists());
+        // One that was moved elsewhere hides a new one, too.
+        let private = passed || (!exists && kept.hides_elsewhere(drafts, &path, &slug(title), goes));
         Ok((path, private))
-    }
-
-    /// Whether a file that is not there yet is to be private, because one that was moved elsewhere is.
-    fn hides_new(
-        &self,
-        drafts: &mut Drafts<'_>,
-        path: &VaultPath,
-        base: &str,
-        goes: Destination<'_>,
-    ) -> Result<bool, WriteError> {
-        let exists = drafts.open(path)?.is_some_and(|draft| draft.exists());
-        let stem = base.rsplit('/').next().unwrap_or(base);
-        Ok(!exists && self.kept.hides_elsewhere(drafts, path, stem, goes))
     }
 }
 
@@ -352,11 +341,6 @@ fn one_line(text: &str) -> String {
 /// A tag without what no tag has.
 fn tag_of(text: &str) -> String {
     text.trim_start_matches('#').split_whitespace().collect::<Vec<_>>().join("-")
-}
-
-/// The files that have the name of a conversation, the last first.
-fn session_files(drafts: &Drafts<'_>, session: &str) -> Vec<VaultPath> {
-    drafts.dated(CONVERSATIONS, &slug(session))
 }
 
 /// The addresses of the bookmarks there are.
