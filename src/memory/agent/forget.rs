@@ -45,7 +45,7 @@ pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Resu
     let places = own_places(writer)?;
     let nearest = near(writer, &query, &places)?;
     let mut forgotten = MemoryForgotten { ok: true, searchable: true, ..MemoryForgotten::default() };
-    match meant(&query, &places, &nearest, MAX_CANDIDATES) {
+    match meant(&query, &places, &nearest, most) {
         ForgetMatch::One(at) if params.dry_run.unwrap_or(false) => {
             forgotten.candidates.push(shown(writer, &places[at]))
         }
@@ -59,7 +59,7 @@ pub(crate) fn forget(writer: &MemoryWriter, params: &MemoryForgetParams) -> Resu
         ForgetMatch::Perhaps(some) => {
             forgotten.needs_confirmation = !some.is_empty();
             let mut room = Budget::of(writer.limits(), 1);
-            let candidates = some.into_iter().take(most).map(|at| shown(writer, &places[at]));
+            let candidates = some.into_iter().map(|at| shown(writer, &places[at]));
             forgotten.candidates.extend(candidates.filter(|candidate| room.take(candidate.text.chars().count())));
         }
     }

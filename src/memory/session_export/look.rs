@@ -93,7 +93,6 @@ impl SessionsLook {
         let mut seen = SessionsSeen::default();
         let mut taken = HashSet::new();
         let Self { entries, table, stores, known } = self;
-        let mut there = HashSet::new();
         for entry in entries.iter() {
             let files = match &entry.files {
                 Ok(files) => files.find(),
@@ -112,7 +111,6 @@ impl SessionsLook {
                 .map(|file| (digest_of(file.path.as_os_str().as_bytes()), file))
                 .filter(|(key, file)| !is_beside_session(&file.path.to_string_lossy()) && taken.insert(*key))
                 .collect();
-            there.extend(files.keys().copied());
             seen.state.sources += files.len();
             let seen = &mut seen;
             let mut look = EntryLook { workspace, table, stores, known, entry, seen };
@@ -124,7 +122,7 @@ impl SessionsLook {
                 break;
             }
         }
-        known.retain(|key, _| there.contains(key));
+        known.retain(|key, _| taken.contains(key));
         seen.state.cut_short = known.values().filter(|file| file.is_cut_short).count();
         seen
     }
