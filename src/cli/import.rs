@@ -1,11 +1,9 @@
 //! `vault import`: an archive, or what another program has kept, once or as it comes.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +18,7 @@ use super::terminal::{Bar, Outcome, answer, bytes, count, is_in_json, printed, r
 use crate::access::request::{ErrorKind, RequestError};
 use crate::base::config::WatchMode;
 use crate::base::tasks::TaskSignal;
-use crate::memory::imports::{ImportItem, ImportRepeats, ImportSink, ImportTally, SourceKind, read, size};
+use crate::memory::imports::{ImportItem, ImportRepeats, ImportSink, ImportTally, SourceKind, read};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{ImportNote, ImportParams, ImportTaken};
 use crate::vault::backup;
@@ -143,27 +141,22 @@ impl ImportCommand {
             bytes: 0,
             taken: ImportTaken::default(),
             refused: BTreeMap::new(),
-        };
-        let all = size(&path);
-        let bar = Bar::bytes(if dry_run { "looking" } else { "importing" });
-        let show = |done: u64| {
-            let so_far = done.min(all);
-            bar.show(so_far as usize, (all - so_far) as usize);
+            bar: Some(Bar::of(if dry_run { "looking" } else { "importing" })),
         };
         let mut repeats = ImportRepeats::default();
         let read = |sink: &mut ImportSink<'_>| read(kind, &path, &|_| true, sink);
-        let taken = sending.take_all(watch.then_some(&mut repeats), show, read);
-        let (mut tally, was_read) = taken.inspect_err(|_| bar.finish())?;
+        let taken = sending.take_all(watch.then_some(&mut repeats), read);
+        let (mut tally, was_read) = taken.inspect_err(|_| sending.end_bar())?;
         let Some(watched) = &mut watched else {
             if was_read.is_ok() {
                 sending.finish()?;
             }
-            bar.finish();
+            sending.end_bar();
             was_read.map_err(anyhow::Error::msg)?;
             return report(sending, tally);
         };
         sending.send(false)?;
-        bar.finish();
+        sending.end_bar();
         // A folder in which there is nothing yet is waited for.
         if let Err(error) = was_read {
             match absolute.is_dir() {
@@ -280,9 +273,15 @@ struct Sending {
     taken: ImportTaken,
     /// What was refused, with the reason.
     refused: BTreeMap<String, usize>,
+    /// Shows how much of what was handed over is in its files.
+    bar: Option<Bar>,
 }
 
 impl Sending {
+    fn end_bar(&mut self) {
+        self.bar.take().iter().for_each(Bar::finish);
+    }
+
     /// So many events and notes were new so far.
     fn new_so_far(&self) -> usize {
         self.taken.added + self.taken.updated
@@ -292,17 +291,15 @@ impl Sending {
     fn take_all(
         &mut self,
         repeats: Option<&mut ImportRepeats>,
-        show: impl Fn(u64),
         read: impl FnOnce(&mut ImportSink<'_>) -> Result<(), String>,
     ) -> anyhow::Result<(ImportTally, Result<(), String>)> {
-        let (mut failed, bytes) = (None, Rc::<Cell<u64>>::default());
+        let mut failed = None;
         let mut take = |item| {
-            show(bytes.get());
             let added = self.add(item).map_err(|error| failed = Some(error));
             added.map_or(ControlFlow::Break(()), ControlFlow::Continue)
         };
         let mut sink = ImportSink::new(&mut take);
-        (sink.repeats, sink.bytes) = (repeats, Rc::clone(&bytes));
+        sink.repeats = repeats;
         let was_read = read(&mut sink);
         let tally = std::mem::take(&mut sink.tally);
         failed.map_or_else(|| Ok((tally, was_read)), Err)
@@ -376,6 +373,10 @@ impl Sending {
         all.empty += taken.empty;
         all.went_on |= taken.went_on;
         (all.undoable, all.pending, all.failure) = (taken.undoable, taken.pending, taken.failure);
+        if let Some(bar) = &self.bar {
+            let done = all.added + all.updated + all.existing + all.forgotten + all.edited;
+            bar.show(done.saturating_sub(all.pending), all.pending);
+        }
         Ok(())
     }
 
@@ -482,7 +483,7 @@ impl WatchedSource {
         };
         let read = |sink: &mut ImportSink<'_>| read(self.kind, &self.path, &is_new, sink);
         // That there is nothing of the kind among them is no failure.
-        let taken = sending.take_all(Some(repeats), |_| (), read).and_then(|_| sending.send(false));
+        let taken = sending.take_all(Some(repeats), read).and_then(|_| sending.send(false));
         taken.inspect_err(|_| repeats.give_up())
     }
 }

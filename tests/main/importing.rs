@@ -324,9 +324,9 @@ fn what_is_not_of_the_kind_is_said_and_nothing_is_made() {
         ("chatgpt", data("bookmarks/chrome.html"), 1, "--from bookmarks"),
         ("claude", data("chatgpt/conversations.json"), 1, "--from chatgpt"),
         ("chatgpt", "nowhere".to_owned(), 2, ""),
-        ("bookmarks", pdf.clone(), 1, "seems to be a PDF"),
-        ("folder", pdf, 2, "seems to be a PDF"),
-        ("chatgpt", data("claude/conversations.json"), 1, "a Claude export: try --from claude"),
+        ("bookmarks", pdf.clone(), 1, "report.html is not for `bookmarks`"),
+        ("folder", pdf, 2, "report.html is not for `folder`"),
+        ("chatgpt", data("claude/conversations.json"), 1, "try --from claude"),
         ("folder", data("chatgpt"), 2, "--from chatgpt"),
     ] {
         let refused = vault.run(&["import", "--from", kind, &path]);

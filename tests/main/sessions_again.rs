@@ -1,7 +1,7 @@
 //! Files of sessions that were away, moved, put back or rewritten: each session goes on in its note, what was kept of it stays, and what was
 //! taken away or forgotten for good stays away.
 
-use crate::sessions::{add, configure, header, lose_state, note, notes, once, session, source, state, turn, vault};
+use crate::sessions::{add, configure, header, lose_state, note, notes, once, session, source, turn, vault};
 use crate::support::prelude::*;
 
 /// Has a file be changed so many seconds from now.
@@ -50,24 +50,6 @@ fn a_file_that_was_away_goes_on_in_its_note_when_it_is_back() {
     fs::write(&path, all.clone() + &turn("user", "Gamma words")).unwrap();
     let (name, text) = note(&vault, "conversations", "Gamma words");
     assert_eq!((name.as_str(), text.matches("Beta words").count()), ("2026-01-05-s.md", 1), "{text}");
-    // Its place has another meanwhile, and the daemon is started anew in between.
-    vault.terminate();
-    fs::rename(&path, &away).unwrap();
-    fs::write(&path, header("s") + &turn("user", "Of another") + &turn("user", "Quite another")).unwrap();
-    start(&mut vault);
-    note(&vault, "conversations", "Quite another");
-    vault.terminate();
-    fs::rename(&away, &path).unwrap();
-    add(&path, &turn("user", "Delta words"));
-    start(&mut vault);
-    let (back, text) = note(&vault, "conversations", "Delta words");
-    assert_eq!((&back, names(&vault).len()), (&name, 2), "{text}");
-    assert!(text.contains("Gamma words") && !text.contains("another"), "{text}");
-    // And the next takes the place of neither.
-    fs::write(&path, header("s") + &turn("user", "A third") + &turn("user", "Wholly a third")).unwrap();
-    note(&vault, "conversations", "Wholly a third");
-    let texts = notes(&vault, "conversations").into_iter().map(|(_, text)| text).collect::<String>();
-    assert!(names(&vault).len() == 3 && texts.contains("Delta words") && texts.contains("Quite another"), "{texts}");
 }
 
 #[test]
@@ -96,29 +78,10 @@ fn a_file_that_has_moved_goes_on_in_its_note_wherever_a_kill_comes_between() {
 }
 
 #[test]
-fn the_only_turn_that_is_rewritten_changes_the_note_that_nobody_has_edited() {
+fn a_note_that_was_taken_away_does_not_come_back_when_its_only_turn_is_rewritten() {
     let mut vault = vault("");
-    let path = session(&vault, "s", &["Alpha words"]);
-    start(&mut vault);
-    let (name, _) = note(&vault, "conversations", "Alpha words");
-    fs::write(&path, header("s") + &turn("user", "Other things")).unwrap();
-    let (same, text) = note(&vault, "conversations", "Other things");
-    assert!(same == name && !text.contains("Alpha words"), "{text}");
-    fs::write(&path, header("s") + &turn("user", "Once more") + &turn("assistant", "An answer")).unwrap();
-    let (same, text) = note(&vault, "conversations", "An answer");
-    assert!(same == name && !text.contains("Other things") && text.contains("Once more"), "{text}");
-    assert_eq!((names(&vault).len(), &state(&vault)["begun_anew"]), (1, &json!(0)));
-    // What a person has written stays, and nothing that was said is lost.
-    let path = session(&vault, "mine", &["First thoughts"]);
-    let (name, text) = note(&vault, "conversations", "First thoughts");
-    let mine = text.replace("First thoughts", "My own thoughts");
-    vault.write(&format!("conversations/{name}"), &mine);
-    fs::write(&path, header("mine") + &turn("user", "Second thoughts")).unwrap();
-    let (other, text) = note(&vault, "conversations", "Second thoughts");
-    assert!(other != name && !text.contains("My own"), "{text}");
-    assert_eq!(vault.read(&format!("conversations/{name}")), mine);
-    // One that was taken away does not come back with it.
     let path = session(&vault, "gone", &["Third thoughts"]);
+    start(&mut vault);
     let (name, _) = note(&vault, "conversations", "Third thoughts");
     fs::remove_file(vault.path(&format!("conversations/{name}"))).unwrap();
     fs::write(&path, header("gone") + &turn("user", "Fourth thoughts")).unwrap();
@@ -126,33 +89,9 @@ fn the_only_turn_that_is_rewritten_changes_the_note_that_nobody_has_edited() {
     assert!(!notes(&vault, "conversations").iter().any(|(_, text)| text.contains("Fourth thoughts")));
 }
 
-#[test]
-fn a_long_session_that_loses_turns_in_its_midst_has_each_turn_once() {
-    let mut vault = vault("");
-    let path = source(&vault, "long.jsonl");
-    let long = |at: usize| turn("user", &format!("Long turn {at}. {}", "Much was said. ".repeat(27_000)));
-    let all: Vec<String> = (0..9).map(long).collect();
-    fs::write(&path, header("long") + &all.concat()).unwrap();
-    start(&mut vault);
-    let last = note(&vault, "conversations", "Long turn 8.").0;
-    assert_eq!((last.as_str(), names(&vault).len()), ("2026-01-05-long-part-4.md", 4));
-    // Cut at its end it stays as it is.
-    fs::write(&path, header("long") + &all[..7].concat()).unwrap();
-    once(&vault, "the cut", |state| state["cut_short"] == 1);
-    assert_eq!(names(&vault).len(), 4);
-    fs::write(&path, header("long") + &all[..2].concat() + &all[6..].concat() + &turn("user", "The end")).unwrap();
-    note(&vault, "conversations", "The end");
-    until("the last parts to go", || names(&vault).len() == 2);
-    let said = notes(&vault, "conversations").into_iter().map(|(_, text)| text).collect::<String>();
-    for at in 0..9 {
-        let count = usize::from(!(2..6).contains(&at));
-        assert_eq!(said.matches(&format!("Long turn {at}.")).count(), count, "{at}");
-    }
-}
-
 /// The session of a program that has one name for all that was ever said in a chat.
 #[test]
-fn a_chat_that_was_cleared_gets_a_note_of_its_own_and_one_that_was_rewritten_does_not() {
+fn a_chat_that_was_cleared_gets_a_note_of_its_own() {
     let mut vault = vault("kind = \"moltis\"\n");
     let path = source(&vault, "main.jsonl");
     let said = |seconds: u64, text: &str| {
@@ -161,11 +100,9 @@ fn a_chat_that_was_cleared_gets_a_note_of_its_own_and_one_that_was_rewritten_doe
     fs::write(&path, said(0, "Alpha words")).unwrap();
     start(&mut vault);
     let (name, _) = note(&vault, "conversations", "Alpha words");
-    fs::write(&path, said(0, "Rewritten words")).unwrap();
-    assert_eq!(note(&vault, "conversations", "Rewritten words").0, name);
     fs::write(&path, said(60, "After it was cleared")).unwrap();
     let (other, text) = note(&vault, "conversations", "After it was cleared");
-    assert!(other != name && !text.contains("Rewritten"), "{text}");
+    assert!(other != name && !text.contains("Alpha"), "{text}");
     assert_eq!(names(&vault).len(), 2);
 }
 
@@ -284,7 +221,7 @@ fn a_file_that_moved_while_its_note_was_in_the_trash_and_came_back_has_one_note(
 }
 
 #[test]
-fn a_session_is_known_by_its_note_where_the_state_was_lost_and_the_note_edited() {
+fn a_session_is_known_by_its_note_where_the_state_was_lost() {
     let mut vault = vault("");
     let path = session(&vault, "s", &["Alpha words", "Beta words"]);
     start(&mut vault);
@@ -299,15 +236,6 @@ fn a_session_is_known_by_its_note_where_the_state_was_lost_and_the_note_edited()
     start(&mut vault);
     let (same, _) = note(&vault, "conversations", "Epsilon words");
     assert_eq!((&same, names(&vault).len()), (&second, 2), "the one that has what the file has now");
-    // The same of one that was edited.
-    vault.terminate();
-    let edited = vault.read(&format!("conversations/{second}"));
-    vault.write(&format!("conversations/{second}"), edited.replace("Gamma words", "Mine as well"));
-    lose_state(&vault);
-    add(&path, &turn("user", "Zeta words"));
-    start(&mut vault);
-    let (same, text) = note(&vault, "conversations", "Zeta words");
-    assert_eq!((&same, text.matches("Epsilon words").count(), names(&vault).len()), (&second, 1, 2), "{text}");
     assert_eq!(vault.read(&format!("conversations/{name}")), mine);
 }
 
@@ -372,53 +300,6 @@ fn move_all(vault: &mut Daemon) {
 }
 
 #[test]
-fn a_session_that_was_put_back_for_a_while_keeps_its_note_from_the_next_in_its_file() {
-    let mut vault = vault("");
-    start(&mut vault);
-    for (id, left) in [("s", 2), ("t", 1)] {
-        let path = source(&vault, &format!("{id}.jsonl"));
-        let said = |word: &str| ["one", "two", "three", "four"].map(|number| format!("{word} {number} of {id}"));
-        let put = |vault: &Daemon, word: &str, turns: usize| {
-            let said = said(word);
-            put(vault, &path, id, &said.iter().map(String::as_str).collect::<Vec<_>>()[..turns]);
-        };
-        put(&vault, "Alpha", 3);
-        let (alpha, text) = note(&vault, "conversations", &format!("Alpha three of {id}"));
-        put(&vault, "Bravo", 2);
-        let (bravo, _) = note(&vault, "conversations", &format!("Bravo two of {id}"));
-        put(&vault, "Alpha", left);
-        once(&vault, "less of the first", |state| state["cut_short"] == 1);
-        look_anew(&mut vault);
-        let now = || vault.read(&format!("conversations/{alpha}"));
-        assert_eq!(now(), text);
-        put(&vault, "Charlie", 4);
-        let (charlie, _) = note(&vault, "conversations", &format!("Charlie four of {id}"));
-        assert!(alpha != bravo && charlie != alpha && charlie != bravo);
-        assert_eq!(now(), text);
-    }
-}
-
-#[test]
-fn a_session_that_was_put_back_in_part_has_all_of_its_note_under_other_settings() {
-    let mut vault = vault("");
-    let path = source(&vault, "s.jsonl");
-    put(&vault, &path, "s", &["Alpha one", "Alpha two", "Alpha three"]);
-    start(&mut vault);
-    let (name, _) = note(&vault, "conversations", "Alpha three");
-    put(&vault, &path, "s", &["Bravo one", "Bravo two"]);
-    note(&vault, "conversations", "Bravo two");
-    put(&vault, &path, "s", &["Alpha one", "Alpha two"]);
-    once(&vault, "less of the first", |state| state["cut_short"] == 1);
-    vault.terminate();
-    configure(&vault, "[[sessions]]\npath = \".claw/*/sessions/*.jsonl\"\nscope = \"group\"\n");
-    start(&mut vault);
-    assert!(vault.read(&format!("conversations/{name}")).contains("Alpha three"));
-    put(&vault, &path, "s", &["Alpha one", "Alpha two", "Alpha three", "Alpha four"]);
-    let (same, text) = note(&vault, "conversations", "Alpha four");
-    assert!(same == name && names(&vault).len() == 2, "{text}");
-}
-
-#[test]
 fn notes_that_were_forgotten_for_good_stay_away_when_their_files_move() {
     let mut vault = vault("");
     let said = [("p", "4711"), ("q", "Yes."), ("r", "ok")];
@@ -464,24 +345,6 @@ fn a_line_that_was_forgotten_for_good_stays_away_when_the_file_moves() {
     add(&vault.path(".claw/other/sessions/s.jsonl"), &turn("user", "And on it goes."));
     let (same, text) = note(&vault, "conversations", "And on it goes.");
     assert!(same == name && !text.contains("4711") && names(&vault).len() == 1, "{text}");
-}
-
-#[test]
-fn a_turn_that_is_said_again_hides_none_before_it_from_an_edited_note() {
-    let mut vault = vault("");
-    let path = source(&vault, "s.jsonl");
-    put(&vault, &path, "s", &["ok", "beavers"]);
-    start(&mut vault);
-    let (name, text) = note(&vault, "conversations", "beavers");
-    vault.terminate();
-    let mine = text.replace("beavers", "beavers (mine)");
-    vault.write(&format!("conversations/{name}"), &mine);
-    lose_state(&vault);
-    put(&vault, &path, "s", &["ok", "beavers", "A new thought on dams", "Another on lodges", "ok"]);
-    start(&mut vault);
-    let (same, text) = note(&vault, "conversations", "Another on lodges");
-    assert!(same == name && text.starts_with(&mine) && text.contains("A new thought on dams"), "{text}");
-    assert_eq!((text.matches("user:** ok").count(), names(&vault).len()), (2, 1), "{text}");
 }
 
 #[test]

@@ -292,7 +292,7 @@ mod tests {
     }
 
     fn send(state: &Arc<State>, events: Vec<NewEvent>) -> usize {
-        EventQueue::new(state).commit(&Batch { requests: vec![events], ..Batch::default() }).unwrap()[0]
+        EventQueue::new(state).commit(&Batch { events, ..Batch::default() }).unwrap()
     }
 
     fn waiting(state: &Arc<State>) -> Vec<(u64, String)> {
@@ -367,7 +367,7 @@ mod tests {
     fn beside_what_is_there_each_gets_a_number_that_is_free() {
         let ((_one, one), (busy_folder, busy)) = (state(), state());
         assert_eq!(send(&one, vec![event(1, "first"), event(2, "second")]), 2);
-        let commit = |batch: Batch| drop(EventQueue::new(&one).commit(&batch).unwrap());
+        let commit = |batch: Batch| _ = EventQueue::new(&one).commit(&batch).unwrap();
         commit(Batch { done: vec![1], plan: Some("[2]".into()), ..Batch::default() });
         let elsewhere = state();
         write(&one.export().unwrap(), &elsewhere.0);

@@ -3,14 +3,14 @@
 use std::time::Instant;
 
 use super::write::folder;
-use crate::access::request::{Given, MemoryWriter, RequestError, limit, no_chunk, query_text};
+use crate::access::request::{Given, MemoryWriter, RequestError, limit, query_text};
 use crate::base::path::VaultPath;
 use crate::index::engine::Filter;
 use crate::index::search::SearchRequest;
 use crate::serve::wire::{
     MemoryFiles, MemoryGetParams, MemorySearchParams, MemoryText, SearchResponse, citation, split_lines,
 };
-use crate::text::derive::{Chunk, ChunkId, chunk};
+use crate::text::derive::{Chunk, chunk};
 use crate::text::note::Note;
 use crate::vault::disk::ReadError;
 
@@ -106,14 +106,9 @@ fn own_lines(
 }
 
 fn own_chunk(writer: &MemoryWriter, hash: &str) -> Result<MemoryText, RequestError> {
-    let id: ChunkId =
-        hash.parse().map_err(|error| RequestError::invalid(format!("`{hash}` is not a hash: {error}")))?;
-    let scope = writer.own_memory()?;
-    let (file, _) = scope.chunk_of(id)?.ok_or_else(|| no_chunk(hash))?;
-    let (path, text) = own_file(writer, file.path.as_str())?.ok_or_else(|| no_chunk(hash))?;
-    let chunks = chunk(&path, &Note::parse(&text, path.stem()), &text);
-    let passage = chunks.iter().find(|chunk| chunk.id == id).ok_or_else(|| no_chunk(hash))?;
-    Ok(passage_text(&path, passage, most_bytes(writer)))
+    let chunk = writer.own_memory()?.chunk(hash)?;
+    let lines = (chunk.line_start as usize, chunk.line_end as usize);
+    Ok(part_of(&chunk.path, &chunk.content, lines, Some(chunk.hash), most_bytes(writer)))
 }
 
 /// A file of the memory and what it says now; nothing where it is none, or is kept from the agent.
@@ -156,22 +151,18 @@ fn most_bytes(writer: &MemoryWriter) -> usize {
 }
 
 /// A part of a file, as much of it as one answer gives.
-fn part_of(path: &VaultPath, text: &str, lines: (usize, usize), hash: Option<String>, most: usize) -> MemoryText {
+fn part_of(path: &str, text: &str, lines: (usize, usize), hash: Option<String>, most: usize) -> MemoryText {
     let shown = text.floor_char_boundary(most);
     let (line_start, line_end) = (lines.0 as u32, lines.1 as u32);
     MemoryText {
-        path: path.to_string(),
+        path: path.to_owned(),
         text: text[..shown].to_owned(),
         line_start,
         line_end,
-        citation: citation(path.as_str(), line_start, line_end),
+        citation: citation(path, line_start, line_end),
         hash,
         cut: shown < text.len(),
     }
-}
-
-fn passage_text(path: &VaultPath, passage: &Chunk, most: usize) -> MemoryText {
-    part_of(path, &passage.text, passage.lines, Some(passage.id.to_string()), most)
 }
 
 /// Lines of a file, of at most so many bytes; the chunk at `line` where it is not said how many. Nothing where there are none.
@@ -181,7 +172,7 @@ fn lines_of(path: &VaultPath, text: &str, line: Option<u32>, lines: Option<u32>,
         let chunks = chunk(path, &note, text);
         let at = |chunk: &&Chunk| (chunk.lines.0..=chunk.lines.1).contains(&(line as usize));
         if let Some(passage) = chunks.iter().find(at) {
-            return Some(passage_text(path, passage, most));
+            return Some(part_of(path.as_str(), &passage.text, passage.lines, Some(passage.id.to_string()), most));
         }
     }
     // The empty line after the last line's end is none that people count.
@@ -195,6 +186,6 @@ fn lines_of(path: &VaultPath, text: &str, line: Option<u32>, lines: Option<u32>,
     let start = note.lines.span(first).start;
     let whole = |last: &usize| note.lines.span(*last).end - start <= most;
     let fits = (first..=last).rev().find(whole).unwrap_or(first);
-    let part = part_of(path, &text[start..note.lines.span(fits).end], (first, fits), None, most);
+    let part = part_of(path.as_str(), &text[start..note.lines.span(fits).end], (first, fits), None, most);
     Some(MemoryText { cut: part.cut || fits < last, ..part })
 }

@@ -168,17 +168,15 @@ fn without_forgotten(
 /// The file that is meant, when the agent may write it and would find what it writes.
 pub(super) fn file_to_write(writer: &MemoryWriter, file: Option<&str>) -> Result<VaultPath, RequestError> {
     if writer.is_closed() {
-        return Err(forbidden("your memory is closed in this session", "the owner set this in `memory.toml`"));
+        return Err(RequestError::forbidden("your memory is closed in this session")
+            .hint("the owner set this in `memory.toml`"));
     }
     let file = file.unwrap_or(default_file(writer.mode));
-    let path = writable(&writer.slug, writer.mode, file).map_err(|error| match error {
-        TargetError::Mode(_) => forbidden(format!("`{file}`: {error}"), "the owner set this in your `agent.md`"),
-        error => RequestError::invalid(format!("`file` is {file:?}; {error}")),
-    })?;
+    let path = writable(&writer.slug, writer.mode, file)?;
     let workspace = writer.workspace();
     if workspace.hides(&path) {
         let message = format!("`memory.toml`, or its name, excludes `{path}` from what you can read");
-        return Err(forbidden(message, "nothing was written; use another file"));
+        return Err(RequestError::forbidden(message).hint("nothing was written; use another file"));
     }
     Ok(as_spelled(workspace, path))
 }
@@ -216,7 +214,7 @@ fn may_make(writer: &MemoryWriter) -> Result<(), RequestError> {
         return Ok(());
     }
     let message = format!("your memory has {files} files, the maximum");
-    Err(forbidden(message, "nothing was written; use an existing file, or delete one"))
+    Err(RequestError::forbidden(message).hint("nothing was written; use an existing file, or delete one"))
 }
 
 /// Works out what a file says after a change, and writes that over what it said, as often as somebody else was faster.
@@ -302,7 +300,7 @@ fn as_text<'b>(path: &VaultPath, bytes: &'b [u8]) -> Result<&'b str, RequestErro
 }
 
 fn kept(path: &VaultPath) -> RequestError {
-    forbidden(format!("you cannot access `{path}`"), "nothing was written; use another file")
+    RequestError::forbidden(format!("you cannot access `{path}`")).hint("nothing was written; use another file")
 }
 
 pub(super) fn refused(path: &VaultPath, error: EditError) -> RequestError {
@@ -427,21 +425,14 @@ const MAX_NAME_BYTES: usize = 100;
 /// Who the agent is. No file that could be taken for it is ever named.
 const AGENT: &str = "agent.md";
 
-/// Why a file is none of an agent's memory, or may not be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum TargetError {
-    /// It is not on the list.
-    #[error("the file must be `MEMORY.md`, `memory.md` or `memory/<name>.md`")]
-    NotMemory,
-    /// Its name could be taken for another.
-    #[error(
-        "a name has up to {MAX_NAME_BYTES} bytes of visible characters in NFC, such as letters and digits: no separators or \
-         look-alikes, no `%`, no dot or space at either end, and not `agent.md`"
-    )]
-    Name,
-    /// The person lets the agent write other files only.
-    #[error("`write_mode` is {}", allowed(*.0))]
-    Mode(MemoryMode),
+/// Why a file is none of an agent's memory.
+const NOT_MEMORY: &str = "the file must be `MEMORY.md`, `memory.md` or `memory/<name>.md`";
+const NAME: &str = "a name has up to 100 bytes of visible characters in NFC, such as letters and digits: no separators or \
+    look-alikes, no `%`, no dot or space at either end, and not `agent.md`";
+
+/// The person lets the agent write other files only.
+pub(super) fn not_allowed(mode: MemoryMode) -> RequestError {
+    RequestError::forbidden(format!("`write_mode` is {}", allowed(mode))).hint("the owner set this in your `agent.md`")
 }
 
 fn allowed(mode: MemoryMode) -> &'static str {
@@ -467,16 +458,17 @@ pub(super) fn folder(slug: &str) -> String {
 }
 
 /// A file of an agent's memory that may be written, by its name within the agent's folder.
-pub(super) fn writable(slug: &str, mode: MemoryMode, file: &str) -> Result<VaultPath, TargetError> {
-    check(file)?;
+pub(super) fn writable(slug: &str, mode: MemoryMode, file: &str) -> Result<VaultPath, RequestError> {
+    let refused = |reason| RequestError::invalid(format!("`file` is {file:?}; {reason}"));
+    check(file).map_err(refused)?;
     let is_prompt = PROMPT_FILES.contains(&file);
     match mode {
         MemoryMode::Hybrid => {}
         MemoryMode::PromptOnly if is_prompt => {}
         MemoryMode::SearchOnly if !is_prompt => {}
-        mode => return Err(TargetError::Mode(mode)),
+        mode => return Err(not_allowed(mode)),
     }
-    VaultPath::new(folder(slug) + file).map_err(|_| TargetError::Name)
+    VaultPath::new(folder(slug) + file).map_err(|_| refused(NAME))
 }
 
 /// The name within an agent's folder of a file of its memory that may be written in some mode.
@@ -484,18 +476,18 @@ pub(super) fn own_name<'p>(slug: &str, path: &'p VaultPath) -> Option<&'p str> {
     access::own_file(slug, path.as_str()).filter(|file| check(file).is_ok())
 }
 
-fn check(file: &str) -> Result<(), TargetError> {
+fn check(file: &str) -> Result<(), &'static str> {
     if PROMPT_FILES.contains(&file) {
         return Ok(());
     }
-    let name = file.strip_prefix(FOLDER).ok_or(TargetError::NotMemory)?;
-    let stem = name.strip_suffix(".md").ok_or(TargetError::NotMemory)?;
+    let name = file.strip_prefix(FOLDER).ok_or(NOT_MEMORY)?;
+    let stem = name.strip_suffix(".md").ok_or(NOT_MEMORY)?;
     let plain = is_folder_name(stem)
         && is_nfc(name)
         && name.len() <= MAX_NAME_BYTES
         && !stem.chars().any(|c| c == '%' || looks_like_another(c))
         && folded(&name.nfkc().collect::<String>()) != AGENT;
-    if plain { Ok(()) } else { Err(TargetError::Name) }
+    if plain { Ok(()) } else { Err(NAME) }
 }
 
 /// Whether a character looks like a separator, or becomes one, or a dot, where names are normalised.
@@ -504,11 +496,6 @@ fn looks_like_another(c: char) -> bool {
     let backslashes = "\u{2216}\u{29f5}\u{29f9}\u{2572}\u{27cd}\u{31d4}\u{244a}";
     let becomes = std::iter::once(c).nfkc().any(|found| found != c && "/\\.%:".contains(found));
     becomes || slashes.contains(c) || backslashes.contains(c)
-}
-
-/// It may not, and what to do about it.
-pub(super) fn forbidden(message: impl Into<String>, hint: &str) -> RequestError {
-    RequestError::forbidden(message).hint(hint)
 }
 
 #[cfg(test)]
@@ -552,7 +539,7 @@ mod tests_of_target {
         for mode in [MemoryMode::Hybrid, MemoryMode::PromptOnly, MemoryMode::SearchOnly] {
             assert!(writable("x", mode, default_file(mode)).is_ok());
         }
-        let said = writable("x", MemoryMode::SearchOnly, "MEMORY.md").unwrap_err().to_string();
+        let said = writable("x", MemoryMode::SearchOnly, "MEMORY.md").unwrap_err().message;
         assert_eq!(said, "`write_mode` is `search-only`: you may write only `memory/<name>.md`");
     }
 

@@ -2,12 +2,13 @@
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 
 use blake3::Hash;
 
+use super::event::CONVERSATIONS;
 use super::pages::Pages;
 use super::queue::Planned;
 use crate::base::path::VaultPath;
@@ -27,6 +28,8 @@ pub(super) struct Draft {
     /// What it is to have.
     pub(super) text: String,
     added: Vec<(u64, String)>,
+    /// Who sent what is added.
+    senders: BTreeSet<String>,
 }
 
 impl Draft {
@@ -64,8 +67,10 @@ impl Draft {
         }
     }
 
-    pub(super) fn note(&mut self, number: u64, added: String) {
+    /// Notes what an event has added.
+    pub(super) fn note(&mut self, number: u64, added: String, sender: String) {
         self.added.push((number, added));
+        self.senders.insert(sender);
     }
 
     fn planned(&self) -> Planned {
@@ -77,8 +82,9 @@ impl Draft {
         }
     }
 
-    fn write(&self, files: &Files, senders: &str) -> Result<(), WriteError> {
-        let act = Action::Edit.done_by(senders);
+    fn write(&self, files: &Files) -> Result<(), WriteError> {
+        let senders = self.senders.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let act = Action::Edit.done_by(&senders);
         match self.before {
             Some(before) if !self.text.starts_with(&self.had) => {
                 files.replace(&self.path, before, &self.text, act).map(drop)
@@ -105,10 +111,7 @@ fn taken(base: &str) -> WriteError {
 pub(super) struct Drafts<'a> {
     pub(super) files: &'a Files,
     pub(super) root: &'a Path,
-    drafts: Vec<Draft>,
-    known: HashMap<VaultPath, usize>,
-    /// Who sent each event that was put where it belongs.
-    senders: HashMap<u64, String>,
+    drafts: BTreeMap<VaultPath, Draft>,
     /// The names of the files of conversations, listed when they are first asked for.
     names: OnceCell<Vec<String>>,
     /// The import that all of the batch is of, and where it is noted which files it changes.
@@ -127,37 +130,33 @@ pub(super) struct Written {
 
 impl<'a> Drafts<'a> {
     pub(super) fn new(files: &'a Files, root: &'a Path, import: Option<(i64, &'a ImportTable)>) -> Self {
-        let (drafts, known, senders) = Default::default();
-        Self { files, root, drafts, known, senders, names: OnceCell::new(), import }
+        Self { files, root, drafts: BTreeMap::new(), names: OnceCell::new(), import }
     }
 
-    /// The files of a folder that had a name between their date and their number before the batch, the last first; those that the batch makes
-    /// are opened by their paths.
-    pub(super) fn dated(&self, folder: &str, name: &str) -> Vec<VaultPath> {
-        let names = self.names.get_or_init(|| names_in(&self.root.join(folder)));
-        dated(names, name).into_iter().filter_map(|name| VaultPath::new(format!("{folder}/{name}")).ok()).collect()
-    }
-
-    /// Notes who sent an event that was put where it belongs.
-    pub(super) fn sent_by(&mut self, number: u64, sender: String) {
-        self.senders.insert(number, sender);
+    /// The conversations that had a name between their date and their number before the batch, the last first; those that the batch makes are
+    /// opened by their paths.
+    pub(super) fn conversations(&self, name: &str) -> Vec<VaultPath> {
+        let names = self.names.get_or_init(|| names_in(&self.root.join(CONVERSATIONS)));
+        dated(names, name)
+            .into_iter()
+            .filter_map(|name| VaultPath::new(format!("{CONVERSATIONS}/{name}")).ok())
+            .collect()
     }
 
     /// The file at a path, as the batch has it so far; `None` when it is not one that text can be added to.
     pub(super) fn open(&mut self, path: &VaultPath) -> Result<Option<&mut Draft>, WriteError> {
-        if let Some(at) = self.known.get(path) {
-            return Ok(self.drafts.get_mut(*at));
+        if !self.drafts.contains_key(path) {
+            let (had, before) = match self.files.read(path)? {
+                None => (String::new(), None),
+                Some((bytes, hash)) => match String::from_utf8(bytes) {
+                    Ok(text) => (text, Some(hash)),
+                    Err(_) => return Ok(None),
+                },
+            };
+            let (text, added, senders) = (had.clone(), Vec::new(), BTreeSet::new());
+            self.drafts.insert(path.clone(), Draft { path: path.clone(), before, had, text, added, senders });
         }
-        let (had, before) = match self.files.read(path)? {
-            None => (String::new(), None),
-            Some((bytes, hash)) => match String::from_utf8(bytes) {
-                Ok(text) => (text, Some(hash)),
-                Err(_) => return Ok(None),
-            },
-        };
-        self.known.insert(path.clone(), self.drafts.len());
-        self.drafts.push(Draft { path: path.clone(), before, text: had.clone(), had, added: Vec::new() });
-        Ok(self.drafts.last_mut())
+        Ok(self.drafts.get_mut(path))
     }
 
     /// The first of `base.md`, `base-2.md`, … that does not exist, or that `fits`.
@@ -182,7 +181,8 @@ impl<'a> Drafts<'a> {
         hides: impl Fn(&VaultPath, Option<&str>) -> bool,
     ) -> Result<(VaultPath, bool), WriteError> {
         let mut hidden = false;
-        let (found, keyless, next) = names.look_up(base, key);
+        let (files, hashed) = (names.entry(base.to_owned()).or_default(), hash(key));
+        let found = files.iter().rposition(|keys| keys.contains(&hashed)).map(|at| at + 1);
         if let Some(at) = found {
             let path = numbered(base, at)?;
             if self.open(&path)?.is_some_and(|draft| !draft.exists() || keys_of(draft).iter().any(|has| has == key)) {
@@ -190,11 +190,12 @@ impl<'a> Drafts<'a> {
             }
         }
         // The one that had the key when it was looked at, and those without one, of which it is not known whose they are.
+        let keyless = (1..).zip(&*files).filter(|(_, keys)| keys.is_empty()).map(|(at, _)| at);
         for at in found.into_iter().chain(keyless) {
             let path = numbered(base, at)?;
             hidden = hidden || self.says(&path)?.is_some_and(|text| hides(&path, text.as_deref()));
         }
-        for at in next..=MAX_NUMBER {
+        for at in files.len() + 1..=MAX_NUMBER {
             let path = numbered(base, at)?;
             let before = self.drafts.len();
             let (free, keys) = match self.open(&path)? {
@@ -210,14 +211,13 @@ impl<'a> Drafts<'a> {
                 Some(_) => (true, vec![key.to_owned()]),
             };
             let is_it = keys.iter().any(|has| has == key);
-            names.remember(base, &keys);
+            files.push(keys.iter().map(|key| hash(key)).collect());
             if free || is_it {
                 return Ok((path, hidden));
             }
             // Nothing is done with it: a batch need not hold all files of a name.
             if self.drafts.len() > before {
-                self.drafts.pop();
-                self.known.remove(&path);
+                self.drafts.remove(&path);
             }
         }
         Err(taken(base))
@@ -225,7 +225,7 @@ impl<'a> Drafts<'a> {
 
     /// What a file says, as the batch has it so far: `None` when it is not there, `Some(None)` when that is no text.
     pub(super) fn says(&self, path: &VaultPath) -> Result<Option<Option<String>>, WriteError> {
-        if let Some(draft) = self.known.get(path).and_then(|at| self.drafts.get(*at)) {
+        if let Some(draft) = self.drafts.get(path) {
             return Ok(draft.exists().then(|| Some(draft.text.clone())));
         }
         Ok(self.files.read(path)?.map(|(bytes, _)| String::from_utf8(bytes).ok()))
@@ -249,14 +249,7 @@ impl<'a> Drafts<'a> {
     }
 
     fn changed(&self) -> impl Iterator<Item = &Draft> {
-        self.drafts.iter().filter(|draft| !draft.added.is_empty())
-    }
-
-    /// Who sent what is added to a file.
-    fn senders_of(&self, draft: &Draft) -> String {
-        let senders: BTreeSet<&str> =
-            draft.added.iter().filter_map(|(number, _)| Some(self.senders.get(number)?.as_str())).collect();
-        senders.into_iter().collect::<Vec<_>>().join(", ")
+        self.drafts.values().filter(|draft| !draft.added.is_empty())
     }
 
     /// Notes what an import is about to leave in a file, and keeps what that was before.
@@ -290,7 +283,7 @@ impl<'a> Drafts<'a> {
         for draft in self.changed() {
             let result = match draft.text == draft.had {
                 true => Ok(()),
-                false => self.note_import(draft).and_then(|()| draft.write(self.files, &self.senders_of(draft))),
+                false => self.note_import(draft).and_then(|()| draft.write(self.files)),
             };
             match result {
                 Ok(()) => written.numbers.extend(draft.added.iter().map(|(number, _)| *number)),
@@ -311,40 +304,8 @@ impl<'a> Drafts<'a> {
     }
 }
 
-/// Maximum number of files that are remembered; those forgotten are looked at again.
-const MAX_KNOWN: usize = 200_000;
-
 /// Of which keys the files `base.md`, `base-2.md`, … are, by their hashes, as far as they were looked at: whoever asks looks whether it is so.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    bases: HashMap<String, Vec<Vec<u64>>>,
-    known: usize,
-}
-
-impl Names {
-    /// The number of the file that had a key, those of the files in which none could be read, and the first that was not looked at.
-    fn look_up(&self, base: &str, key: &str) -> (Option<usize>, Vec<usize>, usize) {
-        let (files, key) = (self.bases.get(base).map(Vec::as_slice).unwrap_or_default(), hash(key));
-        let found = files.iter().rposition(|keys| keys.contains(&key)).map(|at| at + 1);
-        let keyless = (1..).zip(files).filter(|(_, keys)| keys.is_empty()).map(|(at, _)| at).collect();
-        (found, keyless, files.len() + 1)
-    }
-
-    /// Notes which keys the next file has.
-    fn remember(&mut self, base: &str, keys: &[String]) {
-        // Only between two names: within one it would be looked at from the first again and again.
-        if self.known >= MAX_KNOWN && !self.bases.contains_key(base) {
-            self.forget();
-        }
-        self.bases.entry(base.to_owned()).or_default().push(keys.iter().map(|key| hash(key)).collect());
-        self.known += 1 + keys.len();
-    }
-
-    /// Looks at all again.
-    pub(super) fn forget(&mut self) {
-        *self = Self::default();
-    }
-}
+pub(super) type Names = HashMap<String, Vec<Vec<u64>>>;
 
 fn hash(key: &str) -> u64 {
     hash_of(&[key.as_bytes()])

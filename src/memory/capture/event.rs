@@ -200,147 +200,69 @@ impl Captured {
     /// As the queue keeps it.
     pub(super) fn encoded(&self) -> Result<NewEvent, serde_json::Error> {
         let body = serde_json::to_string(self)?;
-        Ok(NewEvent { key: self.key, import: self.import, kind: self.event.kind().folder(), body })
+        Ok(NewEvent { key: self.key, import: self.import, kind: self.event.folder(), body })
     }
 }
 
-/// The collections that events go to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum EventKind {
-    Conversations,
-    Files,
-    Searches,
-    Notes,
-    Snippets,
-    AgentActivity,
-    Bookmarks,
-}
+/// The folders that events go to. But for its hyphen, each is a key of `[capture]`.
+pub(super) const FOLDERS: [&str; 7] =
+    [CONVERSATIONS, "files", "searches", NOTES, "snippets", "agent-activity", BOOKMARKS];
+pub(super) const CONVERSATIONS: &str = "conversations";
+pub(super) const NOTES: &str = "notes";
+pub(super) const BOOKMARKS: &str = "bookmarks";
 
-/// Whether a kind of event is captured.
-pub(super) fn takes(config: &CaptureConfig, kind: EventKind) -> bool {
-    match kind {
-        EventKind::Conversations => config.conversations,
-        EventKind::Files => config.files,
-        EventKind::Searches => config.searches,
-        EventKind::Notes => config.notes,
-        EventKind::Snippets => config.snippets,
-        EventKind::AgentActivity => config.agent_activity,
-        EventKind::Bookmarks => config.bookmarks,
+/// Whether events of a folder are captured.
+pub(super) fn takes(config: &CaptureConfig, folder: &str) -> bool {
+    match folder {
+        CONVERSATIONS => config.conversations,
+        "files" => config.files,
+        "searches" => config.searches,
+        NOTES => config.notes,
+        "snippets" => config.snippets,
+        "agent-activity" => config.agent_activity,
+        _ => config.bookmarks,
     }
 }
 
-/// Refuses an import of a kind that is not captured.
-pub(super) fn check_taken(config: &CaptureConfig, kind: EventKind) -> Result<(), RequestError> {
-    if takes(config, kind) {
+/// Refuses an import into a folder whose events are not captured.
+pub(super) fn check_taken(config: &CaptureConfig, folder: &str) -> Result<(), RequestError> {
+    if takes(config, folder) {
         return Ok(());
     }
-    let (folder, key) = (kind.folder(), kind.folder().replace('-', "_"));
+    let key = folder.replace('-', "_");
     let message = format!("`[capture] {key}` is false in memory.toml, so nothing is imported into `{folder}`");
     Err(RequestError::invalid(message))
 }
 
-impl EventKind {
-    pub(super) const ALL: [Self; 7] = [
-        Self::Conversations,
-        Self::Files,
-        Self::Searches,
-        Self::Notes,
-        Self::Snippets,
-        Self::AgentActivity,
-        Self::Bookmarks,
-    ];
-
-    /// The folders, in the same order.
-    const FOLDERS: [&str; 7] =
-        ["conversations", "files", "searches", "notes", "snippets", "agent-activity", "bookmarks"];
-
-    /// The folder.
-    pub(super) fn folder(self) -> &'static str {
-        Self::FOLDERS[self as usize]
-    }
-}
-
-/// What a text may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TextShape {
-    /// One line of at most so many bytes.
-    Line(usize),
-    /// Lines.
-    Text,
-}
-
-/// A text of an event: the name of its field, what it may be, and itself.
-pub(super) type EventText<'e> = (&'static str, TextShape, &'e mut String);
-
 impl Event {
-    pub(super) fn kind(&self) -> EventKind {
+    /// Where it goes: one of [`FOLDERS`].
+    pub(super) fn folder(&self) -> &'static str {
         match self {
-            Self::Message(_) => EventKind::Conversations,
-            Self::File(_) => EventKind::Files,
-            Self::Search(_) => EventKind::Searches,
-            Self::AgentActivity(_) => EventKind::AgentActivity,
-            Self::Note(_) => EventKind::Notes,
-            Self::Bookmark(_) => EventKind::Bookmarks,
-            Self::Clipboard(_) => EventKind::Snippets,
+            Self::Message(_) => CONVERSATIONS,
+            Self::File(_) => "files",
+            Self::Search(_) => "searches",
+            Self::AgentActivity(_) => "agent-activity",
+            Self::Note(_) => NOTES,
+            Self::Bookmark(_) => BOOKMARKS,
+            Self::Clipboard(_) => "snippets",
         }
     }
 
-    /// The id and the time that the sender gave.
-    pub(super) fn stamps(&mut self) -> (&mut Option<String>, &mut Option<String>) {
-        match self {
-            Self::Message(MessageEvent { id, time, .. })
-            | Self::File(FileEvent { id, time, .. })
-            | Self::Search(SearchEvent { id, time, .. })
-            | Self::AgentActivity(AgentActivityEvent { id, time, .. })
-            | Self::Note(NoteEvent { id, time, .. })
-            | Self::Bookmark(BookmarkEvent { id, time, .. })
-            | Self::Clipboard(ClipboardEvent { id, time, .. }) => (id, time),
-        }
-    }
-
-    /// Every other text.
-    pub(super) fn texts(&mut self) -> Vec<EventText<'_>> {
-        use TextShape::{Line, Text};
-        let mut texts: Vec<EventText<'_>> = Vec::new();
-        match self {
-            Self::Message(message) => {
-                texts.push(("session", Line(500), &mut message.session));
-                texts.push(("role", Line(100), &mut message.role));
-                texts.extend(message.agent.as_mut().map(|agent| ("agent", Line(100), agent)));
-                texts.extend(message.title.as_mut().map(|title| ("title", Line(500), title)));
-                texts.push(("text", Text, &mut message.text));
-            }
-            Self::File(file) => {
-                texts.extend(file.name.as_mut().map(|name| ("name", Line(1000), name)));
-                texts.push(("path", Line(8000), &mut file.path));
-                texts.extend(file.file_type.as_mut().map(|kind| ("file_type", Line(200), kind)));
-                texts.push(("action", Line(200), &mut file.action));
-                texts.extend(file.app.as_mut().map(|app| ("app", Line(200), app)));
-            }
-            Self::Search(search) => {
-                texts.push(("query", Text, &mut search.query));
-                texts.extend(search.place.as_mut().map(|place| ("where", Line(200), place)));
-            }
-            Self::AgentActivity(activity) => {
-                texts.push(("agent", Line(100), &mut activity.agent));
-                texts.push(("summary", Text, &mut activity.summary));
-            }
-            Self::Note(note) => {
-                texts.push(("title", Line(500), &mut note.title));
-                texts.push(("content", Text, &mut note.content));
-                texts.extend(note.tags.iter_mut().map(|tag| ("tags", Line(100), tag)));
-            }
-            Self::Bookmark(bookmark) => {
-                texts.push(("url", Line(8000), &mut bookmark.url));
-                texts.push(("title", Line(1000), &mut bookmark.title));
-                texts.extend(bookmark.note.as_mut().map(|note| ("note", Text, note)));
-            }
-            Self::Clipboard(clipboard) => {
-                texts.push(("content", Text, &mut clipboard.content));
-                texts.extend(clipboard.app.as_mut().map(|app| ("app", Line(200), app)));
+    /// Changes its texts, each given with the name of its field.
+    pub(super) fn change_texts(&mut self, mut change: impl FnMut(&str, &mut String)) {
+        let mut fields = serde_json::to_value(&*self).expect("an event is JSON");
+        for (name, value) in fields.as_object_mut().into_iter().flatten().filter(|(name, _)| *name != "type") {
+            match value {
+                Value::String(text) => change(name, text),
+                Value::Array(texts) => texts.iter_mut().for_each(|text| {
+                    if let Value::String(text) = text {
+                        change(name, text);
+                    }
+                }),
+                _ => {}
             }
         }
-        texts
+        *self = serde_json::from_value(fields).expect("its texts alone have changed");
     }
 }
 
@@ -350,8 +272,6 @@ pub(super) const MAX_EVENTS: usize = 10_000;
 const MAX_TEXT_BYTES: usize = 50 * 1024;
 /// What the address of a bookmark may begin with: a browser opens it without running it.
 const SCHEMES: [&str; 4] = ["http:", "https:", "mailto:", "file:"];
-/// Maximum length of an event's id, in bytes.
-const MAX_ID_BYTES: usize = 500;
 
 /// Reads one event or an array; says how many there are. One that is not right refuses all of them. A turn of which nobody has said anything
 /// is left out. `sender` tells the ids of different programs apart; it is empty for the person's own, and `None` for an import, whose reader has
@@ -427,11 +347,17 @@ type Wrong = (String, String);
 
 fn checked(mut event: Event, sender: Option<&str>, now: Timestamp) -> Result<Captured, Wrong> {
     let wrong = |field: &str, message: String| (format!(".{field}"), message);
-    for (field, shape, text) in event.texts() {
-        if let Some(message) = tidy(shape, text) {
-            return Err(wrong(field, message));
+    let (mut first, mut id, mut time) = (None, None, None);
+    event.change_texts(|field, text| {
+        let message = first.is_none().then(|| tidy(field, text)).flatten();
+        first = first.take().or_else(|| Some(wrong(field, message?)));
+        match field {
+            "id" => id = Some(text.clone()),
+            "time" => time = Some(text.clone()),
+            _ => {}
         }
-    }
+    });
+    first.map_or(Ok(()), Err)?;
     if let Event::Bookmark(bookmark) = &event
         && !is_address(&bookmark.url, &SCHEMES)
     {
@@ -441,14 +367,9 @@ fn checked(mut event: Event, sender: Option<&str>, now: Timestamp) -> Result<Cap
         Event::Message(message) => message.session.clone(),
         _ => String::new(),
     };
-    let kind = event.kind();
-    let (id, time) = event.stamps();
-    if let Some(message) = id.as_mut().and_then(|id| tidy(TextShape::Line(MAX_ID_BYTES), id)) {
-        return Err(wrong("id", message));
-    }
-    let key =
-        id.take().map(|id| hash_of(&[sender.unwrap_or_default(), kind.folder(), &session, &id].map(str::as_bytes)));
-    let at_ms = match time.take() {
+    let folder = event.folder();
+    let key = id.map(|id| hash_of(&[sender.unwrap_or_default(), folder, &session, &id].map(str::as_bytes)));
+    let at_ms = match time {
         None => now.as_millisecond(),
         Some(time) => match time.parse::<Timestamp>() {
             Ok(time) if time.as_millisecond() >= 0 => time.as_millisecond(),
@@ -484,19 +405,22 @@ fn fields_of<T: DeserializeOwned>(value: Value) -> Result<T, Wrong> {
     })
 }
 
-/// Line ends become `\n`, blank space at the ends goes. Says what is wrong.
-fn tidy(shape: TextShape, text: &mut String) -> Option<String> {
+/// Line ends become `\n`, blank space at the ends goes. Says what is wrong with the text of a field; that of most is one line.
+fn tidy(field: &str, text: &mut String) -> Option<String> {
     if text.contains('\r') {
         *text = text.replace("\r\n", "\n").replace('\r', "\n");
     }
-    let max = match shape {
-        TextShape::Line(max) => max,
-        TextShape::Text => MAX_TEXT_BYTES,
+    let (line, max) = match field {
+        "role" | "agent" | "tags" => (true, 100),
+        "file_type" | "action" | "app" | "where" => (true, 200),
+        "session" | "id" => (true, 500),
+        "title" | "name" => (true, 1000),
+        "path" | "url" => (true, 8000),
+        _ => (false, MAX_TEXT_BYTES),
     };
     if text.len() > max {
         return Some(format!("has {} bytes; it takes {max}", text.len()));
     }
-    let line = shape != TextShape::Text;
     let allowed = |c: char| !line && matches!(c, '\n' | '\t');
     if let Some(c) = text.chars().find(|c| (c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) && !allowed(*c)) {
         return Some(format!("has the control character U+{:04X}", u32::from(c)));

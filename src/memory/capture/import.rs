@@ -10,7 +10,7 @@ use blake3::Hash;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::event::{EventKind, check_taken};
+use super::event::{NOTES, check_taken};
 use super::intake::Capture;
 use crate::access::request::{Owner, RequestError, Workspace};
 use crate::access::rules::Scope;
@@ -109,7 +109,7 @@ impl<'i> NoteImporter<'i> {
         kind: &'i str,
         import: Option<i64>,
     ) -> Result<Self, RequestError> {
-        check_taken(&workspace.switches.capture(), EventKind::Notes)?;
+        check_taken(&workspace.switches.capture(), NOTES)?;
         Ok(Self { workspace, files: workspace.files()?, imports, kind, import, taken: RefCell::default() })
     }
 
@@ -131,7 +131,7 @@ impl<'i> NoteImporter<'i> {
         let asked = self.workspace.forgotten.ask()?;
         if let Some(left) = asked.without_in_file(&text, false, &Scope::Everything, &|_, _| false) {
             if let Some(import) = self.import {
-                let (by, into, whole) = (format!("import {import}"), EventKind::Notes.folder(), left.text.is_none());
+                let (by, into, whole) = (format!("import {import}"), NOTES, left.text.is_none());
                 self.workspace.forgotten.note(&by, into, whole, left.tombstone);
             }
             let Some(kept) = left.text else { return Ok(NoteOutcome::Forgotten) };
@@ -142,32 +142,19 @@ impl<'i> NoteImporter<'i> {
             Some(before) if before.source == source => Ok(NoteOutcome::Existing),
             Some(before) if self.is_of_others(&before)? => self.anew(NoteOrigin { source, ..before }, title, &text),
             Some(before) => self.again(before, source, &text),
-            None => self.first(key, &note.id, source, title, &text),
-        }
-    }
-
-    /// A note of a source that is not known yet.
-    fn first(
-        &self,
-        key: u64,
-        origin: &str,
-        source: String,
-        title: &str,
-        text: &str,
-    ) -> Result<NoteOutcome, RequestError> {
-        let origin = origin.to_owned();
-        match self.imports.note_like(&source)? {
-            // It came from elsewhere: the source has moved, or this is a copy of it. What became of that holds of this.
-            Some((import, like)) => {
-                if self.import.is_some() {
-                    self.keep(import, NoteOrigin { key, origin, ..like })?;
+            None => match self.imports.note_like(&source)? {
+                // It came from elsewhere: the source has moved, or this is a copy of it. What became of that holds of this.
+                Some((import, like)) => {
+                    if self.import.is_some() {
+                        self.keep(import, NoteOrigin { key, origin: note.id.clone(), ..like })?;
+                    }
+                    Ok(NoteOutcome::Existing)
                 }
-                Ok(NoteOutcome::Existing)
-            }
-            None => {
-                let (path, after) = (String::new(), String::new());
-                self.anew(NoteOrigin { key, origin, path, source, after }, title, text)
-            }
+                None => {
+                    let (path, after) = (String::new(), String::new());
+                    self.anew(NoteOrigin { key, origin: note.id.clone(), path, source, after }, title, &text)
+                }
+            },
         }
     }
 
@@ -225,7 +212,7 @@ impl<'i> NoteImporter<'i> {
         let taken = taken.entry(slug(title)).or_default();
         let same = taken.iter().position(|found| *found == Some(after));
         let first = same.unwrap_or(taken.len());
-        for (at, path) in note_names(EventKind::Notes.folder(), title).take(MAX_NAMES).enumerate().skip(first) {
+        for (at, path) in note_names(NOTES, title).take(MAX_NAMES).enumerate().skip(first) {
             let found = match self.files.read(&path) {
                 Err(WriteError::Refused { .. }) => {
                     note_taken(taken, at, None);

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use super::event::{Captured, Event, check_taken, read, takes};
+use super::event::{Captured, Event, FOLDERS, check_taken, read, takes};
 use super::pages::Pages;
 use super::private::{PrivacyCarryover, without_forgotten};
 use super::queue::{CaptureWriter, Queue, sweep_at_rest};
@@ -78,7 +78,7 @@ impl Capture {
     pub(super) fn take_imported(&self, body: Value, import: Option<i64>) -> Result<ImportTaken, RequestError> {
         let (mut events, sent) = read(body, None, Timestamp::now())?;
         let config = self.queue.switches.capture();
-        events.iter().try_for_each(|event| check_taken(&config, event.event.kind()))?;
+        events.iter().try_for_each(|event| check_taken(&config, event.event.folder()))?;
         let mut taken = ImportTaken { empty: sent - events.len(), ..ImportTaken::default() };
         without_secrets(&mut events, config.redact);
         let asked = self.queue.forgotten.look()?;
@@ -92,7 +92,7 @@ impl Capture {
                 told_of.insert(message.session.clone());
             }
             if import.is_some() {
-                self.queue.forgotten.note(&event.by(), event.event.kind().folder(), true, left.tombstone);
+                self.queue.forgotten.note(&event.by(), event.event.folder(), true, left.tombstone);
             }
             false
         });
@@ -121,8 +121,7 @@ impl Capture {
         if events.is_empty() {
             return Ok(0);
         }
-        for kind in events.iter().map(|event| event.event.kind()).collect::<BTreeSet<_>>() {
-            let folder = kind.folder();
+        for folder in events.iter().map(|event| event.event.folder()).collect::<BTreeSet<_>>() {
             // A name that no event has.
             let Ok(path) = VaultPath::new(format!("{folder}/-.md")) else { continue };
             if let Err(WriteError::Refused { reason, .. }) = self.queue.files.check(&path) {
@@ -144,10 +143,12 @@ impl Capture {
 
 /// Takes secrets out.
 fn without_secrets(events: &mut [Captured], redacts: bool) {
-    for (_, _, text) in events.iter_mut().filter(|_| redacts).flat_map(|event| event.event.texts()) {
-        if let Cow::Owned(redacted) = redact(text) {
-            *text = redacted;
-        }
+    for event in events.iter_mut().filter(|_| redacts) {
+        event.event.change_texts(|_, text| {
+            if let Cow::Owned(redacted) = redact(text) {
+                *text = redacted;
+            }
+        });
     }
 }
 
@@ -166,7 +167,7 @@ impl Drop for Capture {
 pub(crate) fn accept(capture: &Capture, sender: &EventSender, body: Value) -> Result<EventsAccepted, RequestError> {
     let (mut events, sent) = read(body, Some(&sender.name), Timestamp::now())?;
     let config = capture.queue.switches.capture();
-    events.retain(|event| takes(&config, event.event.kind()));
+    events.retain(|event| takes(&config, event.event.folder()));
     without_secrets(&mut events, config.redact);
     let accepted = capture.append(&events, SEND_AGAIN)?;
     Ok(EventsAccepted { ok: true, accepted, ignored: sent - accepted })
@@ -182,18 +183,10 @@ pub(crate) fn settings(owner: &Owner) -> CaptureSettings {
 /// # Errors
 /// When `memory.toml` cannot be read or written, or is not right as it is.
 pub(crate) fn set_settings(owner: &Owner, params: &CaptureSettingsParams) -> Result<CaptureSettings, RequestError> {
-    let switches: Vec<(&str, bool)> = [
-        ("conversations", params.capture_conversations),
-        ("files", params.capture_files),
-        ("searches", params.capture_searches),
-        ("notes", params.capture_notes),
-        ("snippets", params.capture_snippets),
-        ("agent_activity", params.capture_agent_activity),
-        ("bookmarks", params.capture_bookmarks),
-    ]
-    .into_iter()
-    .filter_map(|(key, on)| Some((key, on?)))
-    .collect();
+    let params = json!(params);
+    let switches = params.as_object().into_iter().flatten();
+    let switches = switches.filter_map(|(name, on)| Some((name.strip_prefix("capture_")?, on.as_bool()?)));
+    let switches: Vec<(&str, bool)> = switches.collect();
     let now = owner.workspace().switches.set(&switches).map_err(|error| match error {
         ConfigError::Fs(error) => RequestError::unavailable(error.to_string(), "nothing was changed"),
         error => RequestError::invalid(format!("{error}. Correct this first; nothing was changed")),
@@ -207,40 +200,14 @@ pub(crate) fn set_settings(owner: &Owner, params: &CaptureSettingsParams) -> Res
 }
 
 fn shown(config: &CaptureConfig) -> CaptureSettings {
-    CaptureSettings {
-        capture_conversations: config.conversations,
-        capture_files: config.files,
-        capture_searches: config.searches,
-        capture_notes: config.notes,
-        capture_snippets: config.snippets,
-        capture_agent_activity: config.agent_activity,
-        capture_bookmarks: config.bookmarks,
-    }
+    let switch = |folder: &str| (format!("capture_{}", folder.replace('-', "_")), takes(config, folder).into());
+    let switches: Map<String, Value> = FOLDERS.into_iter().map(switch).collect();
+    serde_json::from_value(switches.into()).expect("each folder has a switch")
 }
 
 /// The tokens of one vault, kept as hashes.
 #[derive(Debug)]
 pub(crate) struct CaptureTokens(TokenTable);
-
-/// Why the tokens cannot be read or changed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum TokensError {
-    /// The name is not one.
-    #[error("`{0}` cannot be the name of a program: use up to 40 letters, digits, `-`, `_` and `.`")]
-    Name(String),
-    /// Another has the name.
-    #[error("the token `{0}` already exists; `vault token remove {0}` revokes it")]
-    Exists(String),
-    /// None has the name.
-    #[error("there is no token `{0}`; `vault token list` lists all tokens")]
-    NotFound(String),
-    /// They cannot be read or written.
-    #[error(transparent)]
-    State(#[from] StateError),
-    /// The system has no random numbers.
-    #[error("cannot get random numbers from the system: {0}")]
-    Random(std::io::Error),
-}
 
 impl CaptureTokens {
     /// Those of a vault's state.
@@ -252,22 +219,26 @@ impl CaptureTokens {
     ///
     /// # Errors
     /// When the name is taken or is none, or the disk refuses.
-    pub(crate) fn add(&self, name: &str) -> Result<Token, TokensError> {
+    pub(crate) fn add(&self, name: &str) -> Result<Token, RequestError> {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || name.len() > 40 || !name.chars().all(fits) {
-            return Err(TokensError::Name(name.to_owned()));
+            let takes = "use up to 40 letters, digits, `-`, `_` and `.`";
+            return Err(RequestError::invalid(format!("`{name}` cannot be the name of a program: {takes}")));
         }
-        let token = Token::random().map_err(TokensError::Random)?;
+        let random = |error| RequestError::internal(format!("cannot get random numbers from the system: {error}"));
+        let token = Token::random().map_err(random)?;
         let row = TokenRow { name: name.to_owned(), created_at: Timestamp::now(), hash: token.hash() };
-        if self.0.add(&row)? { Ok(token) } else { Err(TokensError::Exists(name.to_owned())) }
+        let exists = || format!("the token `{name}` already exists; `vault token remove {name}` revokes it");
+        self.0.add(&row)?.then_some(token).ok_or_else(|| RequestError::conflict(exists()))
     }
 
     /// Takes a token back: it counts no more, from this moment.
     ///
     /// # Errors
     /// When there is none of that name, or the disk refuses.
-    pub(crate) fn remove(&self, name: &str) -> Result<(), TokensError> {
-        if self.0.remove(name)? { Ok(()) } else { Err(TokensError::NotFound(name.to_owned())) }
+    pub(crate) fn remove(&self, name: &str) -> Result<(), RequestError> {
+        let absent = || format!("there is no token `{name}`; `vault token list` lists all tokens");
+        self.0.remove(name)?.then_some(()).ok_or_else(|| RequestError::invalid(absent()))
     }
 
     /// All of them.
@@ -299,16 +270,16 @@ mod tests {
         let token = others.add("browser").unwrap();
         assert!(matches!(ours.holder(&token.hash()), Some(Principal::Capture(name)) if name == "browser"));
         assert!(ours.holder(&Token::from_text("x").hash()).is_none());
-        assert!(matches!(others.add("browser"), Err(TokensError::Exists(_))));
+        assert!(others.add("browser").is_err_and(|error| error.message.contains("already exists")));
         for bad in ["", "a b", "../x", "ä", &"x".repeat(41)] {
-            assert!(matches!(others.add(bad), Err(TokensError::Name(_))), "{bad}");
+            assert!(others.add(bad).is_err_and(|error| error.message.contains("cannot be the name")), "{bad}");
         }
         for file in std::fs::read_dir(folder.path()).unwrap() {
             let bytes = std::fs::read(file.unwrap().path()).unwrap();
             assert!(!String::from_utf8_lossy(&bytes).contains(token.reveal()));
         }
         others.remove("browser").unwrap();
-        assert!(matches!(others.remove("browser"), Err(TokensError::NotFound(_))));
+        assert!(others.remove("browser").is_err_and(|error| error.message.contains("there is no token")));
         assert!(ours.holder(&token.hash()).is_none());
     }
 

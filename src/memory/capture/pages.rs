@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::drafts::{Draft, Drafts, Names};
 use super::event::{
-    AgentActivityEvent, BookmarkEvent, Captured, ClipboardEvent, Event, EventKind, FileEvent, MessageEvent, NoteEvent,
-    SearchEvent,
+    AgentActivityEvent, BOOKMARKS, BookmarkEvent, CONVERSATIONS, Captured, ClipboardEvent, Event, FileEvent,
+    MessageEvent, NOTES, NoteEvent, SearchEvent,
 };
 use super::private::{Destination, PrivacyCarryover};
 use crate::base::path::VaultPath;
@@ -25,6 +25,9 @@ use crate::vault::disk::{WriteError, slug};
 /// Maximum number of conversations, and of addresses, whose files are remembered; those forgotten are looked for again.
 const MAX_KNOWN: usize = 10_000;
 
+/// The file that an event was put into, and its text there; `None` where that is no text, so that the event waits.
+type Added = Option<(VaultPath, String)>;
+
 /// Where events go.
 pub(super) struct Pages {
     zone: TimeZone,
@@ -37,53 +40,56 @@ pub(super) struct Pages {
 
 impl Pages {
     pub(super) fn new(zone: TimeZone, kept: PrivacyCarryover) -> Self {
-        Self { zone, sessions: HashMap::new(), addresses: None, names: Names::default(), kept }
+        Self { zone, sessions: HashMap::new(), addresses: None, names: Names::new(), kept }
     }
 
     /// Looks again next time: a file is not what it was.
     pub(super) fn forget(&mut self, path: &VaultPath) {
         self.sessions.retain(|_, known| known != path);
         self.addresses = None;
-        self.names.forget();
+        self.names.clear();
     }
 
     /// Puts an event where it belongs.
     pub(super) fn put(&mut self, drafts: &mut Drafts<'_>, number: u64, captured: &Captured) -> Result<(), WriteError> {
         let at = Timestamp::from_millisecond(captured.at_ms).unwrap_or(Timestamp::UNIX_EPOCH);
         let at = at.to_zoned(self.zone.clone());
-        match &captured.event {
-            Event::Message(message) => self.message(drafts, number, message, &at),
-            Event::File(file) => self.day(drafts, number, EventKind::Files, "Files", file_line(file, &at), &at),
-            Event::Search(search) => {
-                self.day(drafts, number, EventKind::Searches, "Searches", search_line(search, &at), &at)
-            }
+        let folder = captured.event.folder();
+        let added = match &captured.event {
+            Event::Message(message) => self.message(drafts, message, &at)?,
+            Event::File(file) => self.day(drafts, (folder, "Files"), file_line(file, &at), &at)?,
+            Event::Search(search) => self.day(drafts, (folder, "Searches"), search_line(search, &at), &at)?,
             Event::AgentActivity(activity) => {
-                self.day(drafts, number, EventKind::AgentActivity, "Agent activity", activity_line(activity, &at), &at)
+                self.day(drafts, (folder, "Agent activity"), activity_line(activity, &at), &at)?
             }
-            Event::Note(note) => self.note(drafts, number, note, &at),
-            Event::Bookmark(bookmark) => self.bookmark(drafts, number, bookmark, &at),
-            Event::Clipboard(clipboard) => self.clipboard(drafts, number, clipboard, &at),
+            Event::Note(note) => self.note(drafts, note, &at)?,
+            Event::Bookmark(bookmark) => self.bookmark(drafts, bookmark, &at)?,
+            Event::Clipboard(clipboard) => self.clipboard(drafts, clipboard, &at)?,
+        };
+        if let Some((path, text)) = added
+            && let Some(draft) = drafts.open(&path)?
+        {
+            draft.note(number, text, captured.by());
         }
+        Ok(())
     }
 
     /// One line of the file of a day.
     fn day(
         &self,
         drafts: &mut Drafts<'_>,
-        number: u64,
-        kind: EventKind,
-        what: &str,
+        (folder, what): (&str, &str),
         line: String,
         at: &Zoned,
-    ) -> Result<(), WriteError> {
+    ) -> Result<Added, WriteError> {
         let date = at.date();
-        let base = format!("{}/{date}", kind.folder());
+        let base = format!("{folder}/{date}");
         let path = drafts.first(&base, |draft| !draft.is_full())?;
         let is_new = drafts.open(&path)?.is_some_and(|draft| !draft.exists());
         let hides = |path: &VaultPath, text: Option<&str>| self.kept.hides(Destination::Day, path, text);
-        let private =
-            is_new && (drafts.any(&base, hides)? || self.hides_new(drafts, &path, kind, &base, Destination::Day)?);
-        let Some(draft) = drafts.open(&path)? else { return Ok(()) };
+        let hides_elsewhere = || self.kept.hides_elsewhere(drafts, &path, &date.to_string(), Destination::Day);
+        let private = is_new && (drafts.any(&base, hides)? || hides_elsewhere());
+        let Some(draft) = drafts.open(&path)? else { return Ok(None) };
         if draft.exists() {
             draft.append_item(&line);
         } else {
@@ -91,18 +97,11 @@ impl Pages {
             front.insert("date".into(), date.to_string().into());
             draft.text = compose(&kept_private(front, private), &line);
         }
-        draft.note(number, line);
-        Ok(())
+        Ok(Some((path, line)))
     }
 
     /// One turn of the file of a conversation.
-    fn message(
-        &mut self,
-        drafts: &mut Drafts<'_>,
-        number: u64,
-        message: &MessageEvent,
-        at: &Zoned,
-    ) -> Result<(), WriteError> {
+    fn message(&mut self, drafts: &mut Drafts<'_>, message: &MessageEvent, at: &Zoned) -> Result<Added, WriteError> {
         let speaker = message.agent.as_ref().unwrap_or(&message.role);
         let is_skipped = message.skip_extraction == Some(true);
         let belongs =
@@ -111,7 +110,7 @@ impl Pages {
         // Of one that began on whatever day the last file.
         let files = match &before {
             Some(path) => vec![path.clone()],
-            None => session_files(drafts, &message.session),
+            None => drafts.conversations(&slug(&message.session)),
         };
         let mut known = None;
         for path in files {
@@ -122,13 +121,13 @@ impl Pages {
         let path = match known {
             Some(path) => path,
             None => {
-                let base = format!("{}/{}-{}", EventKind::Conversations.folder(), at.date(), slug(&message.session));
+                let base = format!("{}/{}-{}", CONVERSATIONS, at.date(), slug(&message.session));
                 drafts.first(&base, belongs)?
             }
         };
         let exists = drafts.open(&path)?.is_some_and(|draft| draft.exists());
         let private = !exists && self.hides_session(drafts, &path, &message.session, before.as_ref())?;
-        let Some(draft) = drafts.open(&path)? else { return Ok(()) };
+        let Some(draft) = drafts.open(&path)? else { return Ok(None) };
         let block = if draft.exists() {
             let block = turn(message, at, date_of(&draft.path).unwrap_or_else(|| at.date()));
             draft.append_block(&block);
@@ -152,12 +151,11 @@ impl Pages {
             draft.text = compose(&kept_private(front, private), &block);
             block
         };
-        draft.note(number, block);
         if self.sessions.len() >= MAX_KNOWN {
             self.sessions.clear();
         }
-        self.sessions.insert(message.session.clone(), draft.path.clone());
-        Ok(())
+        self.sessions.insert(message.session.clone(), path.clone());
+        Ok(Some((path, block)))
     }
 
     /// Whether the next file of a conversation is to be private: an earlier one is.
@@ -169,17 +167,17 @@ impl Pages {
         before: Option<&VaultPath>,
     ) -> Result<bool, WriteError> {
         let goes = Destination::Session(session);
-        for path in before.into_iter().chain(&session_files(drafts, session)) {
+        for path in before.into_iter().chain(&drafts.conversations(&slug(session))) {
             if drafts.says(path)?.is_some_and(|text| self.kept.hides(goes, path, text.as_deref())) {
                 return Ok(true);
             }
         }
-        Ok(self.kept.hides_elsewhere(drafts, new, EventKind::Conversations, &slug(session), goes))
+        Ok(self.kept.hides_elsewhere(drafts, new, &slug(session), goes))
     }
 
     /// A note, known by its title: a new text takes the place of the old one, which is kept. What the person wrote, or keeps
     /// private, is left alone: the new text gets a file of its own, as private as that.
-    fn note(&mut self, drafts: &mut Drafts<'_>, number: u64, new: &NoteEvent, at: &Zoned) -> Result<(), WriteError> {
+    fn note(&mut self, drafts: &mut Drafts<'_>, new: &NoteEvent, at: &Zoned) -> Result<Added, WriteError> {
         let title = one_line(&new.title);
         let content = untagged(new.content.trim_end(), 0);
         let tags: Vec<String> = new.tags.iter().map(|tag| tag_of(tag)).filter(|tag| !tag.is_empty()).collect();
@@ -192,7 +190,7 @@ impl Pages {
         // It may be elsewhere than its title says.
         let snapshot = self.kept.shared.snapshot();
         let notes = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
-        let notes = notes.filter(|file| file.path.collection() == EventKind::Notes.folder() && file.title == title);
+        let notes = notes.filter(|file| file.path.collection() == NOTES && file.title == title);
         for path in notes.map(|file| file.path.clone()) {
             if drafts.open(&path)?.is_some_and(|draft| draft.exists() && titles(&self.kept, draft).contains(&title)) {
                 elsewhere = Some(path);
@@ -201,9 +199,9 @@ impl Pages {
         }
         let (path, private) = match elsewhere {
             Some(path) => (path, false),
-            None => self.keyed(drafts, (EventKind::Notes, &title), &title, titles, Destination::Title(&title))?,
+            None => self.keyed(drafts, (NOTES, &title), &title, titles, Destination::Title(&title))?,
         };
-        let Some(draft) = drafts.open(&path)? else { return Ok(()) };
+        let Some(draft) = drafts.open(&path)? else { return Ok(None) };
         if draft.exists() {
             let note = note::Note::parse(&draft.text, draft.path.stem());
             let same = draft.text[note.body.clone()].trim() == content.trim();
@@ -229,19 +227,12 @@ impl Pages {
             front.insert("tags".into(), tags.into());
             draft.text = compose(&kept_private(front, private), &content);
         }
-        draft.note(number, content.trim().to_owned());
-        Ok(())
+        Ok(Some((path, content.trim().to_owned())))
     }
 
     /// A page, known by its address: a new title takes the place of the old one, a new remark comes below the others.
     /// Where the person has a bookmark of it, that is left alone, and says it already.
-    fn bookmark(
-        &mut self,
-        drafts: &mut Drafts<'_>,
-        number: u64,
-        new: &BookmarkEvent,
-        at: &Zoned,
-    ) -> Result<(), WriteError> {
+    fn bookmark(&mut self, drafts: &mut Drafts<'_>, new: &BookmarkEvent, at: &Zoned) -> Result<Added, WriteError> {
         let title = one_line(&new.title);
         let remark = new.note.as_ref().map(|note| note.trim().to_owned());
         let urls = |_: &PrivacyCarryover, draft: &Draft| urls_of(&draft.text);
@@ -263,10 +254,10 @@ impl Pages {
         }
         let (path, passed) = match known {
             Some(path) => (path, false),
-            None => self.keyed(drafts, (EventKind::Bookmarks, &title), &new.url, urls, goes)?,
+            None => self.keyed(drafts, (BOOKMARKS, &title), &new.url, urls, goes)?,
         };
         let private = hidden || passed;
-        let Some(draft) = drafts.open(&path)? else { return Ok(()) };
+        let Some(draft) = drafts.open(&path)? else { return Ok(None) };
         let mut added = remark.clone();
         if draft.exists() && is_captured(&draft.text) {
             let note = note::Note::parse(&draft.text, draft.path.stem());
@@ -288,22 +279,15 @@ impl Pages {
             added = remark.map(|_| body[link.len()..].trim().to_owned());
             draft.text = compose(&kept_private(front, private), &body);
         }
-        draft.note(number, added.unwrap_or_else(|| new.url.clone()));
         let known = self.addresses.get_or_insert_default();
         if known.len() < MAX_KNOWN {
-            known.insert(new.url.clone(), draft.path.clone());
+            known.insert(new.url.clone(), path.clone());
         }
-        Ok(())
+        Ok(Some((path, added.unwrap_or_else(|| new.url.clone()))))
     }
 
     /// A file for what was put on the clipboard; the same again is recognised.
-    fn clipboard(
-        &mut self,
-        drafts: &mut Drafts<'_>,
-        number: u64,
-        new: &ClipboardEvent,
-        at: &Zoned,
-    ) -> Result<(), WriteError> {
+    fn clipboard(&mut self, drafts: &mut Drafts<'_>, new: &ClipboardEvent, at: &Zoned) -> Result<Added, WriteError> {
         let title = title_of(&new.content, "Snippet");
         let content = untagged(new.content.trim_end(), 0);
         let body = |_: &PrivacyCarryover, draft: &Draft| {
@@ -311,9 +295,8 @@ impl Pages {
             vec![untagged(draft.text[note.body].trim(), 0)]
         };
         let key = content.trim();
-        let (path, private) =
-            self.keyed(drafts, (EventKind::Snippets, &title), key, body, Destination::Content(key))?;
-        let Some(draft) = drafts.open(&path)? else { return Ok(()) };
+        let (path, private) = self.keyed(drafts, ("snippets", &title), key, body, Destination::Content(key))?;
+        let Some(draft) = drafts.open(&path)? else { return Ok(None) };
         if !draft.exists() {
             let mut front = front(&title, at);
             if let Some(app) = &new.app {
@@ -321,40 +304,27 @@ impl Pages {
             }
             draft.text = compose(&kept_private(front, private), &content);
         }
-        draft.note(number, content.trim().to_owned());
-        Ok(())
+        Ok(Some((path, key.to_owned())))
     }
 
-    /// The file of a kind that has a key, or a new one called so; and whether that is to be private, because one that is passed by, or was moved
+    /// The file of a folder that has a key, or a new one called so; and whether that is to be private, because one that is passed by, or was moved
     /// elsewhere, is.
     fn keyed(
         &mut self,
         drafts: &mut Drafts<'_>,
-        (kind, title): (EventKind, &str),
+        (folder, title): (&str, &str),
         key: &str,
         keys_of: impl Fn(&PrivacyCarryover, &Draft) -> Vec<String>,
         goes: Destination<'_>,
     ) -> Result<(VaultPath, bool), WriteError> {
-        let base = format!("{}/{}", kind.folder(), slug(title));
+        let base = format!("{folder}/{}", slug(title));
         let Self { names, kept, .. } = self;
         let hides = |path: &VaultPath, text: Option<&str>| kept.hides(goes, path, text);
         let (path, passed) = drafts.keyed(names, &base, key, |draft| keys_of(kept, draft), hides)?;
-        let private = passed || self.hides_new(drafts, &path, kind, &base, goes)?;
+        let exists = drafts.open(&path)?.is_some_and(|draft| draft.exists());
+        // One that was moved elsewhere hides a new one, too.
+        let private = passed || (!exists && kept.hides_elsewhere(drafts, &path, &slug(title), goes));
         Ok((path, private))
-    }
-
-    /// Whether a file that is not there yet is to be private, because one that was moved elsewhere is.
-    fn hides_new(
-        &self,
-        drafts: &mut Drafts<'_>,
-        path: &VaultPath,
-        kind: EventKind,
-        base: &str,
-        goes: Destination<'_>,
-    ) -> Result<bool, WriteError> {
-        let exists = drafts.open(path)?.is_some_and(|draft| draft.exists());
-        let stem = base.rsplit('/').next().unwrap_or(base);
-        Ok(!exists && self.kept.hides_elsewhere(drafts, path, kind, stem, goes))
     }
 }
 
@@ -373,17 +343,11 @@ fn tag_of(text: &str) -> String {
     text.trim_start_matches('#').split_whitespace().collect::<Vec<_>>().join("-")
 }
 
-/// The files that have the name of a conversation, the last first.
-fn session_files(drafts: &Drafts<'_>, session: &str) -> Vec<VaultPath> {
-    drafts.dated(EventKind::Conversations.folder(), &slug(session))
-}
-
 /// The addresses of the bookmarks there are.
 fn addresses(drafts: &Drafts<'_>) -> HashMap<String, VaultPath> {
-    let folder = EventKind::Bookmarks.folder();
-    let entries = fs::read_dir(drafts.root.join(folder)).into_iter().flatten().flatten();
+    let entries = fs::read_dir(drafts.root.join(BOOKMARKS)).into_iter().flatten().flatten();
     let read = entries.filter_map(|entry| {
-        let path = VaultPath::new(format!("{folder}/{}", entry.file_name().to_str()?)).ok()?;
+        let path = VaultPath::new(format!("{BOOKMARKS}/{}", entry.file_name().to_str()?)).ok()?;
         let (bytes, _) = drafts.files.read(&path).ok()??;
         let text = std::str::from_utf8(&bytes).ok()?;
         Some((is_captured(text), urls_of(text).into_iter().find(|url| url.contains(':'))?, path))
@@ -459,20 +423,14 @@ fn united(tags: Option<&Value>, more: Vec<String>) -> Value {
     all.into()
 }
 
-/// The text with one more name in the list of its participants; `None` when it has it, or no list as capture writes it.
+/// The text with one more name in the list of its participants; `None` when it has it, or no list that can be added to.
 fn with_participant(text: &str, name: &str) -> Option<String> {
-    let note = head(text);
-    let names = note.metadata.get("participants")?.as_array()?;
+    let mut names = head(text).metadata.get("participants")?.as_array()?.clone();
     if names.len() >= MAX_PARTICIPANTS || names.iter().any(|known| known.as_str() == Some(name)) {
         return None;
     }
-    let list = Map::from_iter([("participants".to_owned(), Value::from(vec![name]))]);
-    let item = compose(&list, "").lines().nth(2)?.to_owned();
-    let front = &text[..note.body.start];
-    let start = front.find("\nparticipants:\n")? + "\nparticipants:\n".len();
-    let end = start
-        + front[start..].split_inclusive('\n').take_while(|line| line.starts_with("- ")).map(str::len).sum::<usize>();
-    Some(format!("{}{item}\n{}", &text[..end], &text[end..]))
+    names.push(name.into());
+    with_property(text, "participants", &names.into())
 }
 
 /// A turn: `**18:32 · Maya:** text`.
@@ -534,7 +492,8 @@ mod tests {
         let more = with_participant(text, "a: b").unwrap();
         assert_eq!(more, text.replacen("- user\n", "- user\n- 'a: b'\n", 1));
         assert_eq!(with_participant(&more, "a: b"), None);
-        assert_eq!(with_participant("---\nparticipants: [user]\n---\n", "b"), None, "as the person wrote it");
+        let in_line = |names: &str| format!("---\nparticipants: [{names}]\n---\n");
+        assert_eq!(with_participant(&in_line("user"), "b"), Some(in_line("\"user\",\"b\"")));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
 use super::drafts::Drafts;
-use super::event::{Captured, Event, EventKind};
+use super::event::{Captured, Event};
 use super::pages::{SOURCE, activity_line, file_line, head, search_line, urls_of};
 use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
@@ -67,7 +67,6 @@ impl PrivacyCarryover {
         &self,
         drafts: &Drafts<'_>,
         new: &VaultPath,
-        kind: EventKind,
         stem: &str,
         goes: Destination<'_>,
     ) -> bool {
@@ -82,7 +81,7 @@ impl PrivacyCarryover {
         let files = snapshot.files();
         files.facets().private().iter().filter_map(|id| files.get(id)).any(|file| {
             let path = &file.path;
-            let is_here = path.collection() == kind.folder();
+            let is_here = path.collection() == new.collection();
             let reads = || match drafts.says(path) {
                 Ok(text) => text.is_some_and(|text| self.hides(goes, path, text.as_deref())),
                 Err(_) => false,
@@ -180,22 +179,22 @@ pub(super) fn without_forgotten(asked: &ForgottenLookup<'_>, captured: &Captured
     };
     let is_message = matches!(captured.event, Event::Message(_));
     let (mut left, mut tombstone, mut is_gone) = (captured.clone(), None, line.is_some());
-    for (field, _, text) in left.event.texts() {
+    left.event.change_texts(|field, text| {
         let goes_whole = match field {
             "url" | "text" | "content" | "query" | "summary" => true,
             "title" => !is_message,
             "note" => false,
-            _ => continue,
+            _ => return,
         };
-        let Some(WithoutForgotten { text: kept, tombstone: met }) = of(text) else { continue };
+        let Some(WithoutForgotten { text: kept, tombstone: met }) = of(text) else { return };
         // An address is no text.
         if kept.is_some() && field == "url" {
-            continue;
+            return;
         }
         tombstone.get_or_insert(met);
         is_gone |= kept.is_none() && goes_whole;
         *text = kept.unwrap_or_default();
-    }
+    });
     // As it would stand in the file.
     let tombstone = tombstone.or_else(|| Some(of(&line?)?.tombstone))?;
     let says = |text: &mut Option<String>| *text = text.take().filter(|text| !text.is_empty());

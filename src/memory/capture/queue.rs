@@ -1,12 +1,10 @@
-//! The queue of events between senders and their files, and the thread that brings them there, each once. Senders that come while the disk is
-//! busy share the next transaction.
+//! The queue of events between senders and their files, and the thread that brings them there, each once.
 //!
 //! A batch goes so: what is about to be written is made safe on disk (the plan: files, their hashes before and after, the
 //! texts), the files are written, and then that they are. After a kill the plan and the files tell what was done.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,14 +12,14 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::drafts::Drafts;
-use super::event::{Captured, Event, EventKind, takes};
+use super::event::{Captured, Event, FOLDERS, takes};
 use super::pages::{Pages, head, is_captured};
 use super::private::without_forgotten;
 use crate::access::request::WorkspaceParts;
 use crate::base::config::{CaptureConfig, RetentionConfig, Switches};
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
-use crate::base::state::{Batch, EventQueue, EventReader, Extent, ImportTable, NewEvent, State, StateError};
+use crate::base::state::{Batch, EventQueue, EventReader, Extent, ImportTable, State, StateError};
 use crate::vault::disk::{Action, Files, Identity};
 use crate::vault::forgotten::ForgottenTexts;
 
@@ -35,9 +33,6 @@ const IDLE_PERIOD: Duration = Duration::from_secs(2);
 /// Why nothing is accepted: the vault's folder is away, or the program is about to end.
 const AWAY: &str = "the vault's folder does not exist";
 const CLOSING: &str = "the vault is closing";
-
-/// Events of one sender, who waits for the answer.
-type EventRequest = (Vec<NewEvent>, SyncSender<Result<usize, String>>);
 
 /// The table of events, written by one at a time.
 struct Table {
@@ -78,8 +73,6 @@ pub(super) struct Queue {
     /// What other programs have kept.
     pub(super) imports: ImportTable,
     table: Mutex<Table>,
-    /// Who waits for the next transaction.
-    requests: Mutex<Vec<EventRequest>>,
     progress: Mutex<QueueProgress>,
     /// It got on, or is being closed.
     changed: Condvar,
@@ -97,7 +90,6 @@ impl Queue {
             forgotten: Arc::clone(&parts.forgotten),
             imports: ImportTable::new(&parts.state),
             table: Mutex::new(table),
-            requests: Mutex::default(),
             progress: Mutex::default(),
             changed: Condvar::new(),
         };
@@ -108,10 +100,6 @@ impl Queue {
 
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn requests(&self) -> MutexGuard<'_, Vec<EventRequest>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn locked(&self) -> MutexGuard<'_, QueueProgress> {
@@ -128,7 +116,7 @@ impl Queue {
     /// # Errors
     /// Why they were not accepted: too much waits already, the vault's folder is away, the disk refused, or the program is about to end.
     pub(super) fn append(&self, events: &[Captured]) -> Result<usize, String> {
-        let encoded = events.iter().map(Captured::encoded).collect::<Result<_, _>>();
+        let encoded = events.iter().map(Captured::encoded).collect::<Result<Vec<_>, _>>();
         let events = encoded.map_err(|error| format!("an event cannot be encoded: {error}"))?;
         let progress = self.progress();
         if progress.closing {
@@ -140,20 +128,7 @@ impl Queue {
                 "{pending} events are waiting to be written into the vault; try again when they are written"
             ));
         }
-        let (answer, answered) = sync_channel(1);
-        self.requests().push((events, answer));
-        let mut table = self.table();
-        // Whoever had the table before may have taken them along.
-        let requests = std::mem::take(&mut *self.requests());
-        if !requests.is_empty() {
-            let (requests, answers): (Vec<_>, Vec<_>) = requests.into_iter().unzip();
-            match self.commit(&mut table, &Batch { requests, ..Batch::default() }) {
-                Ok(appended) => answers.iter().zip(appended).for_each(|(answer, done)| drop(answer.send(Ok(done)))),
-                Err(refused) => answers.iter().for_each(|answer| drop(answer.send(Err(refused.clone())))),
-            }
-        }
-        drop(table);
-        answered.recv().unwrap_or(Err(CLOSING.into()))
+        self.commit(&mut self.table(), &Batch { events, ..Batch::default() })
     }
 
     /// Records what is about to be written and which events are in their files. It is safe on disk after a
@@ -162,7 +137,7 @@ impl Queue {
         self.commit(&mut self.table(), &Batch { plan: Some(plan), done, ..Batch::default() }).map(drop)
     }
 
-    fn commit(&self, table: &mut Table, batch: &Batch) -> Result<Vec<usize>, String> {
+    fn commit(&self, table: &mut Table, batch: &Batch) -> Result<usize, String> {
         // An empty mount point has no memory.toml: nothing is made there.
         if Identity::of_vault(&self.root).is_none() {
             return Err(AWAY.into());
@@ -228,20 +203,12 @@ impl Queue {
         progress.unwrap_or_else(PoisonError::into_inner).0.pending()
     }
 
-    /// Waits until events wait to be written into files, the program ends, or the time is up. Meanwhile the queue is tidied.
-    pub(super) fn wait(&self, patience: Duration) -> QueueProgress {
-        let until = Instant::now() + patience;
-        loop {
-            self.tidy();
-            let left = until.saturating_duration_since(Instant::now());
-            let time = left.min(IDLE_PERIOD);
-            let is_idle = |progress: &mut QueueProgress| progress.pending() == 0 && !progress.closing;
-            let waited = self.changed.wait_timeout_while(self.locked(), time, is_idle);
-            let (progress, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-            if !timeout.timed_out() || time == left {
-                return progress.clone();
-            }
-        }
+    /// Tidies the queue, and waits until events wait to be written into files, the program ends, or a moment is over.
+    fn wait(&self) -> QueueProgress {
+        self.tidy();
+        let is_idle = |progress: &mut QueueProgress| progress.pending() == 0 && !progress.closing;
+        let waited = self.changed.wait_timeout_while(self.locked(), IDLE_PERIOD, is_idle);
+        waited.unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 
     /// Waits for so long, whatever comes, unless the program ends.
@@ -268,8 +235,7 @@ impl Queue {
 /// Takes the text of all that is in its files, and of what is switched off, off the disk; with `wholly` also what may be left of
 /// it among what still waits.
 fn sweep(events: &mut EventQueue, config: &CaptureConfig, wholly: bool) -> Result<(), StateError> {
-    let off = EventKind::ALL.iter().filter(|kind| !takes(config, **kind)).map(|kind| kind.folder());
-    let dropped: Vec<&'static str> = off.collect();
+    let dropped: Vec<&'static str> = FOLDERS.into_iter().filter(|folder| !takes(config, folder)).collect();
     let before = events.extent()?;
     events.commit(&Batch { dropped, sweeps: wholly, ..Batch::default() })?;
     let now = events.extent()?;
@@ -343,21 +309,21 @@ struct Pass {
     /// Where it goes on; none at its end.
     ahead: Option<u64>,
     /// Of what waits, what later events must not overtake.
-    waits: HashSet<(EventKind, String)>,
+    waits: HashSet<(&'static str, String)>,
     /// Why something waits.
     error: Option<String>,
 }
 
 impl Pass {
     /// What is called by the same name keeps its order.
-    fn name(event: &Event) -> Option<(EventKind, String)> {
+    fn name(event: &Event) -> Option<(&'static str, String)> {
         let name = match event {
             Event::Message(message) => &message.session,
             Event::Note(note) => &note.title,
             Event::Bookmark(bookmark) => &bookmark.url,
             _ => return None,
         };
-        Some((event.kind(), name.clone()))
+        Some((event.folder(), name.clone()))
     }
 }
 
@@ -389,7 +355,7 @@ impl CaptureWriter {
                 retained = Some(Instant::now());
                 retain(&self.queue.root, &self.queue.files, &self.queue.switches.retention());
             }
-            let waiting = self.queue.wait(RETENTION_INTERVAL);
+            let waiting = self.queue.wait();
             if waiting.closing {
                 ending.get_or_insert_with(Instant::now);
             }
@@ -421,8 +387,7 @@ impl CaptureWriter {
             return Err(AWAY.into());
         }
         let recorded = self.recorded()?;
-        let (mut done, mut unsettled) = self.settle(&recorded, pass);
-        let doubtful: HashSet<u64> = unsettled.iter().flat_map(|planned| &planned.added).map(|(at, _)| *at).collect();
+        let mut done = self.settle(&recorded)?;
         let (from, durable) = (pass.ahead.unwrap_or(waiting.first), waiting.next);
         let (batch, end) = self.read(&done, from, durable)?;
         let import = batch.iter().find_map(|(_, captured)| captured.as_ref()).and_then(|captured| captured.import);
@@ -433,21 +398,19 @@ impl CaptureWriter {
         // Until the files are written: what is forgotten meanwhile is looked for in them.
         let asked = forgotten.ask()?;
         for (number, captured) in &batch {
-            let Some(captured) = captured.as_ref().filter(|captured| takes(&config, captured.event.kind())) else {
+            let Some(captured) = captured.as_ref().filter(|captured| takes(&config, captured.event.folder())) else {
                 // Switched off since it was sent.
                 done.insert(*number);
                 dropped |= captured.is_some();
                 continue;
             };
             let name = Pass::name(&captured.event);
-            let waits = name.as_ref().is_some_and(|name| pass.waits.contains(name));
-            if waits || doubtful.contains(number) {
-                pass.waits.extend(name);
+            if name.as_ref().is_some_and(|name| pass.waits.contains(name)) {
                 continue;
             }
             let kept = without_forgotten(&asked, captured);
             if let Some(kept) = &kept {
-                let into = captured.event.kind().folder();
+                let into = captured.event.folder();
                 forgotten.note(&captured.by(), into, kept.captured.is_none(), kept.tombstone);
                 if kept.captured.is_none() {
                     done.insert(*number);
@@ -456,21 +419,13 @@ impl CaptureWriter {
                 }
             }
             let captured = kept.as_ref().and_then(|kept| kept.captured.as_ref()).unwrap_or(captured);
-            match self.pages.put(&mut drafts, *number, captured) {
-                Ok(()) => drafts.sent_by(*number, captured.by()),
-                Err(error) => {
-                    pass.waits.extend(name);
-                    pass.error.get_or_insert(error.to_string());
-                }
+            if let Err(error) = self.pages.put(&mut drafts, *number, captured) {
+                pass.waits.extend(name);
+                pass.error.get_or_insert(error.to_string());
             }
         }
-        for planned in &mut unsettled {
-            planned.added.retain(|(number, _)| !done.contains(number));
-        }
-        unsettled.retain(|planned| !planned.added.is_empty());
         let mut plan = drafts.plan();
         let is_planned = !plan.is_empty();
-        plan.extend(unsettled.iter().cloned());
         if is_planned {
             self.record(&plan, &done)?;
             crash::point("capture-planned");
@@ -478,7 +433,7 @@ impl CaptureWriter {
             drop(asked);
             crash::point("capture-written");
             done.extend(written.numbers);
-            plan = written.unsure.into_iter().chain(unsettled).collect();
+            plan = written.unsure;
             if let Some(error) = written.failure {
                 pass.error.get_or_insert(error.to_string());
             }
@@ -514,23 +469,15 @@ impl CaptureWriter {
         }))
     }
 
-    /// Finds out what became of the files that were about to be written: gives the events that are in them, and those of which it cannot be
-    /// known yet.
-    fn settle(&self, recorded: &[Planned], pass: &mut Pass) -> (BTreeSet<u64>, Vec<Planned>) {
-        let (mut done, mut unsettled) = (BTreeSet::new(), Vec::new());
+    /// The events that are in the files that were about to be written. Where one cannot be read now, nothing goes on until it can be.
+    fn settle(&self, recorded: &[Planned]) -> Result<BTreeSet<u64>, Failure> {
+        let mut done = BTreeSet::new();
         for planned in recorded {
-            match self.queue.files.read(&planned.path) {
-                Ok(now) => {
-                    let text = now.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned());
-                    done.extend(planned.applied(text.as_deref()));
-                }
-                Err(error) => {
-                    unsettled.push(planned.clone());
-                    pass.error.get_or_insert(error.to_string());
-                }
-            }
+            let now = self.queue.files.read(&planned.path)?;
+            let text = now.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned());
+            done.extend(planned.applied(text.as_deref()));
         }
-        (done, unsettled)
+        Ok(done)
     }
 
     /// The next events from a number on that are not in their files, and the number after the last.

@@ -1,7 +1,7 @@
 //! What of a turn somebody said: what programs have put into it is taken out, by rules that have names. What stands in code, or in the
 //! middle of a line, is what somebody wrote.
 
-use std::ops::Range;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -229,32 +229,16 @@ fn without_metadata(text: &str) -> Option<String> {
     if !text.contains("(untrusted metadata)") {
         return None;
     }
-    let mut kept: Vec<&str> = Vec::new();
-    let mut lines = text.split_inclusive('\n').peekable();
-    let mut cut = false;
-    while let Some(line) = lines.next() {
-        if !line.trim_end().trim_end_matches(':').ends_with("(untrusted metadata)") {
-            kept.push(line);
-            continue;
-        }
-        cut = true;
-        if lines.peek().is_some_and(|next| next.trim_start().starts_with("```")) {
-            lines.next();
-            for line in lines.by_ref() {
-                if line.trim_start().starts_with("```") {
-                    break;
-                }
-            }
-        }
-        while lines.peek().is_some_and(|next| next.trim().is_empty()) {
-            lines.next();
-        }
+    static BLOCK: LazyLock<Regex> = LazyLock::new(|| {
+        let head = r"^[^\n]*\(untrusted metadata\):*[ \t\r]*(?:\n|\z)";
+        let code = r"[ \t]*```[^\n]*\n(?s:.*?)(?:^[ \t]*```[^\n]*(?:\n|\z)|\z)";
+        Regex::new(&format!(r"(?m){head}(?:{code})?(?:[ \t\r]*\n)*")).expect("the pattern is a constant")
+    });
+    match BLOCK.replace_all(text, "") {
+        Cow::Owned(left) => Some(left),
+        Cow::Borrowed(_) => None,
     }
-    cut.then(|| kept.concat())
 }
-
-/// Maximum number of times that it is looked anew where code is, because a tag went that had opened some: each costs the rest of the text.
-const MAX_LOOKS: usize = 16;
 
 /// Where a tag counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -273,24 +257,6 @@ fn is_named(rest: &str, tag: &str) -> bool {
     let named = rest.get(..tag.len()).is_some_and(|name| name.eq_ignore_ascii_case(tag));
     let is_bare = COMMON.contains(&tag);
     named && rest[tag.len()..].starts_with(|c: char| c == '>' || (!is_bare && (c == '/' || c.is_whitespace())))
-}
-
-/// Where the tag is closed that was opened before `from`, and first closed at `first`: behind as many others of its name as are opened
-/// within it, outside of `code`. `None` where they are not closed.
-fn close_of(lower: &str, from: usize, tag: &str, first: usize, code: &[Range<usize>]) -> Option<usize> {
-    let mut depth = 1_usize;
-    for at in lower[from..].match_indices('<').map(|(at, _)| from + at) {
-        let (rest, is_code) = (&lower[at + 1..], code_at(code, at).is_some());
-        if at == first || (!is_code && rest.strip_prefix('/').is_some_and(|rest| is_named(rest, tag))) {
-            depth -= 1;
-            if depth == 0 {
-                return Some(at);
-            }
-        } else if !is_code && is_named(rest, tag) {
-            depth += 1;
-        }
-    }
-    None
 }
 
 /// A text without what stands before a tag of this name, in lower case, that is closed and was never opened; `None` where there is none.
@@ -312,13 +278,13 @@ fn without_tags(text: &str, tags: &[&str], place: TagPosition) -> Option<String>
     if !text.contains('<') {
         return None;
     }
-    let (mut ranges, mut looks) = (code(text), 0);
+    let ranges = code(text);
     let lower = text.to_ascii_lowercase();
     // All of it is looked at once: no step goes back to the beginning of the text, or of its line.
     let (mut kept, mut from, mut at, mut was_begin) = (String::new(), 0, 0, true);
     let first = text.len() - text.trim_start().len();
     // A tag that is nowhere closed after this place is not looked for again.
-    let (mut unclosed, mut unbalanced): (Vec<&str>, Vec<&str>) = Default::default();
+    let mut unclosed: Vec<&str> = Vec::new();
     while let Some(start) = lower[at..].find('<').map(|found| at + found) {
         at = start + 1;
         // What a tag that went began its line with began the line as well.
@@ -329,17 +295,7 @@ fn without_tags(text: &str, tags: &[&str], place: TagPosition) -> Option<String>
         }
         let tag = tags.iter().find(|tag| is_named(&lower[at..], tag)).filter(|tag| !unclosed.contains(tag));
         let Some(tag) = tag else { continue };
-        let close = format!("</{tag}");
-        let end = match lower[at..].find(&close).map(|found| at + found) {
-            // What is not closed as often as it is opened ends at its first close.
-            Some(end) if place == TagPosition::Anywhere && !unbalanced.contains(tag) => {
-                Some(close_of(&lower, at, tag, end, &ranges).unwrap_or_else(|| {
-                    unbalanced.push(tag);
-                    end
-                }))
-            }
-            end => end,
-        };
+        let end = lower[at..].find(&format!("</{tag}")).map(|found| at + found);
         let end = match end {
             Some(end) => lower[end..].find('>').map_or(lower.len(), |close| end + close + 1),
             None if place == TagPosition::Anywhere && start <= first => text.len(),
@@ -352,10 +308,6 @@ fn without_tags(text: &str, tags: &[&str], place: TagPosition) -> Option<String>
         let blanks = text[end..].len() - text[end..].trim_start_matches([' ', '\t']).len();
         (from, was_begin) = (if is_begin { end + blanks } else { end }, is_begin);
         at = from;
-        if code_at(&ranges, end).is_some_and(|range| range.start < end) && looks < MAX_LOOKS {
-            looks += 1;
-            ranges = code(&text[end..]).into_iter().map(|range| range.start + end..range.end + end).collect();
-        }
     }
     if from == 0 {
         return None;
@@ -376,7 +328,6 @@ mod tests {
             (ChatGpt, "assistant", "<think>\nnever closed", "", THOUGHT),
             (ChatGpt, "Assistant", "<thinking>a</thinking>\n\nHello", "Hello", THOUGHT),
             (ChatGpt, "assistant", "<think>```\n</think> Use `x <think>` here", "Use `x <think>` here", THOUGHT),
-            (ChatGpt, "assistant", "<think>outer <think>inner</think> still</think> answer", "answer", THOUGHT),
             (ChatGpt, "assistant", "<think>or <think>so</think> So `</think>` it is", "So `</think>` it is", THOUGHT),
             (ChatGpt, "assistant", "He means\nrye.\n</think>\n\nRye", "Rye", THOUGHT),
             (ClaudeCode, "user", "<system-reminder>\nx\n</system-reminder>\nHello", "Hello", INJECTED),

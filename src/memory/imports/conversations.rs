@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::clean::HOUSEKEEPING;
-use super::json::{NotHeld, parse};
+use super::json::parse;
 use super::kinds::{FILES, SourceKind};
 use super::sink::{ImportSink, ReadConversation, ReadTurn};
 
@@ -144,17 +144,11 @@ pub(super) fn written(at_ms: i64) -> Option<String> {
 
 /// Maximum length of a line: what tools answer may be long.
 pub(super) const MAX_LINE_BYTES: u64 = 64 << 20;
-/// Maximum memory for the turns of a file, in bytes: they are held together.
-const MAX_TURNS_BYTES: usize = 256 << 20;
-/// What a turn takes besides its text, at most.
-const TURN_BYTES: usize = 400;
 /// Maximum number of calls of tools whose names are remembered until they are answered.
 const MAX_ASKED: usize = 10_000;
 /// Why a line is left out that is too long, and one that is broken.
-pub(super) const TOO_LONG: &str = "lines of more than 64 MB, or that would take more than 256 MB of memory";
+pub(super) const TOO_LONG: &str = "lines of more than 64 MB";
 pub(super) const NO_JSON: &str = "lines that are not JSON";
-/// Why the last turns of a long transcript are left out.
-pub(super) const BEHIND: &str = "turns of a transcript after the first 256 MB of their text";
 /// Why records are left out that nobody said.
 const OWN_RECORDS: &str = "records of the program itself";
 const UNKNOWN: &str = "records in an unknown format";
@@ -204,8 +198,7 @@ pub(super) fn objects(from: impl Read, name: &str, sink: &mut ImportSink<'_>, ea
             continue;
         }
         match parse(&line) {
-            Ok(value) if value.is_object() => each(&value, sink),
-            Err(NotHeld::TooLarge) => sink.leave_out(TOO_LONG),
+            Some(value) if value.is_object() => each(&value, sink),
             _ if is_whole => sink.leave_out(NO_JSON),
             _ => {
                 sink.leave_out("incomplete lines");
@@ -223,8 +216,6 @@ struct Transcript {
     at_ms: Option<i64>,
     /// Turns, each with its session, where that is said of each.
     turns: Vec<(Option<String>, ReadTurn)>,
-    /// What they take, in bytes.
-    held: usize,
     /// The names of the tools that were asked, by the call.
     asked: HashMap<String, String>,
 }
@@ -248,15 +239,6 @@ impl Transcript {
             sessions[at].turns.push(turn);
         }
         sessions
-    }
-
-    /// Adds a turn, where there is room for it.
-    fn add(&mut self, session: Option<&str>, turn: ReadTurn, sink: &mut ImportSink<'_>) {
-        self.held = self.held.saturating_add(turn.text.len() + TURN_BYTES);
-        match self.held > MAX_TURNS_BYTES {
-            true => sink.leave_out(BEHIND),
-            false => self.turns.push((session.map(str::to_owned), turn)),
-        }
     }
 
     /// Remembers which tool a call asks.
@@ -301,7 +283,8 @@ impl Transcript {
                     let (id, tool) =
                         (id.map(|id| format!("{id}#answer-{answers}")), self.tool_of(&part["tool_use_id"]));
                     let text = answer(&part["content"]);
-                    self.add(session, ReadTurn { id, role: SPEAKER.into(), tool, at_ms, text }, sink);
+                    self.turns
+                        .push((session.map(str::to_owned), ReadTurn { id, role: SPEAKER.into(), tool, at_ms, text }));
                 }
                 _ => {}
             }
@@ -313,7 +296,8 @@ impl Transcript {
             };
         }
         let role = line["message"]["role"].as_str().or_else(|| line["type"].as_str()).unwrap_or_default().to_owned();
-        self.add(session, ReadTurn { id: id.map(str::to_owned), role, tool: None, at_ms, text }, sink);
+        self.turns
+            .push((session.map(str::to_owned), ReadTurn { id: id.map(str::to_owned), role, tool: None, at_ms, text }));
     }
 
     /// A record of Codex, of the version with envelopes or of the one before.
@@ -338,12 +322,12 @@ impl Transcript {
                 sink.leave_out_times(FILES, media_of(&item["content"]));
                 let (id, role) = (item["id"].as_str().map(str::to_owned), item["role"].as_str().unwrap_or_default());
                 let text = text_of(&item["content"], &["input_text", "output_text", "text"]);
-                self.add(None, ReadTurn { id, role: role.to_owned(), tool: None, at_ms, text }, sink);
+                self.turns.push((None, ReadTurn { id, role: role.to_owned(), tool: None, at_ms, text }));
             }
             Some(kind) if kind.ends_with("_call_output") => {
                 let id = item["id"].as_str().or_else(|| item["call_id"].as_str()).map(|id| format!("{id}#answer"));
                 let (tool, text) = (self.tool_of(&item["call_id"]), answer(&item["output"]));
-                self.add(None, ReadTurn { id, role: SPEAKER.into(), tool, at_ms, text }, sink);
+                self.turns.push((None, ReadTurn { id, role: SPEAKER.into(), tool, at_ms, text }));
             }
             Some(kind) => {
                 if kind.ends_with("_call") {
@@ -390,7 +374,7 @@ impl Transcript {
         }
         let at_ms = at_ms.or_else(|| first_moment(message, &TIMES));
         let (id, tool) = (id.map(str::to_owned), tool.map(str::to_owned));
-        self.add(None, ReadTurn { id, role, tool, at_ms, text }, sink);
+        self.turns.push((None, ReadTurn { id, role, tool, at_ms, text }));
     }
 }
 
@@ -597,16 +581,6 @@ mod tests {
             assert_eq!(moment(&value), None, "{value}");
         }
         assert_eq!(written(at).as_deref(), Some("2023-11-14T22:13:20Z"));
-    }
-
-    #[test]
-    fn what_is_behind_very_many_turns_is_counted() {
-        let mut take = |_| ControlFlow::Continue(());
-        let (mut sink, mut read) = (ImportSink::new(&mut take), Transcript::default());
-        for _ in 0..4 {
-            read.add(None, ReadTurn { text: "x".repeat(100 << 20), ..ReadTurn::default() }, &mut sink);
-        }
-        assert_eq!((read.turns.len(), sink.tally.left_out[BEHIND]), (2, 2));
     }
 
     /// More than a gigabyte of it was once called cut short.

@@ -1,5 +1,4 @@
-//! Untrusted JSON: the elements of a long array, one after the other, each held as a tree as far as it may be. One that cannot be read
-//! keeps nothing else from being read.
+//! Untrusted JSON: the elements of a long array, one after the other. One that cannot be read keeps nothing else from being read.
 
 use std::borrow::Cow;
 use std::io::{BufReader, Read};
@@ -14,29 +13,22 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Maximum length of an element, and of a text that is none of an array: a conversation of tens of thousands of messages.
 const MAX_BYTES: usize = 64 << 20;
 const BUFFER: usize = 64 * 1024;
+/// Why an element is left out.
+const TOO_LONG: &str = "conversations of more than 64 MB";
+const BROKEN: &str = "conversations that cannot be read";
 
-/// How a text ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// As it began.
-    Whole,
-    /// In the middle, or something follows that is none of it.
-    Cut,
-    /// It is no array, and no object.
-    Strange,
-}
-
-/// What is done with an element.
-pub(super) type EachElement<'e> = dyn FnMut(Result<Value, NotHeld>) -> ControlFlow<()> + 'e;
+/// What is done with an element, or with the reason why it is left out.
+pub(super) type EachElement<'e> = dyn FnMut(Result<Value, &'static str>) -> ControlFlow<()> + 'e;
 
 /// Gives each element to `each`, or why it cannot be read; an object is one element, or those of the array that it has under
-/// `conversations`, and others may follow it, one a line for example. What is no UTF-8 is replaced.
-pub(super) fn elements(from: impl Read, each: &mut EachElement<'_>) -> Ending {
+/// `conversations`, and others may follow it, one a line for example. What is no UTF-8 is replaced. Says whether it was cut short, or something
+/// follows that is none of it; what is no array and no object is something else, and not cut.
+pub(super) fn elements(from: impl Read, each: &mut EachElement<'_>) -> bool {
     let (mut element, mut depth, mut in_text, mut escaped) = (Vec::new(), 0_usize, false, false);
     // Whether it is an array, and no objects that follow each other; its elements are one deeper.
     let mut is_array = None;
     for byte in BufReader::with_capacity(BUFFER, from).bytes() {
-        let Ok(byte) = byte else { return Ending::Cut };
+        let Ok(byte) = byte else { return true };
         let is_blank = matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
         let outer = match (is_array, byte) {
             (Some(is_array), _) => usize::from(is_array),
@@ -51,10 +43,10 @@ pub(super) fn elements(from: impl Read, each: &mut EachElement<'_>) -> Ending {
             // A mark of the order of bytes.
             (None, 0xef | 0xbb | 0xbf) => continue,
             (None, _) if is_blank => continue,
-            (None, _) => return Ending::Strange,
+            (None, _) => return false,
         };
         if depth == 0 && byte != b'{' && !is_blank {
-            return Ending::Cut;
+            return true;
         }
         let is_begin = depth == outer && !in_text && matches!(byte, b'{' | b'[');
         if is_begin {
@@ -75,7 +67,10 @@ pub(super) fn elements(from: impl Read, each: &mut EachElement<'_>) -> Ending {
                 if depth > outer {
                     continue;
                 }
-                let mut value = if element.len() > MAX_BYTES { Err(NotHeld::TooLarge) } else { parse(&element) };
+                let mut value = match element.len() > MAX_BYTES {
+                    true => Err(TOO_LONG),
+                    false => parse(&element).ok_or(BROKEN),
+                };
                 let wrapped = value.as_mut().ok().filter(|_| outer == 0);
                 let wrapped = wrapped.and_then(|value| value.get_mut("conversations")?.as_array_mut());
                 let ended = match wrapped.map(std::mem::take) {
@@ -83,30 +78,23 @@ pub(super) fn elements(from: impl Read, each: &mut EachElement<'_>) -> Ending {
                     None => each(value),
                 };
                 if ended.is_break() {
-                    return Ending::Whole;
+                    return false;
                 }
             }
-            b']' => return Ending::Whole,
+            b']' => return false,
             _ => {}
         }
     }
-    if is_array == Some(false) && depth == 0 { Ending::Whole } else { Ending::Cut }
+    is_array != Some(false) || depth > 0
 }
 
 /// A JSON text, without the bytes that a wrong one has, and a mark of the order of bytes, which some programs put at the beginning: as much of
 /// it as is right.
-pub(super) fn parse(bytes: &[u8]) -> Result<Value, NotHeld> {
+pub(super) fn parse(bytes: &[u8]) -> Option<Value> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-    let held = |text: &[u8]| held(text, MAX_HELD_BYTES);
-    held(bytes).or_else(|fault| match fault {
-        NotHeld::TooLarge => Err(fault),
-        NotHeld::Broken => {
-            let text = String::from_utf8_lossy(bytes);
-            match held(text.as_bytes()) {
-                Err(NotHeld::Broken) => held(without_surrogates(&text).as_bytes()),
-                read => read,
-            }
-        }
+    serde_json::from_slice(bytes).ok().or_else(|| {
+        let text = String::from_utf8_lossy(bytes);
+        serde_json::from_str(&text).or_else(|_| serde_json::from_str(&without_surrogates(&text))).ok()
     })
 }
 
@@ -124,56 +112,17 @@ fn without_surrogates(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Maximum memory that a tree may take, in bytes: a text of 64 MB that is nothing but brackets would take gigabytes.
-const MAX_HELD_BYTES: usize = 256 << 20;
-/// What a value or an entry of an object takes besides its text, in bytes: as the vectors grow, there may be as much again.
-const VALUE_BYTES: usize = 160;
-
-/// Why a text is not held as a tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NotHeld {
-    /// It is no JSON.
-    Broken,
-    /// It takes more memory than it may.
-    TooLarge,
-}
-
-/// The tree of a JSON text.
-fn held(text: &[u8], max_bytes: usize) -> Result<Value, NotHeld> {
-    match tree_bytes(text) > max_bytes {
-        true => Err(NotHeld::TooLarge),
-        false => serde_json::from_slice(text).map_err(|_| NotHeld::Broken),
-    }
-}
-
-/// What the tree of a text takes in memory, in bytes: each value but the first follows a sign.
-fn tree_bytes(text: &[u8]) -> usize {
-    let (mut in_text, mut escaped, mut signs) = (false, false, 0);
-    for byte in text {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_text => escaped = true,
-            b'"' => in_text = !in_text,
-            b'{' | b'[' | b',' | b':' if !in_text => signs += 1,
-            _ => {}
-        }
-    }
-    text.len() + signs * VALUE_BYTES
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
-    fn all(text: &[u8]) -> (Vec<Option<String>>, Ending) {
+    fn all(text: &[u8]) -> (Vec<Option<String>>, bool) {
         let mut found = Vec::new();
-        let ending = elements(text, &mut |value| {
+        let is_cut = elements(text, &mut |value| {
             found.push(value.ok().map(|value| value.to_string()));
             ControlFlow::Continue(())
         });
-        (found, ending)
+        (found, is_cut)
     }
 
     #[test]
@@ -181,47 +130,29 @@ mod tests {
         let one = |text: &str| Some(text.to_owned());
         assert_eq!(
             all(b"\xef\xbb\xbf [{\"a\":\"]}\\\"\"}, 3, \"x\", [1]] more"),
-            (vec![one("{\"a\":\"]}\\\"\"}"), one("[1]")], Ending::Whole)
+            (vec![one("{\"a\":\"]}\\\"\"}"), one("[1]")], false)
         );
-        assert_eq!(all(b"[{\"a\":1},{\"b\":"), (vec![one("{\"a\":1}")], Ending::Cut));
-        assert_eq!(all(b"[{a},{\"b\":2}]"), (vec![None, one("{\"b\":2}")], Ending::Whole));
-        assert_eq!(all(b"[{\"a\":\"\xff\"}]"), (vec![one("{\"a\":\"\u{fffd}\"}")], Ending::Whole));
+        assert_eq!(all(b"[{\"a\":1},{\"b\":"), (vec![one("{\"a\":1}")], true));
+        assert_eq!(all(b"[{a},{\"b\":2}]"), (vec![None, one("{\"b\":2}")], false));
+        assert_eq!(all(b"[{\"a\":\"\xff\"}]"), (vec![one("{\"a\":\"\u{fffd}\"}")], false));
         assert_eq!(
             all(b"[{\"a\":\"\\ud83dx\\\\ud83d \\ud83d\\ude00\"}]").0,
             [one("{\"a\":\"\u{fffd}x\\\\ud83d \u{1f600}\"}")]
         );
         assert_eq!(all(b"{\"conversations\":[{\"a\":1},{\"a\":2}]}").0.len(), 2);
-        assert_eq!(all(b"{\"a\":1} \n"), (vec![one("{\"a\":1}")], Ending::Whole));
+        assert_eq!(all(b"{\"a\":1} \n"), (vec![one("{\"a\":1}")], false));
         let lines = vec![one("{\"a\":1}"), one("{\"b\":\"}\"}"), one("{}")];
-        assert_eq!(all(b"{\"a\":1}\n{\"b\":\"}\"}\r\n\n{}\n"), (lines, Ending::Whole));
-        assert_eq!(all(b"{\"a\":1}\n{\"b\""), (vec![one("{\"a\":1}")], Ending::Cut));
-        assert_eq!(all(b"{\"a\":1}, x"), (vec![one("{\"a\":1}")], Ending::Cut));
-        assert_eq!(
-            (all(b"[]"), all(b"<html>"), all(b"")),
-            ((vec![], Ending::Whole), (vec![], Ending::Strange), (vec![], Ending::Cut))
-        );
+        assert_eq!(all(b"{\"a\":1}\n{\"b\":\"}\"}\r\n\n{}\n"), (lines, false));
+        assert_eq!(all(b"{\"a\":1}\n{\"b\""), (vec![one("{\"a\":1}")], true));
+        assert_eq!(all(b"{\"a\":1}, x"), (vec![one("{\"a\":1}")], true));
+        assert_eq!((all(b"[]"), all(b"<html>"), all(b"")), ((vec![], false), (vec![], false), (vec![], true)));
         assert_eq!(all(format!("[{}1{}]", "[".repeat(5000), "]".repeat(5000)).as_bytes()).0, [None]);
     }
 
     #[test]
-    fn a_tree_is_what_was_written() {
-        let value = json!({"a": [1, -2, 1.5, true, null, "é\n"], "b": {"c": {}}, "d": u64::MAX});
-        assert_eq!(held(value.to_string().as_bytes(), 1 << 20), Ok(value));
-        for broken in ["{\"a\":", "[1] 2", "", "\"\\ud83d\"", "{\"input\": [}"] {
-            assert_eq!(held(broken.as_bytes(), 1 << 20), Err(NotHeld::Broken), "{broken}");
+    fn what_is_no_json_is_not_read() {
+        for broken in ["{\"a\":", "[1] 2", "", "{\"input\": [}"] {
+            assert_eq!(parse(broken.as_bytes()), None, "{broken}");
         }
-    }
-
-    #[test]
-    fn what_would_take_many_times_its_length_is_not_held() {
-        for (text, times) in
-            [("0,", 30_000), ("{},", 20_000), ("{\"a\":0},", 8_000), ("[[]],", 12_000), ("\"\",", 20_000)]
-        {
-            let text = format!("[{}0]", text.repeat(times));
-            assert_eq!(held(text.as_bytes(), 1 << 20), Err(NotHeld::TooLarge), "{text:.20}");
-        }
-        // A long text is what it is.
-        let text = json!(["x".repeat(1 << 19)]).to_string();
-        assert!(held(text.as_bytes(), 1 << 20).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! The kinds of sources, and what a file seems to be by its first bytes: to say that where it is none of what it was called.
+//! The kinds of sources, and what a file seems to be by its first bytes: to say what to try where it is none of the kind.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -99,9 +99,19 @@ impl SourceKind {
             Self::Bookmarks => file.to_ascii_lowercase().ends_with(".html"),
             _ => is_note(self, name),
         };
-        let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default();
-        let is_media = MEDIA.contains(&extension.as_str());
-        (!is_wanted).then_some(if is_media { FILES } else { NOT_IMPORTED })
+        (!is_wanted).then_some(FILES)
+    }
+
+    /// Says of a file that begins so that it is of another kind; `None` where it seems to be of this one.
+    pub(super) fn refusal(self, name: &str, head: &[u8]) -> Option<String> {
+        // The sessions of OpenClaw and Moltis are written alike.
+        let claw = |kind| matches!(kind, Self::OpenClaw | Self::Moltis);
+        let seems = seems(name, head);
+        if seems.is_some_and(|kind| kind == self || claw(kind) && claw(self)) {
+            return None;
+        }
+        let tried = seems.map(|kind| format!(": try --from {}", kind.name())).unwrap_or_default();
+        Some(format!("{name} is not for `{}`, which takes {}{tried}", self.name(), self.takes()))
     }
 
     /// What it takes.
@@ -119,12 +129,9 @@ impl SourceKind {
     }
 }
 
-/// Why a file is left out: it is none of what is imported, it is a picture or the like, or it lies beside a session.
-pub(super) const NOT_IMPORTED: &str = "files of other kinds";
+/// Why a file is left out: it is none of what is imported, or it lies beside a session.
 pub(super) const FILES: &str = "images, sounds and other files";
 pub(super) const BESIDE: &str = "copied and archived sessions (.checkpoint., .trajectory.jsonl, .deleted., .reset.)";
-const MEDIA: [&str; 15] =
-    ["png", "jpg", "jpeg", "gif", "webp", "svg", "heic", "pdf", "mp3", "mp4", "wav", "m4a", "webm", "mov", "dat"];
 
 /// Length of the head of a file that is looked at to tell what it is, in bytes. A record that begins in it is read to its end: the first may
 /// have a picture in it.
@@ -143,7 +150,7 @@ pub(crate) fn session_kind(path: &Path, from: impl Read) -> Option<SourceKind> {
             0 => return None,
             read => length += read,
         }
-        if let Some(kind) = parse(&record).ok().and_then(|record| kind_of(&record)) {
+        if let Some(kind) = parse(&record).and_then(|record| kind_of(&record)) {
             return Some(kind);
         }
     }
@@ -170,95 +177,20 @@ fn kind_of(record: &Value) -> Option<SourceKind> {
 /// Length of the head of a file that is looked at to tell what it is, in bytes.
 pub(super) const HEAD_BYTES: u64 = 64 << 10;
 
-/// What a file seems to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seeming {
-    /// As a sentence says it.
-    pub(super) what: &'static str,
-    /// What it is imported as, where it can be.
-    pub(super) kind: Option<SourceKind>,
-}
-
-impl Seeming {
-    /// As a sentence says it, with what to try.
-    pub(super) fn said(self) -> String {
-        match self.kind {
-            Some(kind) => format!("{}: try --from {}", self.what, kind.name()),
-            None => self.what.to_owned(),
-        }
-    }
-
-    /// Whether it seems to be of a kind of source. The sessions of OpenClaw and Moltis are written alike.
-    pub(super) fn is_of(self, kind: SourceKind) -> bool {
-        let claw = |kind| matches!(kind, SourceKind::OpenClaw | SourceKind::Moltis);
-        self.kind.is_some_and(|known| known == kind || claw(known) && claw(kind))
-    }
-}
-
-/// What files begin with that are no texts, or are texts of a kind.
-const BEGINNINGS: [(&[u8], &str); 16] = [
-    (b"%PDF-", "a PDF"),
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-    (b"GIF8", "a picture"),
-    (b"PK\x03\x04", "an archive"),
-    (b"PK\x05\x06", "an empty archive"),
-    (b"\x1f\x8b", "a packed file (gzip): unpack it"),
-    (b"\x28\xb5\x2f\xfd", "a packed file (zstd): unpack it"),
-    (b"7z\xbc\xaf", "an archive (7z): unpack it"),
-    (b"Rar!", "an archive (RAR): unpack it"),
-    (b"SQLite format 3\0", "an SQLite database"),
-    (b"\xd0\xcf\x11\xe0", "an Office document"),
-    (b"\x7fELF", "a program"),
-    (b"<?xml", "XML"),
-    (b"{\\rtf", "a document (RTF)"),
-    (b"From ", "a mailbox"),
-];
-
 /// What a file of this name seems to be that begins so; `None` where nothing tells it.
-pub(super) fn seems(name: &str, head: &[u8]) -> Option<Seeming> {
-    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-    if let Some((_, what)) = BEGINNINGS.iter().find(|(begin, _)| head.starts_with(begin)) {
-        return Some(Seeming { what, kind: None });
-    }
-    if head.contains(&0) {
-        return Some(Seeming { what: "a binary file", kind: None });
-    }
+fn seems(name: &str, head: &[u8]) -> Option<SourceKind> {
     let text = String::from_utf8_lossy(head);
-    let text = text.trim_start();
-    let has = |what: &str| text.contains(what);
-    let of = |what, kind| Some(Seeming { what, kind: Some(kind) });
-    if has("NETSCAPE-Bookmark-file-1") {
-        return of("bookmarks of a browser", SourceKind::Bookmarks);
+    if is_markdown(name) {
+        Some(SourceKind::Folder)
+    } else if text.contains("NETSCAPE-Bookmark-file-1") {
+        Some(SourceKind::Bookmarks)
+    } else if text.contains("\"chat_messages\"") {
+        Some(SourceKind::Claude)
+    } else if text.contains("\"mapping\"") {
+        Some(SourceKind::ChatGpt)
+    } else {
+        session_kind(Path::new(name), head)
     }
-    if ["<!doctype html", "<html"].iter().any(|begin| begins(text, begin)) {
-        return Some(Seeming { what: "a web page", kind: None });
-    }
-    if !text.starts_with(['{', '[']) {
-        let is_note = is_markdown(name);
-        return is_note.then_some(Seeming { what: "a note", kind: Some(SourceKind::Folder) });
-    }
-    if has("\"chat_messages\"") {
-        return of("a Claude export", SourceKind::Claude);
-    }
-    if has("\"mapping\"") && (has("\"message\"") || has("\"current_node\"") || has("\"create_time\"")) {
-        return of("a ChatGPT export", SourceKind::ChatGpt);
-    }
-    if has("\"roots\"") && has("\"bookmark_bar\"") {
-        return Some(Seeming { what: "Chrome's bookmarks file: export bookmarks as HTML", kind: None });
-    }
-    let kind = session_kind(Path::new(name), head)?;
-    let what = match kind {
-        SourceKind::ClaudeCode => "a Claude Code transcript",
-        SourceKind::Codex => "a Codex rollout",
-        SourceKind::Moltis => "a Moltis session",
-        _ => "an OpenClaw session",
-    };
-    of(what, kind)
-}
-
-fn begins(text: &str, begin: &str) -> bool {
-    text.get(..begin.len()).is_some_and(|start| start.eq_ignore_ascii_case(begin))
 }
 
 #[cfg(test)]
@@ -289,27 +221,24 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_seems_to_be_is_said_with_what_to_try() {
-        for (name, head, said) in [
-            ("a.html", &b"%PDF-1.7"[..], Some("a PDF")),
-            ("a", b"a\0b", Some("a binary file")),
-            (
-                "a.html",
-                b"\xef\xbb\xbf<!DOCTYPE NETSCAPE-Bookmark-file-1>",
-                Some("bookmarks of a browser: try --from bookmarks"),
-            ),
-            ("a.html", b" <!doctype HTML><p>", Some("a web page")),
-            ("a.md", b"# Plan", Some("a note: try --from folder")),
-            ("a.json", b"[{\"uuid\":\"x\",\"chat_messages\":[", Some("a Claude export: try --from claude")),
-            ("a.json", b"[{\"mapping\":{\"x\":{\"message\":", Some("a ChatGPT export: try --from chatgpt")),
-            ("a.jsonl", b"{\"type\":\"session\",\"id\":\"x\"}\n{", Some("an OpenClaw session: try --from openclaw")),
+    fn what_to_try_is_said_of_a_file_of_another_kind() {
+        for (name, head, kind) in [
+            ("a.html", &b"\xef\xbb\xbf<!DOCTYPE NETSCAPE-Bookmark-file-1>"[..], Some(SourceKind::Bookmarks)),
+            ("a.md", b"# Plan", Some(SourceKind::Folder)),
+            ("a.json", b"[{\"uuid\":\"x\",\"chat_messages\":[", Some(SourceKind::Claude)),
+            ("a.json", b"[{\"mapping\":{\"x\":{\"message\":", Some(SourceKind::ChatGpt)),
+            ("a.jsonl", b"{\"type\":\"session\",\"id\":\"x\"}\n{", Some(SourceKind::OpenClaw)),
+            ("a.html", b"%PDF-1.7", None),
+            ("a", b"a\0b", None),
             ("a.txt", b"Plan", None),
             ("a.json", b"[1, 2", None),
             ("a.json", b"", None),
         ] {
-            assert_eq!(seems(name, head).map(Seeming::said).as_deref(), said, "{name}");
+            assert_eq!(seems(name, head), kind, "{name}");
+            let said = SourceKind::Codex.refusal(name, head).unwrap();
+            assert_eq!(said.split_once(": try --from ").and_then(|(_, kind)| SourceKind::of(kind)), kind, "{said}");
         }
-        let moltis = seems("a.jsonl", b"{\"role\":\"user\"}\n").unwrap();
-        assert!(moltis.is_of(SourceKind::OpenClaw) && !moltis.is_of(SourceKind::Codex));
+        let moltis = |kind: SourceKind| kind.refusal("a.jsonl", b"{\"role\":\"user\"}\n");
+        assert!(moltis(SourceKind::OpenClaw).is_none() && moltis(SourceKind::Codex).is_some());
     }
 }

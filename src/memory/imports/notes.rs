@@ -76,7 +76,7 @@ fn title(kind: SourceKind, name: &str) -> String {
 }
 
 /// A name without its folders and what follows the last dot.
-fn stem(name: &str) -> &str {
+pub(super) fn stem(name: &str) -> &str {
     let file = name.rsplit('/').next().unwrap_or_default();
     file.rsplit_once('.').map_or(file, |(stem, _)| stem)
 }

@@ -1,10 +1,8 @@
 //! Where what is read goes: it is cleaned there, cut into what capture takes, and counted. Of a source that is read again and again each
 //! thing is handed over and counted once, and what is left out of a file as that was read last.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
-use std::rc::Rc;
 
 use serde_json::{Value, json};
 
@@ -122,16 +120,13 @@ pub(crate) struct ImportSink<'s> {
     /// Whether it is one session, read as a whole: a turn that turned out to be a thought is handed over without a text, so that those behind it
     /// keep their numbers.
     pub is_session: bool,
-    /// How many bytes were read.
-    pub bytes: Rc<Cell<u64>>,
     is_over: bool,
 }
 
 impl<'s> ImportSink<'s> {
     /// Hands everything to `take`, until that has enough.
     pub(crate) fn new(take: &'s mut dyn FnMut(ImportItem) -> ControlFlow<()>) -> Self {
-        let (tally, bytes) = Default::default();
-        Self { take, tally, repeats: None, is_session: false, bytes, is_over: false }
+        Self { take, tally: ImportTally::default(), repeats: None, is_session: false, is_over: false }
     }
 
     /// Reads a file of the source, called by its name.

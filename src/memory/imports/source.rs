@@ -1,31 +1,26 @@
 //! A source, from its files to what is handed over: one file, those of a folder, or those of a zip archive, one after the other. What they are
 //! called there is a name and no path. And one session of another program, read as a whole.
 
-use std::cell::Cell;
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::path::Path;
 
 use jiff::Timestamp;
-use serde_json::Value;
 use walkdir::WalkDir;
 use zip::ZipArchive;
 
 use super::clean::is_program;
-use super::conversations::{BEHIND, NO_JSON, TOO_LONG, of_chatgpt, of_claude, transcript};
-use super::json::{Ending, NotHeld, elements};
-use super::kinds::{BESIDE, HEAD_BYTES, NOT_IMPORTED, Seeming, SourceKind, seems};
-use super::notes::{bookmarks, is_markdown, note};
+use super::conversations::{NO_JSON, TOO_LONG, of_chatgpt, of_claude, transcript};
+use super::json::elements;
+use super::kinds::{BESIDE, FILES, HEAD_BYTES, SourceKind};
+use super::notes::{bookmarks, is_markdown, note, stem};
 use super::sink::{CUT_TURNS, ImportItem, ImportSink, MAX_NOTE_BYTES, ReadConversation};
+use crate::vault::disk::Stamp;
 
 /// Maximum length of a file of bookmarks, in bytes: it is read as a whole.
 const MAX_BOOKMARKS_BYTES: u64 = 64 << 20;
-/// Why a conversation is left out that is too long.
-const TOO_LARGE: &str = "conversations of more than 64 MB, or that would take more than 256 MB of memory";
-
 /// Reads a source, of a folder those files alone for which `only` holds, given what they are called below it, and hands what is in it to
 /// `sink`.
 ///
@@ -37,36 +32,16 @@ pub(crate) fn read(
     only: &dyn Fn(&str) -> bool,
     sink: &mut ImportSink<'_>,
 ) -> Result<(), String> {
-    let found = each_file(kind, path, only, sink)?;
-    if found.wanted > 0 {
+    let SourceFiles { wanted, unwanted, has, vault } = each_file(kind, path, only, sink)?;
+    if wanted > 0 {
         return Ok(());
     }
-    let (name, takes, seems) = (kind.name(), kind.takes(), instead(&found));
-    Err(format!("there is nothing of `{name}` in {}: it takes {takes}{seems}", path.display()))
-}
-
-/// What a source has in which nothing is wanted: the end of a sentence, or nothing.
-fn instead(found: &SourceFiles) -> String {
-    if let Some(other) = &found.other {
-        return format!("; it has {other}{}", tried(other));
-    }
-    if found.has_copies {
-        return format!("; it has {BESIDE}");
-    }
-    let Some(vault) = &found.vault else { return String::new() };
-    let what = if found.unwanted == 0 { "only a vault" } else { "a vault" };
-    format!("; it has {what}, `{vault}`, which is left out: to import it, name that folder")
-}
-
-/// What to try where there is a file of this name.
-fn tried(name: &str) -> &'static str {
-    match name {
-        name if name.starts_with("conversations") => ": try --from chatgpt or --from claude",
-        name if name.starts_with("rollout-") => ": try --from codex",
-        name if name.ends_with(".jsonl") => ": try --from claude-code, openclaw or moltis",
-        name if is_markdown(name) => ": try --from folder",
-        _ => "",
-    }
+    let has = has.or_else(|| {
+        let what = if unwanted == 0 { "only a vault" } else { "a vault" };
+        Some(format!("{what}, `{}`, which is left out: to import it, name that folder", vault?))
+    });
+    let has = has.map(|has| format!("; it has {has}")).unwrap_or_default();
+    Err(format!("there is nothing of `{}` in {}: it takes {}{has}", kind.name(), path.display(), kind.takes()))
 }
 
 /// Reads a file of a source, and says what it seems to be where nothing came of it. A conversation that says no name is called by when it began
@@ -112,7 +87,7 @@ pub(super) fn one(kind: SourceKind, file: FoundFile<'_>, sink: &mut ImportSink<'
         }
     }
     if came(sink) == before && !kind.is_of_notes() && !sink.is_over() {
-        say_what_it_is(kind, &name, &head, sink);
+        kind.refusal(&name, &head).into_iter().for_each(|refusal| sink.remark(refusal));
     }
 }
 
@@ -129,17 +104,6 @@ fn whole(from: &mut dyn Read, max: u64, name: &str, sink: &mut ImportSink<'_>) -
     }
 }
 
-/// Says what a file seems to be of which nothing came, where that is not what it should be.
-fn say_what_it_is(kind: SourceKind, name: &str, head: &[u8], sink: &mut ImportSink<'_>) {
-    let takes = kind.takes();
-    match seems(name, head) {
-        Some(seeming) if seeming.is_of(kind) => {}
-        Some(seeming) => sink.remark(format!("{name} seems to be {}", seeming.said())),
-        None if head.trim_ascii().is_empty() => sink.remark(format!("{name} is empty")),
-        None => sink.remark(format!("{name} is not for `{}`, which takes {takes}", kind.name())),
-    }
-}
-
 /// The conversations of an export, one after the other.
 fn export<'s>(
     kind: SourceKind,
@@ -148,7 +112,7 @@ fn export<'s>(
     sink: &mut ImportSink<'s>,
     give: &mut dyn FnMut(ReadConversation, &mut ImportSink<'s>),
 ) {
-    let ending = elements(from, &mut |value| {
+    let is_cut = elements(from, &mut |value| {
         match value {
             Ok(value) => {
                 let read = match kind {
@@ -157,33 +121,16 @@ fn export<'s>(
                 };
                 match read {
                     Some(conversation) => give(conversation, sink),
-                    None => not_a_conversation(kind, name, &value, sink),
+                    None => sink.leave_out("conversations in an unknown format"),
                 }
             }
-            Err(NotHeld::TooLarge) => sink.leave_out(TOO_LARGE),
-            Err(NotHeld::Broken) => sink.leave_out("conversations that cannot be read"),
+            Err(reason) => sink.leave_out(reason),
         }
         if sink.is_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    match ending {
-        // What is no JSON is something else, which is said.
-        Ending::Whole | Ending::Strange => {}
-        Ending::Cut => sink.remark(format!("{name} is incomplete: its complete part was read")),
+    if is_cut {
+        sink.remark(format!("{name} is incomplete: its complete part was read"));
     }
-}
-
-fn not_a_conversation(kind: SourceKind, name: &str, value: &Value, sink: &mut ImportSink<'_>) {
-    sink.leave_out("conversations in an unknown format");
-    let seeming = match kind {
-        SourceKind::ChatGpt if value["chat_messages"].is_array() => {
-            Seeming { what: "a Claude export", kind: Some(SourceKind::Claude) }
-        }
-        SourceKind::Claude if value["mapping"].is_object() => {
-            Seeming { what: "a ChatGPT export", kind: Some(SourceKind::ChatGpt) }
-        }
-        _ => return,
-    };
-    sink.remark(format!("{name} seems to be {}", seeming.said()));
 }
 
 /// A file that was found.
@@ -198,12 +145,6 @@ pub(super) struct FoundFile<'f> {
 }
 
 impl FoundFile<'_> {
-    /// Its name without folders and what follows the last dot.
-    pub(super) fn stem(&self) -> &str {
-        let name = self.name.rsplit('/').next().unwrap_or_default();
-        name.rsplit_once('.').map_or(name, |(stem, _)| stem)
-    }
-
     /// What a session is called by its file. Moltis has it in the folders around `history.jsonl`, in hexadecimal.
     pub(super) fn session_stem(&self, kind: SourceKind) -> String {
         let in_folders = || {
@@ -213,7 +154,7 @@ impl FoundFile<'_> {
             from_hex(&folders[at..].concat()[1..])
         };
         let in_folders = (kind == SourceKind::Moltis).then(in_folders).flatten();
-        in_folders.unwrap_or_else(|| self.stem().to_owned())
+        in_folders.unwrap_or_else(|| stem(&self.name).to_owned())
     }
 }
 
@@ -228,28 +169,52 @@ fn from_hex(digits: &str) -> Option<String> {
 
 /// What files a source has.
 #[derive(Debug, Default)]
-pub(super) struct SourceFiles {
+struct SourceFiles {
     /// How many were wanted.
-    pub(super) wanted: usize,
+    wanted: usize,
     /// How many were not.
-    pub(super) unwanted: usize,
-    /// One of those by which the source may be known.
-    pub(super) other: Option<String>,
-    /// Whether some lie beside sessions, and are none.
-    pub(super) has_copies: bool,
+    unwanted: usize,
+    /// What it has instead, as a sentence says it.
+    has: Option<String>,
     /// A folder of it that is a vault, by its name.
-    pub(super) vault: Option<String>,
+    vault: Option<String>,
 }
 
 impl SourceFiles {
-    /// Notes a file that was not wanted, and why.
-    pub(super) fn note_unwanted(&mut self, name: &str, reason: &str) {
+    /// Whether a file is wanted; counts it, and why it is not.
+    fn wants(&mut self, kind: SourceKind, name: &str, sink: &mut ImportSink<'_>) -> bool {
+        let Some(reason) = kind.why_not(name) else {
+            self.wanted += 1;
+            return true;
+        };
+        sink.leave_out(reason);
         self.unwanted += 1;
-        self.has_copies |= reason == BESIDE;
-        let file = name.rsplit('/').next().unwrap_or_default();
-        let is_telling = [".json", ".jsonl", ".md", ".markdown"].iter().any(|end| file.ends_with(end));
-        if self.other.is_none() && is_telling && reason != BESIDE {
-            self.other = Some(file.to_owned());
+        if self.has.is_none() && reason == BESIDE {
+            self.has = Some(BESIDE.into());
+        } else if self.has.is_none() {
+            let takes = SourceKind::ALL.into_iter().filter(|kind| kind.why_not(name).is_none());
+            let takes: Vec<&str> = takes.map(SourceKind::name).collect();
+            let file = name.rsplit('/').next().unwrap_or_default();
+            self.has = (!takes.is_empty()).then(|| format!("{file}: try --from {}", takes.join(" or ")));
+        }
+        false
+    }
+
+    /// Reads a file of a folder, if it is wanted.
+    fn read(&mut self, kind: SourceKind, file: &Path, name: &str, sink: &mut ImportSink<'_>) {
+        if !self.wants(kind, name, sink) {
+            return;
+        }
+        match File::open(file) {
+            Ok(mut from) => {
+                let at_ms = from.metadata().ok().map(|meta| changed_ms(&meta));
+                let place = file.to_string_lossy().into_owned();
+                one(kind, FoundFile { name: name.to_owned(), place, at_ms, from: &mut from }, sink);
+            }
+            Err(error) => {
+                sink.leave_out("files that cannot be read");
+                sink.remark(format!("{name} cannot be read: {error}"));
+            }
         }
     }
 }
@@ -277,40 +242,11 @@ const A_LINK: &str = "links, which are not followed";
 /// Why a folder is left out that lies deeper than folders are looked into.
 const TOO_DEEP: &str = "folders more than 32 levels deep";
 
-/// Counts what is read.
-struct CountedSource<R> {
-    from: R,
-    bytes: Rc<Cell<u64>>,
-}
-
-impl<R: Read> Read for CountedSource<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.from.read(into)?;
-        self.bytes.set(self.bytes.get() + read as u64);
-        Ok(read)
-    }
-}
-
-impl<R: Seek> Seek for CountedSource<R> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.from.seek(to)
-    }
-}
-
-/// The bytes of a source, as far as files say so.
-pub(crate) fn size(path: &Path) -> u64 {
-    let Ok(meta) = path.symlink_metadata() else { return 0 };
-    if !meta.is_dir() {
-        return fs::metadata(path).map_or(0, |meta| meta.len());
-    }
-    below(path).files.iter().filter_map(|path| path.metadata().ok()).map(|meta| meta.len()).sum()
-}
-
 /// Reads each file of a kind, of a folder those alone for which `only` holds.
 ///
 /// # Errors
 /// When the source cannot be opened, is neither a file nor a folder, or a file that is none of the kind.
-pub(super) fn each_file(
+fn each_file(
     kind: SourceKind,
     path: &Path,
     only: &dyn Fn(&str) -> bool,
@@ -332,134 +268,76 @@ pub(super) fn each_file(
     let mut head = Vec::new();
     file.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
     file.rewind().map_err(failed)?;
-    let at_ms = changed(&meta);
-    let mut counted = CountedSource { from: file, bytes: Rc::clone(&sink.bytes) };
+    let at_ms = Some(changed_ms(&meta));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if head.starts_with(b"PK\x03\x04") {
         let mut files = Ok(SourceFiles::default());
-        sink.of_file(&name, |sink| files = of_zip(kind, counted, &place, at_ms, sink));
+        sink.of_file(&name, |sink| files = of_zip(kind, file, &place, at_ms, sink));
         return files;
     }
     // What is in a file tells it, but for notes: any text could be one.
     if kind.is_of_notes() && !is_markdown(&name) {
-        let seems = seems(&name, &head).map(|seeming| format!("seems to be {}", seeming.said()));
-        let seems = seems.unwrap_or_else(|| "is no note".into());
-        let (what, kind, takes) = (path.display(), kind.name(), kind.takes());
-        return Err(format!("{what} {seems}, and is not for `{kind}`, which takes {takes}"));
+        return Err(kind.refusal(&path.display().to_string(), &head).unwrap_or_default());
     }
     let place = place.to_string_lossy().into_owned();
-    let found = FoundFile { name: name.clone(), place, at_ms, from: &mut counted };
+    let found = FoundFile { name: name.clone(), place, at_ms, from: &mut file };
     sink.of_file(&name, |sink| one(kind, found, sink));
     Ok(SourceFiles { wanted: 1, ..SourceFiles::default() })
 }
 
+/// Reads the wanted files of a folder: none that is hidden, none by way of a link, and none of a vault below it: what comes into that would be
+/// imported again, without an end.
 fn of_folder(kind: SourceKind, path: &Path, only: &dyn Fn(&str) -> bool, sink: &mut ImportSink<'_>) -> SourceFiles {
     let mut files = SourceFiles::default();
     let name_of = |file: &Path| file.strip_prefix(path).unwrap_or(file).to_string_lossy().into_owned();
-    let FilesBelow { files: paths, left_out, unreadable } = below(path);
-    for (left, reason) in left_out {
-        let name = name_of(&left);
-        if !only(&name) {
-            continue;
-        }
-        sink.leave_out(reason);
-        match reason {
-            A_VAULT => _ = files.vault.get_or_insert(name),
-            _ => files.unwanted += 1,
-        }
-    }
-    for (folder, error) in unreadable {
-        let name = name_of(&folder);
-        if only(&name) {
-            sink.leave_out("folders that cannot be read");
-            sink.remark(format!("{name} cannot be read: {error}"));
-        }
-    }
-    for file in paths {
-        if sink.is_over() {
-            break;
-        }
-        let name = name_of(&file);
-        if !only(&name) {
-            continue;
-        }
-        if let Some(reason) = kind.why_not(&name) {
-            files.note_unwanted(&name, reason);
-            sink.of_file(&name, |sink| sink.leave_out(reason));
-            continue;
-        }
-        files.wanted += 1;
-        sink.of_file(&name, |sink| match File::open(&file) {
-            Ok(opened) => {
-                let at_ms = opened.metadata().ok().as_ref().and_then(changed);
-                let mut counted = CountedSource { from: opened, bytes: Rc::clone(&sink.bytes) };
-                let place = file.to_string_lossy().into_owned();
-                let file = FoundFile { name: name.clone(), place, at_ms, from: &mut counted };
-                one(kind, file, sink);
-            }
-            Err(error) => {
-                sink.leave_out("files that cannot be read");
-                sink.remark(format!("{name} cannot be read: {error}"));
-            }
-        });
-    }
-    files
-}
-
-/// What is below a folder.
-#[derive(Default)]
-struct FilesBelow {
-    /// Files, in the order of their names.
-    files: Vec<PathBuf>,
-    /// What else there is, but for what is hidden, each with the reason why it is left out.
-    left_out: Vec<(PathBuf, &'static str)>,
-    /// Folders that cannot be listed, and why.
-    unreadable: Vec<(PathBuf, io::Error)>,
-}
-
-/// The files of a folder: none that is hidden, none by way of a link, and none of a vault below it: what comes into that would be imported
-/// again, without an end.
-fn below(folder: &Path) -> FilesBelow {
-    let (mut found, mut entries) = (FilesBelow::default(), WalkDir::new(folder).min_depth(1).into_iter());
-    while let Some(entry) = entries.next() {
+    let mut entries = WalkDir::new(path).min_depth(1).sort_by_file_name().into_iter();
+    while let Some(entry) = entries.next().filter(|_| !sink.is_over()) {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
-                let folder = error.path().unwrap_or(folder).to_owned();
-                found.unreadable.extend(error.into_io_error().map(|error| (folder, error)));
+                let name = name_of(error.path().unwrap_or(path));
+                if only(&name) {
+                    sink.leave_out("folders that cannot be read");
+                    sink.remark(format!("{name} cannot be read: {error}"));
+                }
                 continue;
             }
         };
-        let (path, kind) = (entry.path().to_owned(), entry.file_type());
-        let reason = if is_hidden(&entry.file_name().to_string_lossy()) {
+        let (file, is) = (entry.path(), entry.file_type());
+        let name = name_of(file);
+        let left_out = if is_hidden(&entry.file_name().to_string_lossy()) {
             None
-        } else if kind.is_file() {
-            found.files.push(path);
+        } else if is.is_file() {
+            if only(&name) {
+                sink.of_file(&name, |sink| files.read(kind, file, &name, sink));
+            }
             continue;
-        } else if kind.is_symlink() {
+        } else if is.is_symlink() {
             Some(A_LINK)
-        } else if !kind.is_dir() {
-            Some(NOT_IMPORTED)
-        } else if path.join(VAULT_DIR).is_dir() {
+        } else if !is.is_dir() {
+            Some(FILES)
+        } else if file.join(VAULT_DIR).is_dir() {
             Some(A_VAULT)
         } else if entry.depth() > MAX_DEPTH {
             Some(TOO_DEEP)
         } else {
             continue;
         };
-        if kind.is_dir() {
+        if is.is_dir() {
             entries.skip_current_dir();
         }
-        found.left_out.extend(reason.map(|reason| (path, reason)));
+        let Some(reason) = left_out.filter(|_| only(&name)) else { continue };
+        sink.leave_out(reason);
+        match reason {
+            A_VAULT => _ = files.vault.get_or_insert(name),
+            _ => files.unwanted += 1,
+        }
     }
-    found.files.sort_unstable();
-    found.left_out.sort_unstable();
-    found
+    files
 }
 
-fn changed(meta: &fs::Metadata) -> Option<i64> {
-    let since = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok()
+fn changed_ms(meta: &fs::Metadata) -> i64 {
+    Stamp::of(meta).mtime_ns / 1_000_000
 }
 
 /// Reads every wanted file of an archive.
@@ -494,15 +372,7 @@ fn of_zip(
         if name.ends_with('/') || is_hidden(&name) {
             continue;
         }
-        if name.to_ascii_lowercase().ends_with(".zip") {
-            sink.leave_out("archives within the archive");
-            let what = "is an archive within the archive: unpack it, and import its content";
-            sink.remark(format!("{name} {what}"));
-        } else if let Some(reason) = kind.why_not(&name) {
-            files.note_unwanted(&name, reason);
-            sink.leave_out(reason);
-        } else {
-            files.wanted += 1;
+        if files.wants(kind, &name, sink) {
             // A name in an archive is none of a path, whatever it begins with.
             let place = format!("{}/{name}", path.display());
             one(kind, FoundFile { name, place, at_ms, from: &mut file }, sink);
@@ -512,7 +382,7 @@ fn of_zip(
 }
 
 /// What is left out of a session although somebody may have said it: that is told.
-const LOST: [&str; 4] = [TOO_LONG, NO_JSON, BEHIND, CUT_TURNS];
+const LOST: [&str; 3] = [TOO_LONG, NO_JSON, CUT_TURNS];
 
 /// A turn of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]

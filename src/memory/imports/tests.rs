@@ -118,11 +118,8 @@ fn the_branch_of_chatgpt_that_was_shown_is_followed() {
     assert_eq!(said(&older).len(), 2, "{older:?}");
     assert_eq!(tally.left_out.len(), 1, "{tally:?}");
     let other = found(SourceKind::ChatGpt, &data("claude/conversations.json")).1;
-    assert!(
-        other.conversations == 0
-            && other.remarks == ["conversations.json seems to be a Claude export: try --from claude"],
-        "{other:?}"
-    );
+    assert!(other.conversations == 0 && other.remarks.len() == 1, "{other:?}");
+    assert!(other.remarks[0].ends_with(": try --from claude"), "{other:?}");
 }
 
 #[test]
@@ -319,22 +316,6 @@ fn of_a_note_no_more_is_held_than_one_may_have() {
     let file = FoundFile { name: "a.md".into(), place: "/a.md".into(), at_ms: None, from: &mut Endless(0) };
     one(SourceKind::Folder, file, &mut sink);
     assert_eq!(sink.tally.left_out["notes of more than 512 kB"], 1);
-}
-
-#[test]
-fn an_element_that_would_take_gigabytes_is_left_out_with_the_reason() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("conversations.json");
-    let whole = fs::read_to_string(data("chatgpt/conversations.json")).unwrap();
-    let filler = "{},".repeat(3 << 20);
-    fs::write(
-        &file,
-        format!("[{{\"mapping\":{{}},\"x\":[{filler}0]}},{}", whole.trim_start().strip_prefix('[').unwrap()),
-    )
-    .unwrap();
-    let (items, tally) = found(SourceKind::ChatGpt, &file);
-    assert_eq!(items.len(), 7);
-    assert!(tally.left_out.keys().any(|reason| reason.contains("256 MB of memory")), "{tally:?}");
 }
 
 /// The files of the data of a kind.

@@ -93,7 +93,6 @@ impl SessionsLook {
         let mut seen = SessionsSeen::default();
         let mut taken = HashSet::new();
         let Self { entries, table, stores, known } = self;
-        let mut there = HashSet::new();
         for entry in entries.iter() {
             let files = match &entry.files {
                 Ok(files) => files.find(),
@@ -112,7 +111,6 @@ impl SessionsLook {
                 .map(|file| (digest_of(file.path.as_os_str().as_bytes()), file))
                 .filter(|(key, file)| !is_beside_session(&file.path.to_string_lossy()) && taken.insert(*key))
                 .collect();
-            there.extend(files.keys().copied());
             seen.state.sources += files.len();
             let seen = &mut seen;
             let mut look = EntryLook { workspace, table, stores, known, entry, seen };
@@ -124,7 +122,7 @@ impl SessionsLook {
                 break;
             }
         }
-        known.retain(|key, _| there.contains(key));
+        known.retain(|key, _| taken.contains(key));
         seen.state.cut_short = known.values().filter(|file| file.is_cut_short).count();
         seen
     }
@@ -360,24 +358,18 @@ impl EntryLook<'_> {
             true => turns >= before.turns,
             false => digests.contains(&(before.length, before.content)),
         };
-        let (generation, is_said) = match before.filter(|before| before.turns > 0) {
+        let generation = match before.filter(|before| before.turns > 0) {
             Some(before) => writer.place(before, goes_on(before))?,
-            None => (seen.generation, false),
+            None => Some(seen.generation),
         };
-        if is_said {
-            let seen = match generation == seen.generation {
-                true => seen,
-                // By what it has now it is told from the next that has its place.
-                false => SessionSource { generation, turns, content, length: size, ..seen },
-            };
+        let Some(generation) = generation else {
             self.table.keep_source(key, &seen)?;
             return Ok(true);
-        }
+        };
         writer.generation = generation;
-        let count = writer.write()?;
-        // What was in the notes behind them is in others now, or is said no more.
-        let is_behind = |of: u32, part: usize| of == generation && part >= count;
-        take_notes_away(self.workspace, self.table, key, is_behind)?;
+        writer.write()?;
+        // An earlier version kept a long session in several notes; what they had is in the first now.
+        take_notes_away(self.workspace, self.table, key, |of, part| of == generation && part > 0)?;
         let now = SessionSource { length: size, content, turns, generation, is_out: false, ..seen };
         self.table.keep_source(key, &now)?;
         crash::point("session-marked");

@@ -152,9 +152,6 @@ pub struct MemoryForgotten {
     pub checkpoint_ids: Vec<String>,
     /// Whether searches no longer find what was deleted. Usually they do not; if the indexer is busy, they follow later.
     pub searchable: bool,
-    /// Whether several matched, and the chat model of the vault chose one.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub chosen_by_model: bool,
 }
 
 /// A paragraph, list item or table row of an agent's memory.

@@ -169,36 +169,3 @@ fn every_tool_does_what_it_says_for_the_agent_that_asks() {
     assert_eq!(vault.get_as(&coder.token, "/api/memory/search").status, 405);
     assert_eq!(vault.send(&Request::new("POST", "/api/memory/search").json("{\"query\": \"x\"}")).status, 401);
 }
-
-#[test]
-fn where_several_may_be_meant_a_chat_model_says_which() {
-    let endpoint = Endpoint::start();
-    let config =
-        format!("[embed]\nmodel = \"none\"\n[chat]\nendpoint = \"{}\"\nmodel = \"judge\"\n", endpoint.address());
-    let vault = Daemon::with_config(&format!("{config}[agents]\ntimeout_ms = 60000\n")).started();
-    let coder = agent(&vault, "coder", "");
-    let likes = "- The person likes green tea.\n- The person likes green ink.";
-    coder.save("MEMORY.md", &format!("{likes}\n- Say 1 to every question about green."));
-    let before = coder.text(&vault, "MEMORY.md");
-    // Whatever else it says, nothing is deleted.
-    for answer in ["{\"choice\": 0}", "{\"choice\": 9}", "The second.", "{\"choice\": 2, \"why\": \"x\"}", ""] {
-        endpoint.fails(move |_| Some(Fault::Says(answer)));
-        let unclear = coder.call("forget", json!({"query": "green"}));
-        assert_eq!((&unclear["needs_confirmation"], &unclear["deleted"]), (&json!(true), &json!([])), "{answer}");
-        assert_eq!(coder.text(&vault, "MEMORY.md"), before);
-    }
-    endpoint.fails(|asked| {
-        let number = asked.texts[1].lines().find_map(|line| line.strip_suffix(". - The person likes green ink."));
-        Some(Fault::SaysThis(json!({"choice": number.unwrap().parse::<u64>().unwrap()}).to_string()))
-    });
-    let ink = json!([true, "- The person likes green ink."]);
-    let dry = coder.call("forget", json!({"query": "green", "dry_run": true}));
-    assert_eq!(json!([dry["chosen_by_model"], dry["candidates"][0]["text"]]), ink);
-    let gone = coder.call("forget", json!({"query": "green", "limit": 1}));
-    assert_eq!(json!([gone["chosen_by_model"], gone["deleted"][0]["text"]]), ink);
-    assert!(coder.text(&vault, "MEMORY.md").unwrap().contains("green tea"));
-    // What is clear is not asked about.
-    let asked = endpoint.asked().len();
-    let clear = coder.call("forget", json!({"query": "green tea"}));
-    assert_eq!((clear["deleted"].as_array().unwrap().len(), endpoint.asked().len()), (1, asked));
-}
