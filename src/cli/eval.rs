@@ -35,7 +35,7 @@ use crate::serve::wire::{HitView, LogParams, NoteName, NotesParams, SearchQuery}
 #[derive(Debug, Default, Args)]
 #[command(
     verbatim_doc_comment,
-    after_help = "Examples:\n  vault eval questions.md\n  vault eval questions.md --mode hybrid --against fusion=rrf --against per_file=0\n  vault eval questions.md --mode hybrid,deep --misses\n  vault eval --from-log ada > questions.md"
+    after_help = "Examples:\n  vault eval questions.md\n  vault eval questions.md --mode hybrid --against limit=20 --against per_file=0\n  vault eval questions.md --mode hybrid,deep --misses\n  vault eval --from-log ada > questions.md"
 )]
 pub(super) struct EvalCommand {
     /// Files of questions with their answers.

@@ -37,7 +37,7 @@ pub(super) struct SearchCommand {
     query: Vec<String>,
     #[command(flatten)]
     how: SearchQuery,
-    /// Override a key of `[search]` in memory.toml for this search: fusion=rrf. May be given more than once.
+    /// Override a key of `[search]` in memory.toml for this search: per_file=0. May be given more than once.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Where to show the citation: above the passage, below it too, or not at all; default `[search] citations`. JSON always has it.

@@ -392,8 +392,8 @@ mod tests {
         }
         let wrong = parse("[search]\nrerank = \"best\"").unwrap_err().to_string();
         assert!(wrong.contains("expected \"off\", \"chat\" or \"model\""), "{wrong}");
-        let fraction = parse("[search]\nsemantic_weight = 1.5").unwrap_err().to_string();
-        assert!(fraction.contains("`search.semantic_weight` is 1.5"), "{fraction}");
+        let fraction = parse("[search]\nusage_weight = 1.5").unwrap_err().to_string();
+        assert!(fraction.contains("`search.usage_weight` is 1.5"), "{fraction}");
     }
 
     #[test]
@@ -469,8 +469,8 @@ mod tests {
     #[test]
     fn a_setting_is_a_key_of_the_section_and_nothing_else() {
         let config = SearchConfig::default();
-        let set = config.with("fusion=rrf, per_file = 60,,half_life_days=7.5").unwrap();
-        assert_eq!(set, SearchConfig { fusion: Fusion::Rrf, per_file: 60, half_life_days: 7.5, ..config.clone() });
+        let set = config.with("mode=deep, per_file = 60,,usage_weight=0.5").unwrap();
+        assert_eq!(set, SearchConfig { mode: Mode::Deep, per_file: 60, usage_weight: 0.5, ..config.clone() });
         assert_eq!(config.with("").unwrap(), config);
         for (settings, rerank) in
             [("rerank=true", Rerank::Chat), ("rerank=chat", Rerank::Chat), ("rerank=off", Rerank::Off)]
@@ -483,13 +483,13 @@ mod tests {
             (Rerank::Chat, config.clone())
         );
         for (settings, said) in [
-            ("fusion", "`fusion` is not `key=value`"),
+            ("mode", "`mode` is not `key=value`"),
             ("fusio=rrf", "unknown field `fusio`"),
-            ("fusion=\"best\"", "unknown variant `best`"),
+            ("mode=\"best\"", "unknown variant `best`"),
             ("limit=0", "`search.limit` is 0; it takes 1 to 1000"),
             ("limit=-1", "invalid value"),
-            ("mmr_lambda=nan", "`search.mmr_lambda` is NaN"),
-            ("half_life_days=-1.0", "`search.half_life_days` is -1"),
+            ("usage_weight=nan", "`search.usage_weight` is NaN"),
+            ("usage_weight=-1.0", "`search.usage_weight` is -1"),
         ] {
             let error = config.with(settings).unwrap_err();
             assert!(error.contains(said), "{settings}: {error}");

@@ -204,12 +204,6 @@ section! {
         limit: usize = 10, 1 to 1000;
         /// Hits of one file at most; 0 means no limit.
         per_file: usize = 3, 0 to 1000;
-        /// How the sides' scores become one.
-        #[serde(skip)]
-        fusion: Fusion = Fusion::Adaptive;
-        /// The weight of the semantic side in min-max fusion, and of conversations in adaptive fusion.
-        #[serde(skip)]
-        semantic_weight: f64 = 0.45;
         /// Candidates taken from each side. A context alone takes another number.
         #[serde(skip)]
         candidates: usize = 100;
@@ -274,18 +268,6 @@ pub enum Citations {
     On,
     /// Not at all.
     Off,
-}
-
-/// How keyword and semantic scores become one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fusion {
-    /// As min-max, with a weight of prose that goes by how many of the query's words the best of it has.
-    Adaptive,
-    /// Each side scaled to 0..1 over the candidates, then weighted.
-    MinMax,
-    /// Reciprocal rank fusion.
-    Rrf,
 }
 
 /// Languages with a stemmer.

@@ -141,7 +141,7 @@ impl<'a> LateInteraction<'a> {
         }
         // Above all that was not looked at.
         let least = rest.first().map_or(0.0, |candidate| candidate.score);
-        let scores = fused(looked_at, asked, self.config);
+        let scores = fused(looked_at, asked);
         for (candidate, score) in looked_at.iter_mut().zip(scores) {
             candidate.score = least + (1.0 - least) * score;
         }

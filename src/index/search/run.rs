@@ -16,7 +16,7 @@ use super::retrieve::{RetrievedWords, Retriever, drop_same_copies, is_same_copy,
 use super::visible::Visible;
 use super::window::{HitWindow, HitWindows};
 use crate::access::rules::Turn;
-use crate::base::config::{Fusion, Mode, SearchConfig, VaultPart};
+use crate::base::config::{Mode, SearchConfig, VaultPart};
 use crate::index::engine::{ChunkText, EngineError, FileEntry, Filter, Predicate, QueryVector, Reader, WordQuery};
 use crate::models::{Embedder, ModelAsker, ModelError};
 use crate::text::derive::{Label, TextLanguage};
@@ -250,7 +250,7 @@ pub(crate) fn assisted_search(
     }
     let mut late = None;
     let stored = embedder
-        .filter(|_| mode == Mode::Hybrid && config.fusion != Fusion::Rrf)
+        .filter(|_| mode == Mode::Hybrid)
         .map(|embedder| StoredTokens { embedder, asker, query: of_model, until, tokens: OnceCell::new() });
     if asked == Mode::Deep && mode == Mode::Hybrid {
         let tokens = embedder.and_then(Embedder::tokens).ok_or(Degraded::NotDeep(NO_TOKENS.into()));
@@ -417,7 +417,7 @@ impl Ranking<'_> {
             if let Some(stored) = &self.stored {
                 stored.score(&mut candidates, self.retriever.reader)?;
             }
-            rank(&mut candidates, self.mode, words.asked(), self.config);
+            rank(&mut candidates, self.mode, words.asked());
             if let Some(late) = &self.late
                 && let Err(error) = late.rank(&mut candidates, words.asked())?
             {

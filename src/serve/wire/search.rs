@@ -75,7 +75,7 @@ pub struct SearchQuery {
     #[param(minimum = 1, maximum = 60_000)]
     #[arg(long, value_name = "MS")]
     pub timeout_ms: Option<u64>,
-    /// Keys of `[search]` with other values for this search only, `fusion=rrf,per_file=0`; not for agents.
+    /// Keys of `[search]` with other values for this search only, `per_file=0,min_score=0.2`; not for agents.
     #[arg(skip)]
     pub set: Option<String>,
     /// Whether each hit marks the words of the query in its snippet.

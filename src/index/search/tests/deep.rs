@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::super::{Degraded, SearchRequest, Visible, search};
 use crate::access::rules::Turn;
-use crate::base::config::{Fusion, Mode, SearchConfig, StemmerLanguage};
+use crate::base::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::index::engine::tests::exact::ExactEngine;
 use crate::index::engine::{Engine, FileUpdate, Filter, Reader};
 use crate::index::search::Results;
@@ -211,15 +211,14 @@ fn what_was_said_is_looked_at_token_by_token_in_every_hybrid_search() {
     assert!(found.hits.iter().all(|hit| hit.late.is_some()));
     assert!(found.hits[0].chunk.text.contains("river boat garden apple"), "{}", found.hits[0].chunk.text);
     // Nobody else asks for them, and of other notes, or by a model that keeps none, all is as it was.
-    let (rrf, none) = (SearchConfig { fusion: Fusion::Rrf, ..config.clone() }, with(Tokens::None));
-    for (folder, embedder, mode, config) in [
-        ("conversations", &embedder as &dyn Embedder, Mode::Semantic, &config),
-        ("conversations", &embedder, Mode::Keyword, &config),
-        ("conversations", &embedder, Mode::Hybrid, &rrf),
-        ("conversations", &none, Mode::Hybrid, &config),
-        ("notes", &embedder, Mode::Hybrid, &config),
+    let none = with(Tokens::None);
+    for (folder, embedder, mode) in [
+        ("conversations", &embedder as &dyn Embedder, Mode::Semantic),
+        ("conversations", &embedder, Mode::Keyword),
+        ("conversations", &none, Mode::Hybrid),
+        ("notes", &embedder, Mode::Hybrid),
     ] {
-        let found = found_in(folder, embedder, mode, config);
+        let found = found_in(folder, embedder, mode, &config);
         assert!(found.hits.iter().all(|hit| hit.late.is_none()), "{folder} {mode:?}");
     }
 }
