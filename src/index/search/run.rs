@@ -249,9 +249,13 @@ pub(crate) fn assisted_search(
         degraded = Some(Degraded::NoWords);
     }
     let mut late = None;
-    let stored = embedder
-        .filter(|_| mode == Mode::Hybrid)
-        .map(|embedder| StoredTokens { embedder, asker, query: of_model, until, tokens: OnceCell::new() });
+    let stored = embedder.filter(|_| mode == Mode::Hybrid).map(|embedder| StoredTokens {
+        embedder,
+        asker,
+        query: of_model,
+        until,
+        tokens: OnceCell::new(),
+    });
     if asked == Mode::Deep && mode == Mode::Hybrid {
         let tokens = embedder.and_then(Embedder::tokens).ok_or(Degraded::NotDeep(NO_TOKENS.into()));
         let of = |model| LateInteraction::of(of_model, model, reader, config, until);
@@ -339,7 +343,7 @@ pub(crate) fn assisted_search(
     {
         degraded = Some(Degraded::Unknown(unknown));
     }
-    let misread = misread(&query.no_conditions, &has_property, !hits.is_empty(), (reader, visible), &request.turn)?;
+    let misread = misread(&query.no_conditions, &has_property, !hits.is_empty());
     let mode = if is_deep { Mode::Deep } else { mode };
     let unassisted = ranking.unassisted;
     let model = embedder.filter(|_| vector.is_some());
