@@ -41,7 +41,7 @@ pub use endpoint::{BatchClient, EndpointEmbedder, EndpointOptions};
 pub(crate) use endpoint::{
     BatchFile, BatchLook, BatchOrigin, MOST_TEXTS, UpstreamAnswer, UpstreamClient, UpstreamError, is_id,
 };
-pub(crate) use files::{ModelClaim, download, model_file, models_folder};
+pub(crate) use files::{download, model_file, models_folder};
 pub(crate) use fingerprint::ContentHash;
 pub use fingerprint::Fingerprint;
 #[cfg(feature = "gguf")]
