@@ -230,9 +230,6 @@ pub enum ModelError {
     /// A worker panicked; the text that did it gets no vector, later ones do.
     #[error("embedding failed unexpectedly: {0}; please report this")]
     Panicked(String),
-    /// It failed on a text again and again in a way that may pass, and not on others.
-    #[error("the model repeatedly fails on this text only")]
-    GivenUp,
     /// The answer was not there in time.
     #[error("the model took too long")]
     TimedOut,
@@ -267,7 +264,6 @@ impl ModelError {
             | Self::NoBundledModel
             | Self::NoModels
             | Self::Llama { .. }
-            | Self::GivenUp
             | Self::NotAsAsked { .. }
             | Self::Panicked(_) => ModelErrorKind::Permanent,
         }

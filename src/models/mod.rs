@@ -38,9 +38,7 @@ pub use embedder::{
     Document, EmbeddedText, Embedder, EmbeddingSpace, ModelError, ModelErrorKind, ModelTrouble, TokenEmbedder,
 };
 pub use endpoint::{BatchClient, EndpointEmbedder, EndpointOptions};
-pub(crate) use endpoint::{
-    BatchFile, BatchLook, BatchOrigin, MOST_TEXTS, UpstreamAnswer, UpstreamClient, UpstreamError, is_id,
-};
+pub(crate) use endpoint::{BatchLook, BatchOrigin, MOST_TEXTS, UpstreamAnswer, UpstreamClient, UpstreamError, is_id};
 pub(crate) use files::{download, model_file, models_folder};
 pub(crate) use fingerprint::ContentHash;
 pub use fingerprint::Fingerprint;
