@@ -217,11 +217,6 @@ section! {
         /// How much the score counts in maximal marginal relevance; 1 means that likeness among hits does not count.
         #[serde(skip)]
         mmr_lambda: f64 = 1.0;
-        /// How long a deep search may compute, in milliseconds; what takes longer is in the order of a hybrid one.
-        deep_ms: u64 = 1000, 10 to 60_000;
-        /// Candidates that a deep search looks at closely.
-        #[serde(skip)]
-        deep_candidates: usize = 10;
         /// Who puts the best in order anew.
         rerank: Rerank = Rerank::Off;
         /// The GGUF file of a cross-encoder.
@@ -253,7 +248,7 @@ pub enum Mode {
     Semantic,
     /// By both, fused.
     Hybrid,
-    /// By both; then the best hits are compared token by token (late interaction): better, and slower.
+    /// The same as hybrid, for those who ask for it.
     Deep,
 }
 
