@@ -35,7 +35,7 @@ use crate::serve::wire::{HitView, LogParams, NoteName, NotesParams, SearchQuery}
 #[derive(Debug, Default, Args)]
 #[command(
     verbatim_doc_comment,
-    after_help = "Examples:\n  vault eval questions.md\n  vault eval questions.md --mode hybrid --against per_file=0 --against per_file=1\n  vault eval questions.md --mode hybrid,deep --misses\n  vault eval --from-log ada > questions.md"
+    after_help = "Examples:\n  vault eval questions.md\n  vault eval questions.md --mode hybrid --against limit=20 --against per_file=0\n  vault eval questions.md --mode hybrid,keyword --misses\n  vault eval --from-log ada > questions.md"
 )]
 pub(super) struct EvalCommand {
     /// Files of questions with their answers.
@@ -199,11 +199,11 @@ impl EvalCommand {
         run.took_ms.extend(found.took_ms);
         let unhelped = |said: &&String| said.contains(ORDER_KEPT) || said.contains(AS_TYPED);
         run.unhelped.extend(found.degraded.iter().filter(unhelped).cloned());
-        if found.mode != run.mode {
+        let wanted = if run.mode == Mode::Deep { Mode::Hybrid } else { run.mode };
+        if found.mode != wanted {
             let why = found.degraded.unwrap_or_else(|| "`embed.model` is \"none\"".to_owned());
-            let hint = if run.mode == Mode::Deep { "; `--set deep_ms=5000` gives it more time" } else { "" };
-            let (by, wanted) = (name(found.mode), name(run.mode));
-            bail!("`{}` was searched by {by} instead of {wanted}: {why}{hint}", question.query);
+            let (by, wanted) = (name(found.mode), name(wanted));
+            bail!("`{}` was searched by {by} instead of {wanted}: {why}", question.query);
         }
         Ok(found.results)
     }

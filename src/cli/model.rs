@@ -18,8 +18,7 @@ use super::terminal::{
 use crate::base::config::{Config, EmbedConfig, PoolingChoice, REFERENCE};
 use crate::base::fs::create_dir;
 use crate::models::{
-    self, Document, KNOWN_MODELS, KnownModel, ModelClaim, ModelFile, download, model_file, models_folder,
-    read_model_file,
+    self, Document, KNOWN_MODELS, KnownModel, ModelFile, download, model_file, models_folder, read_model_file,
 };
 use crate::serve::api::endpoints;
 use crate::serve::app::App;
@@ -53,7 +52,7 @@ pub(super) enum ModelCommand {
     },
     /// Download a GGUF file, check it, and make this vault use it.
     ///
-    /// An interrupted download resumes. Without --sha256, the checksum is printed for next time.
+    /// Without --sha256, the checksum is printed for next time.
     Pull {
         /// Its address: https://…/model.gguf.
         address: String,
@@ -383,7 +382,7 @@ fn import(home: &Home, file: &Path, used: bool, shape: ShapeArgs) -> anyhow::Res
     let name = file_name(file)?;
     // It is known to work before anything is copied.
     let chosen = checked(file, &name, shape, home)?;
-    let (target, _claim) = claimed(&name)?;
+    let target = kept_as(&name)?;
     if target != *file {
         copy(file, &target).with_context(|| format!("cannot copy the model to {}", target.display()))?;
     }
@@ -394,30 +393,25 @@ fn pull(home: &Home, address: &str, wanted: Option<&str>, used: bool, shape: Sha
     let path = address.split(['?', '#']).next().unwrap_or_default();
     let name = file_name(Path::new(path.rsplit('/').next().unwrap_or_default()))
         .with_context(|| format!("{address} is not the address of a GGUF file"))?;
-    let (target, _claim) = claimed(&name)?;
-    let fetched = target.with_extension("gguf.new");
+    let target = kept_as(&name)?;
     let bar = Bar::bytes("downloading");
-    let got = download(address, &fetched, wanted, &mut |done, left| bar.show(done as usize, left as usize));
+    let got = download(address, &models_folder(), wanted, &mut |done, left| bar.show(done as usize, left as usize));
     bar.finish();
-    let sha256 = got?;
+    let (fetched, sha256) = got?;
     // What is no model is not kept, and takes no other's place.
-    let chosen = checked(&fetched, &name, shape, home).inspect_err(|_| drop(fs::remove_file(&fetched)))?;
-    fs::rename(&fetched, &target).with_context(|| format!("cannot write {}", target.display()))?;
+    let chosen = checked(fetched.path(), &name, shape, home)?;
+    fetched.persist(&target).with_context(|| format!("cannot write {}", target.display()))?;
     if wanted.is_none() && !is_in_json() {
         say!("its SHA-256 is {sha256}");
     }
     settle(home, chosen, used, Some(&target))
 }
 
-/// Where a file of a name is put; nobody else writes it meanwhile.
-fn claimed(name: &str) -> anyhow::Result<(PathBuf, ModelClaim)> {
+/// Where a file of a name is put.
+fn kept_as(name: &str) -> anyhow::Result<PathBuf> {
     let folder = models_folder();
     create_dir(&folder)?;
-    let target = folder.join(name);
-    let claim = ModelClaim::take(&target)?.with_context(|| {
-        format!("another `vault model` is downloading {}; try again when it has finished", target.display())
-    })?;
-    Ok((target, claim))
+    Ok(folder.join(name))
 }
 
 /// The name of a GGUF file, as it is kept.
@@ -487,11 +481,12 @@ fn checked(path: &Path, named: &str, shape: ShapeArgs, home: &Home) -> anyhow::R
 }
 
 /// Copies a file so that it is there whole or not at all.
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    let beside = to.with_extension("gguf.new");
-    fs::copy(from, &beside)?;
-    fs::File::open(&beside)?.sync_all()?;
-    fs::rename(&beside, to)
+fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let mut beside = tempfile::NamedTempFile::new_in(models_folder())?;
+    std::io::copy(&mut fs::File::open(from)?, &mut beside)?;
+    beside.as_file().sync_all()?;
+    beside.persist(to)?;
+    Ok(())
 }
 
 /// Has memory.toml name the model, unless it is only kept, and says what was done.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use half::f16;
 
-use super::{BatchClient, ContentHash, Fingerprint, ModelAsker, PackedTokens, TokenQuery, TokenVectors};
+use super::{BatchClient, Fingerprint, ModelAsker, PackedTokens, TokenQuery};
 use crate::base::fs::FsError;
 
 /// What is kept of a chunk's text.
@@ -102,11 +102,6 @@ pub trait Embedder: Send + Sync {
         None
     }
 
-    /// The vectors of single tokens, for late interaction; `None` of a model that has none to offer.
-    fn tokens(&self) -> Option<&dyn TokenEmbedder> {
-        None
-    }
-
     /// Makes calls under way, and all later ones, return [`ModelError::Stopped`] soon, so that a program can end in the
     /// middle of a bulk import.
     fn stop(&self) {}
@@ -139,28 +134,6 @@ pub enum ModelTrouble {
     Passing(String),
     /// It refused, and is not asked any more.
     Refused(String),
-}
-
-/// A model that gives a vector for each token, besides the one of a whole text.
-///
-/// Such vectors are never kept beyond this process, so that they have no fingerprint of their own.
-pub trait TokenEmbedder: Send + Sync {
-    /// The tokens of what is searched for.
-    ///
-    /// # Errors
-    /// As [`Embedder::embed_query`].
-    fn query_tokens(&self, text: &str, deadline: Instant) -> Result<TokenVectors, ModelError>;
-
-    /// The tokens of chunks, in their order. They go before documents that are waiting, and what was computed lately under the same name is not
-    /// computed again.
-    ///
-    /// # Errors
-    /// When the model fails on one, is stopped, or has not read all of them by the deadline.
-    fn document_tokens(
-        &self,
-        documents: &[(ContentHash, Document)],
-        deadline: Instant,
-    ) -> Result<Vec<TokenVectors>, ModelError>;
 }
 
 /// Why there is no embedding.
@@ -230,9 +203,6 @@ pub enum ModelError {
     /// A worker panicked; the text that did it gets no vector, later ones do.
     #[error("embedding failed unexpectedly: {0}; please report this")]
     Panicked(String),
-    /// It failed on a text again and again in a way that may pass, and not on others.
-    #[error("the model repeatedly fails on this text only")]
-    GivenUp,
     /// The answer was not there in time.
     #[error("the model took too long")]
     TimedOut,
@@ -267,7 +237,6 @@ impl ModelError {
             | Self::NoBundledModel
             | Self::NoModels
             | Self::Llama { .. }
-            | Self::GivenUp
             | Self::NotAsAsked { .. }
             | Self::Panicked(_) => ModelErrorKind::Permanent,
         }

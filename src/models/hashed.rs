@@ -7,8 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::token_vectors::unit;
 use super::{
-    ContentHash, Document, EmbeddedText, Embedder, Fingerprint, ModelAsker, ModelError, PackedTokens, TokenEmbedder,
-    TokenQuery, TokenVectors,
+    Document, EmbeddedText, Embedder, Fingerprint, ModelAsker, ModelError, PackedTokens, TokenQuery, TokenVectors,
 };
 
 /// A deterministic embedder for tests and benches: texts that share words, or parts of words, are near each other.
@@ -124,31 +123,13 @@ impl Embedder for HashEmbedder {
     ) -> Result<Option<TokenQuery>, ModelError> {
         Ok(Some(TokenQuery::new(&self.tokens_of(text))))
     }
-
-    fn tokens(&self) -> Option<&dyn TokenEmbedder> {
-        Some(self)
-    }
 }
 
 impl HashEmbedder {
+    /// A word is a token.
     fn tokens_of(&self, text: &str) -> TokenVectors {
         let vectors: Vec<f32> = text.unicode_words().flat_map(|word| self.embed_text(word)).collect();
         TokenVectors::new(self.dimension, &vectors)
-    }
-}
-
-/// A word is a token.
-impl TokenEmbedder for HashEmbedder {
-    fn query_tokens(&self, text: &str, _: Instant) -> Result<TokenVectors, ModelError> {
-        Ok(self.tokens_of(text))
-    }
-
-    fn document_tokens(
-        &self,
-        documents: &[(ContentHash, Document)],
-        deadline: Instant,
-    ) -> Result<Vec<TokenVectors>, ModelError> {
-        documents.iter().map(|(_, document)| self.query_tokens(&document.input(), deadline)).collect()
     }
 }
 

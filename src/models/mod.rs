@@ -5,8 +5,7 @@
 //! [`EndpointEmbedder`] asks an OpenAI-compatible service, if the configuration names one. [`HashEmbedder`] needs no model and is for
 //! tests.
 //!
-//! Some models give a vector for each token, too: [`TokenEmbedder`]. A [`ChatModel`] answers messages; searches have chunks judged by it,
-//! and queries said in other words.
+//! A [`ChatModel`] answers messages; searches have chunks judged by it, and queries said in other words.
 //!
 //! Every vector belongs to a [`Fingerprint`], which says what made it; vectors of different fingerprints are never
 //! compared. A [`ContentHash`] names the text that was embedded; with the fingerprint it names a vector, so that what was
@@ -34,14 +33,10 @@ pub use asker::ModelAsker;
 pub(crate) use calibration::{Calibration, sameness};
 pub(crate) use chat::{ChatExpander, ChatReranker, MOST_RERANKED, QueryVariants, Reranker};
 pub use chat::{ChatModel, ChatOptions, ChatReply, ChatRequest, ChatUsage, EndpointChat};
-pub use embedder::{
-    Document, EmbeddedText, Embedder, EmbeddingSpace, ModelError, ModelErrorKind, ModelTrouble, TokenEmbedder,
-};
+pub use embedder::{Document, EmbeddedText, Embedder, EmbeddingSpace, ModelError, ModelErrorKind, ModelTrouble};
 pub use endpoint::{BatchClient, EndpointEmbedder, EndpointOptions};
-pub(crate) use endpoint::{
-    BatchFile, BatchLook, BatchOrigin, MOST_TEXTS, UpstreamAnswer, UpstreamClient, UpstreamError, is_id,
-};
-pub(crate) use files::{ModelClaim, download, model_file, models_folder};
+pub(crate) use endpoint::{BatchLook, BatchOrigin, MOST_TEXTS, UpstreamAnswer, UpstreamClient, UpstreamError, is_id};
+pub(crate) use files::{download, model_file, models_folder};
 pub(crate) use fingerprint::ContentHash;
 pub use fingerprint::Fingerprint;
 #[cfg(feature = "gguf")]

@@ -24,16 +24,6 @@ impl TokenVectors {
         Self { dimension, values: values.chunks_exact(dimension).filter_map(unit).flat_map(rounded).collect() }
     }
 
-    /// How many tokens there are.
-    pub fn len(&self) -> usize {
-        self.values.len() / self.dimension
-    }
-
-    /// Whether there is no token.
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
     /// The length of each vector.
     pub fn dimension(&self) -> usize {
         self.dimension
@@ -69,21 +59,6 @@ impl TokenVectors {
         }
         Self { dimension: self.dimension, values: centres.concat() }
     }
-
-    /// MaxSim: the mean over these tokens of the highest cosine with one of the other text's (Khattab and Zaharia, SIGIR 2020, where it is
-    /// the sum). −1 to 1; 0 when either text has no token.
-    ///
-    /// # Panics
-    /// When the two are of different dimensions.
-    pub fn max_sim(&self, text: &Self) -> f64 {
-        assert_eq!(self.dimension, text.dimension, "vectors of one model are compared");
-        if self.is_empty() || text.is_empty() {
-            return 0.0;
-        }
-        let best = |token: &[i8]| text.values.chunks_exact(self.dimension).map(|other| dot(token, other)).max();
-        let sum: i64 = self.values.chunks_exact(self.dimension).filter_map(best).map(i64::from).sum();
-        sum as f64 / (self.len() as f64 * f64::from(SCALE * SCALE))
-    }
 }
 
 fn rounded(vector: Vec<f32>) -> impl Iterator<Item = i8> {
@@ -113,7 +88,7 @@ impl PackedTokens {
     /// When the mean is of another dimension.
     pub(super) fn of(tokens: &TokenVectors, mean: &[f32]) -> Self {
         let merged = tokens.merged(MOST_KEPT);
-        let mut bits = Vec::with_capacity(merged.len() * bytes_each(mean.len()));
+        let mut bits = Vec::new();
         for token in merged.iter() {
             assert_eq!(token.len(), mean.len(), "the mean is of the same model");
             let above = |(value, mean): (f32, &f32)| value > *mean;
@@ -195,26 +170,6 @@ pub(super) fn unit(vector: &[f32]) -> Option<Vec<f32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn each_token_of_the_query_takes_its_best() {
-        let query = TokenVectors::new(2, &[1.0, 0.0, 0.0, 2.0]);
-        let both = TokenVectors::new(2, &[0.0, 1.0, 1.0, 1.0, 3.0, 0.0]);
-        assert!((query.max_sim(&both) - 1.0).abs() < 0.01);
-        let one = TokenVectors::new(2, &[5.0, 0.0]);
-        assert!((query.max_sim(&one) - 0.5).abs() < 0.01);
-        let between = TokenVectors::new(2, &[1.0, 1.0]);
-        assert!((query.max_sim(&between) - 0.5_f64.sqrt()).abs() < 0.01);
-        assert!(query.max_sim(&TokenVectors::new(2, &[-1.0, -1.0])) < -0.7);
-    }
-
-    #[test]
-    fn tokens_without_a_direction_are_none() {
-        let none = TokenVectors::new(2, &[0.0, 0.0, f32::NAN, 1.0]);
-        assert!(none.is_empty());
-        assert_eq!(none.max_sim(&TokenVectors::new(2, &[1.0, 0.0])), 0.0);
-        assert_eq!(TokenVectors::new(2, &[1.0, 0.0]).max_sim(&none), 0.0);
-    }
 
     const DIMENSION: usize = 20;
 

@@ -93,9 +93,6 @@ describe("searching", () => {
     assert.equal(await page.locator(".scores").first().isVisible(), false);
     await page.click(".toggle-scores");
     assert.equal(await page.getAttribute(".toggle-scores", "aria-pressed"), "true");
-    await page.click(".modes label:has([value=deep])");
-    await page.waitForFunction(() => /word by word [\d.]+/.test(document.querySelector(".scores")?.textContent ?? ""));
-    assert.match(await text(page, ".hit-title"), /loans in a spreadsheet/);
     await page.click(".modes label:has([value=semantic])");
     await page.waitForFunction(() => !/words/.test(document.querySelector(".scores")?.textContent ?? "words"));
     assert.equal(parameters(page).get("mode"), "semantic");

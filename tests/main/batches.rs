@@ -137,7 +137,6 @@ fn what_a_batch_does_not_bring_goes_the_usual_way() {
         let (words, brought) = match fate {
             BatchFate::Failed => ("failed, with 110 of 110 texts left: too many tokens wait", 0),
             BatchFate::Expired => ("expired, with 55 of 110", 55),
-            BatchFate::Refused => ("55 of 110 texts have no usable answer: poisonous", 55),
             _ => ("55 of 110 texts have no usable answer", 55),
         };
         assert!(said.contains(words), "{fate:?}: {said}");
@@ -150,7 +149,7 @@ fn what_a_batch_does_not_bring_goes_the_usual_way() {
 
 #[test]
 fn a_service_without_batches_or_that_has_the_answers_no_more_embeds_as_it_did() {
-    for (part, why) in [("/files", "could not be handed over"), ("/content", "no longer has its answers")] {
+    for (part, why) in [("/files", "could not be handed over"), ("/content", "could not be fetched")] {
         let endpoint = Endpoint::start();
         endpoint.batches().end(BatchFate::Done);
         endpoint.fails(move |asked| asked.path.ends_with(part).then_some(Fault::Status(404, "", "")));
@@ -329,33 +328,6 @@ fn a_batch_that_is_just_being_begun_is_not_begun_twice_by_a_model_that_begins_an
     embedded(&app, NOTES + 1);
     nothing_is_left(&app, &endpoint);
     assert_eq!((endpoint.batches().uploads().len(), endpoint.batches().count().0), (1, 1));
-}
-
-#[test]
-fn a_model_before_that_comes_late_has_nothing_handed_over_twice() {
-    let (before, endpoint) = (Endpoint::start(), Endpoint::start());
-    before.change_model(48);
-    let vault = vault();
-    let app = serve(&vault, embed(&before.address(), ""));
-    let is_served = |status: &Status| status.embedded == NOTES && status.phase == "idle";
-    eventually("the model before", || Some(status(&app)).filter(is_served));
-    drop(app);
-    before.fails(|_| Some(Fault::Status(503, "", "")));
-    let app = serve(&vault, config(&endpoint));
-    under_way(&app, NEWEST);
-    before.fails(|_| None);
-    let name = format!("hashed at {}", before.address());
-    until("the model before", || status(&app).model.detail.as_ref() == Some(&name));
-    eventually("the next model to go on", || {
-        let status = status(&app);
-        (status.phase == "idle" && status.model.next?.embedded == NEWEST).then_some(())
-    });
-    endpoint.batches().end(BatchFate::Done);
-    let name = format!("hashed at {}", endpoint.address());
-    until("the next model", || status(&app).model.detail.as_ref() == Some(&name));
-    embedded(&app, NOTES);
-    assert_eq!((endpoint.batches().uploads().len(), endpoint.sent("boats")), (1, NEWEST));
-    nothing_is_left(&app, &endpoint);
 }
 
 #[test]

@@ -225,20 +225,3 @@ fn everything_is_built_anew_by_the_model_before_while_the_next_one_is_down() {
     next.fails(|_| None);
     serves(&app, &next);
 }
-
-#[test]
-fn a_model_before_that_is_late_takes_over_from_one_that_is_not_through() {
-    let (before, next) = endpoints();
-    let vault = vault();
-    serves(&start(&vault, &before), &before);
-    before.fails(|_| Some(Fault::Status(503, "", "")));
-    next.fails(busy);
-    let app = start(&vault, &next);
-    let named = |endpoint: &Endpoint| status(&app).model.detail.filter(|name| name.contains(&endpoint.address()));
-    eventually("the next model alone", || named(&next));
-    before.fails(|_| None);
-    eventually("the model before", || named(&before));
-    assert_eq!((nearest(&app, "river"), before.sent("apple tree")), ("notes/a.md".into(), 1));
-    next.fails(|_| None);
-    serves(&app, &next);
-}

@@ -12,8 +12,8 @@ pub(crate) use memory_kinds::{AGENT_TYPES, MemoryScope, PROFILE_TOKENS, PROJECTS
 pub use memory_kinds::{MemoryKind, MemoryLayer, VaultPart};
 pub use outside::{ChannelScope, CollectionConfig, SessionProgram, SessionsConfig};
 pub(crate) use sections::{
-    AgentLimits, AgentsConfig, CaptureConfig, ChatConfig, EmbedConfig, FILE_NAME, Fusion, IndexConfig, PoolingChoice,
-    Rerank, RetentionConfig, STARTER, ScopeRule, SearchConfig,
+    AgentLimits, AgentsConfig, CaptureConfig, ChatConfig, EmbedConfig, FILE_NAME, IndexConfig, PoolingChoice, Rerank,
+    RetentionConfig, STARTER, ScopeRule, SearchConfig,
 };
 pub use sections::{
     Citations, Config, FactsConfig, MemoryConfig, Mode, ProfileWriteMode, REFERENCE, ScopeConfig, ScopeDecision,

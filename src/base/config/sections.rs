@@ -204,12 +204,6 @@ section! {
         limit: usize = 10, 1 to 1000;
         /// Hits of one file at most; 0 means no limit.
         per_file: usize = 3, 0 to 1000;
-        /// How the sides' scores become one.
-        #[serde(skip)]
-        fusion: Fusion = Fusion::Adaptive;
-        /// The weight of the semantic side in min-max fusion, and of conversations in adaptive fusion.
-        #[serde(skip)]
-        semantic_weight: f64 = 0.45;
         /// Candidates taken from each side. A context alone takes another number.
         #[serde(skip)]
         candidates: usize = 100;
@@ -223,11 +217,6 @@ section! {
         /// How much the score counts in maximal marginal relevance; 1 means that likeness among hits does not count.
         #[serde(skip)]
         mmr_lambda: f64 = 1.0;
-        /// How long a deep search may compute, in milliseconds; what takes longer is in the order of a hybrid one.
-        deep_ms: u64 = 1000, 10 to 60_000;
-        /// Candidates that a deep search looks at closely.
-        #[serde(skip)]
-        deep_candidates: usize = 10;
         /// Who puts the best in order anew.
         rerank: Rerank = Rerank::Off;
         /// The GGUF file of a cross-encoder.
@@ -259,7 +248,7 @@ pub enum Mode {
     Semantic,
     /// By both, fused.
     Hybrid,
-    /// By both; then the best hits are compared token by token (late interaction): better, and slower.
+    /// The same as hybrid, for those who ask for it.
     Deep,
 }
 
@@ -274,18 +263,6 @@ pub enum Citations {
     On,
     /// Not at all.
     Off,
-}
-
-/// How keyword and semantic scores become one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fusion {
-    /// As min-max, with a weight of prose that goes by how many of the query's words the best of it has.
-    Adaptive,
-    /// Each side scaled to 0..1 over the candidates, then weighted.
-    MinMax,
-    /// Reciprocal rank fusion.
-    Rrf,
 }
 
 /// Languages with a stemmer.

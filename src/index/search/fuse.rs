@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::base::config::{Fusion, Mode, SearchConfig};
+use crate::base::config::Mode;
 use crate::base::path::VaultPath;
 use crate::index::engine::{ContentHash, FileEntry};
 
@@ -100,8 +100,9 @@ impl AskedWords {
 }
 
 /// Gives each candidate the score that `mode` orders by, and puts the best first.
-pub(super) fn rank(candidates: &mut [Candidate], mode: Mode, asked: AskedWords, config: &SearchConfig) {
-    let fused = fused(candidates, asked, config);
+pub(super) fn rank(candidates: &mut [Candidate], mode: Mode, asked: AskedWords) {
+    let of_kind = |candidate: &Candidate| (candidate.file.is_conversation(), candidate.scores);
+    let fused = fuse(&candidates.iter().map(of_kind).collect::<Vec<_>>(), asked);
     for (candidate, fused) in candidates.iter_mut().zip(fused) {
         candidate.score = match mode {
             Mode::Keyword => candidate.scores.keyword.unwrap_or(0.0),
@@ -112,63 +113,38 @@ pub(super) fn rank(candidates: &mut [Candidate], mode: Mode, asked: AskedWords, 
     sort(candidates);
 }
 
-/// One score of each candidate, 0 to 1. Higher is better; they compare within one response only.
-pub(super) fn fused(candidates: &[Candidate], asked: AskedWords, config: &SearchConfig) -> Vec<f64> {
-    let of_kind = |candidate: &Candidate| (candidate.file.is_conversation(), candidate.scores);
-    fuse(&candidates.iter().map(of_kind).collect::<Vec<_>>(), asked, config)
-}
-
-/// The same of scores, each with whether somebody said it in a conversation; else it is prose.
+/// One score of each candidate, 0 to 1, given its scores and whether somebody said it in a conversation; else it is prose. Higher is better;
+/// they compare within one response only.
 ///
 /// While some of them wait for their vectors, the cosines count by the share of those that have theirs, and one that waits is taken to be as
 /// near in meaning as it is by its words. Of 600 headings of two documentations, with scores that were recorded once and vectors left out
 /// at random, fused with one weight for all (0.45), the right chunk was first with 10, 25, 50 and 75 % embedded in 94.7, 94.7, 94.6 and 94.0 % (words alone 94.7, all embedded
 /// 93.0) and in 71.1, 71.7, 72.3 and 73.0 % (71.0 and 71.0); a missing cosine that counted as 0 had been first in 43 and 31 % at 10 %.
-fn fuse(scores: &[(bool, CandidateScores)], asked: AskedWords, config: &SearchConfig) -> Vec<f64> {
-    let keyword: Vec<Option<f64>> = scores.iter().map(|(_, scored)| scored.keyword).collect();
-    let semantic: Vec<Option<f64>> = scores.iter().map(|(_, scored)| scored.semantic).collect();
-    let (keyword, meaning) = match config.fusion {
-        // Ranks know no tokens.
-        Fusion::Rrf if scores.iter().all(|(_, scored)| scored.late.is_none()) => {
-            (reciprocal_ranks(&keyword, RRF_K), reciprocal_ranks(&semantic, RRF_K))
-        }
-        Fusion::Adaptive | Fusion::MinMax | Fusion::Rrf => (min_max(&keyword), with_tokens(scores, min_max(&semantic))),
+fn fuse(scores: &[(bool, CandidateScores)], asked: AskedWords) -> Vec<f64> {
+    let side = |of: fn(&CandidateScores) -> Option<f64>| {
+        min_max(&scores.iter().map(|(_, scored)| of(scored)).collect::<Vec<_>>())
     };
+    let keyword = side(|scored| scored.keyword);
+    let meaning = with_tokens(scores, side(|scored| scored.semantic));
     let prose = prose_weight(scores, asked);
-    let weight = |is_said: bool| match config.fusion {
-        Fusion::Adaptive if !is_said => prose,
-        Fusion::Adaptive | Fusion::MinMax => config.semantic_weight,
-        Fusion::Rrf => RRF_SEMANTIC_WEIGHT,
-    };
     let waiting = scores.iter().filter(|(_, scored)| scored.waits).count();
     let there = if waiting > 0 { 1.0 - waiting as f64 / scores.len() as f64 } else { 1.0 };
     let sum = |at: usize| {
-        let (weight, words) = (weight(scores[at].0) * there, keyword[at]);
+        let (weight, words) = (if scores[at].0 { SAID_WEIGHT } else { prose } * there, keyword[at]);
         (1.0 - weight) * words + weight * if scores[at].1.waits { words } else { meaning[at] }
     };
     (0..scores.len()).map(sum).collect()
 }
 
-/// The constant of reciprocal rank fusion, and the weight of the meaning in it: the best of two documentations (docs/retrieval.md).
-const RRF_K: f64 = 10.0;
-const RRF_SEMANTIC_WEIGHT: f64 = 0.3;
-
 /// The weight of the meaning of prose where no candidate has more than [`FEW_WORDS`] of what it could have by words, and where one has
-/// [`MOST_WORDS`]. That of what was said is fixed, `semantic_weight`: a turn has few of a question's words even where it answers, so that how
+/// [`MOST_WORDS`]. That of what was said is fixed: a turn has few of a question's words even where it answers, so that how
 /// many says little.
 ///
 /// Of 656 questions about five conversations MRR is 59.1 with 0.45 and 53.2 with the weight of prose. From 0.2 to 0.5 it is 58.5 to 59.6, and
 /// the weight that four of the five would choose gains 0.4 in the fifth ([retrieval](../../docs/retrieval.md)).
 const FEW_WORDS: (f64, f64) = (0.1, 0.8);
 const MOST_WORDS: (f64, f64) = (0.4, 0.35);
-
-/// The share of MaxSim in the meaning, of prose and of what was said; the cosine of the whole chunk has the rest.
-///
-/// Of prose, the best 50 looked at: MRR of 80 hand-written questions about each of two documentations is 59.3 and 49.3 (58.9 and 48.0 without);
-/// of 120 headings of each as queries 97.8 and 91.0 (97.1 and 87.6). With shares of 0.3 to 0.6 the mean of the four differs by less than one
-/// point. Of what was said, in 452 questions about three conversations, the tokens alone gain 2.1 points (0.5 to 3.8) over the cosine alone; a
-/// share of 0.5 to 0.8 with a greater weight is within half a point of that.
-const TOKENS: [f64; 2] = [0.5, 1.0];
+const SAID_WEIGHT: f64 = 0.45;
 
 /// The weight of the meaning of prose, from how much of the query's words the best of it has: who types words of the text looks for that text,
 /// and who finds few of them there asks in other words. Words that a model put beside them say nothing of that.
@@ -183,17 +159,17 @@ fn prose_weight(scores: &[(bool, CandidateScores)], asked: AskedWords) -> f64 {
     FEW_WORDS.1 + (MOST_WORDS.1 - FEW_WORDS.1) * share.clamp(0.0, 1.0)
 }
 
-/// The meaning of all, given how near the `whole` of each is, with the tokens of those that were looked at. Of each kind the tokens spread as
-/// far as its cosines do, so that they put no turn before prose, and no prose before a turn, that is nearer.
+/// The meaning of all, given how near the `whole` of each is, with MaxSim in the place of the cosines of what was said. The tokens spread as far
+/// as those cosines do, so that they put no turn before prose, and no prose before a turn, that is nearer.
+///
+/// In 452 questions about three conversations the tokens alone gain 2.1 points (0.5 to 3.8) over the cosine alone; a share of 0.5 to 0.8 with a
+/// greater weight is within half a point of that.
 fn with_tokens(scores: &[(bool, CandidateScores)], mut whole: Vec<f64>) -> Vec<f64> {
-    for (is_said, share) in [false, true].into_iter().zip(TOKENS) {
-        let is_one = |(of, scored): &(bool, CandidateScores)| *of == is_said && scored.late.is_some();
-        let some: Vec<usize> = (0..scores.len()).filter(|at| is_one(&scores[*at])).collect();
-        let tokens = min_max(&some.iter().map(|at| scores[*at].1.late).collect::<Vec<_>>());
-        let (low, high) = range(some.iter().map(|at| whole[*at]));
-        for (at, tokens) in some.into_iter().zip(tokens) {
-            whole[at] += share * (low + (high - low) * tokens - whole[at]);
-        }
+    let some: Vec<usize> = (0..scores.len()).filter(|at| scores[*at].1.late.is_some()).collect();
+    let tokens = min_max(&some.iter().map(|at| scores[*at].1.late).collect::<Vec<_>>());
+    let (low, high) = range(some.iter().map(|at| whole[*at]));
+    for (at, tokens) in some.into_iter().zip(tokens) {
+        whole[at] = low + (high - low) * tokens;
     }
     whole
 }
@@ -210,14 +186,6 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
 }
 
-/// `1 / (k + rank)`, ranks from 1, equal scores sharing the better one (Cormack, Clarke and Büttcher, SIGIR 2009).
-fn reciprocal_ranks(scores: &[Option<f64>], k: f64) -> Vec<f64> {
-    let mut sorted: Vec<f64> = scores.iter().copied().flatten().collect();
-    sorted.sort_by(|one, two| two.total_cmp(one));
-    let rank = |score: f64| sorted.partition_point(|other| *other > score) as f64 + 1.0;
-    scores.iter().map(|score| score.map_or(0.0, |score| 1.0 / (k + rank(score)))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::TypedScores;
@@ -227,30 +195,29 @@ mod tests {
         (false, CandidateScores { keyword, semantic, ..CandidateScores::default() })
     }
 
-    const TWO: AskedWords = AskedWords { count: 2, most: 20.0 };
-
-    fn linear() -> SearchConfig {
-        SearchConfig { fusion: Fusion::MinMax, semantic_weight: 0.4, ..SearchConfig::default() }
+    /// The same of what was said, whose weight is fixed.
+    fn said(keyword: Option<f64>, semantic: Option<f64>) -> (bool, CandidateScores) {
+        (true, scored(keyword, semantic).1)
     }
+
+    const TWO: AskedWords = AskedWords { count: 2, most: 20.0 };
 
     #[test]
     fn what_waits_for_its_vector_is_ranked_by_its_words() {
         let waits = |keyword| (false, CandidateScores { waits: true, ..scored(Some(keyword), None).1 });
-        let config = linear();
-        let all = fuse(&[waits(10.0), waits(5.0), waits(0.0)], TWO, &config);
+        let all = fuse(&[waits(10.0), waits(5.0), waits(0.0)], TWO);
         assert_eq!(all, [1.0, 0.5, 0.0], "with no vector at all, the words decide");
-        let some = fuse(&[waits(10.0), scored(Some(8.0), Some(0.9)), scored(Some(0.0), Some(0.1))], TWO, &config);
+        let some = fuse(&[waits(10.0), scored(Some(8.0), Some(0.9)), scored(Some(0.0), Some(0.1))], TWO);
         assert!(some[0] > some[1] && some[1] > some[2], "{some:?}");
     }
 
     #[test]
     fn min_max_scales_each_side_over_the_candidates() {
-        let config = linear();
-        let three = [scored(Some(10.0), Some(0.2)), scored(Some(5.0), Some(0.8)), scored(Some(0.0), None)];
-        let fused = fuse(&three, TWO, &config);
-        assert_eq!(fused, [0.6, 0.6 * 0.5 + 0.4, 0.0]);
-        let equal = fuse(&[scored(Some(3.0), None), scored(Some(3.0), None)], TWO, &config);
-        assert_eq!(equal, [0.6, 0.6], "a side whose scores are all equal gives 1");
+        let three = [said(Some(10.0), Some(0.2)), said(Some(5.0), Some(0.8)), said(Some(0.0), None)];
+        let words = 1.0 - SAID_WEIGHT;
+        assert_eq!(fuse(&three, TWO), [words, words * 0.5 + SAID_WEIGHT, 0.0]);
+        let equal = fuse(&[said(Some(3.0), None), said(Some(3.0), None)], TWO);
+        assert_eq!(equal, [words, words], "a side whose scores are all equal gives 1");
     }
 
     #[test]
@@ -281,24 +248,16 @@ mod tests {
     fn what_was_said_has_a_weight_of_its_own_and_one_scale_with_prose() {
         let said =
             |keyword, semantic, late| (true, CandidateScores { late, ..scored(Some(keyword), Some(semantic)).1 });
-        let config = SearchConfig { semantic_weight: 0.4, ..SearchConfig::default() };
         let prose = [scored(Some(10.0), Some(0.9)), scored(Some(0.0), Some(0.1))];
         // As many of the words as the best of prose has: 0.35 for the meaning of prose.
-        let both = fuse(&[prose[0], prose[1], said(5.0, 0.5, None)], TWO, &config);
+        let both = fuse(&[prose[0], prose[1], said(5.0, 0.5, None)], TWO);
         assert_eq!(both, [1.0, 0.0, 0.5]);
-        let words_alone =
-            fuse(&[prose[0], prose[1], said(10.0, 0.1, None), scored(Some(10.0), Some(0.1))], TWO, &config);
-        assert!((words_alone[2] - 0.6).abs() < 1e-9 && (words_alone[3] - 0.65).abs() < 1e-9, "{words_alone:?}");
+        let words_alone = fuse(&[prose[0], prose[1], said(10.0, 0.1, None), scored(Some(10.0), Some(0.1))], TWO);
+        assert!((words_alone[2] - 0.55).abs() < 1e-9 && (words_alone[3] - 0.65).abs() < 1e-9, "{words_alone:?}");
         // Tokens turn the order of what was said around, stay between its cosines, and move no prose.
         let near = [said(0.0, 0.3, Some(0.8)), said(0.0, 0.5, Some(0.2))];
-        let with = fuse(&[prose[0], prose[1], near[0], near[1]], TWO, &config);
-        assert!((with[2] - 0.4 * 0.5).abs() < 1e-9 && (with[3] - 0.4 * 0.25).abs() < 1e-9, "{with:?}");
+        let with = fuse(&[prose[0], prose[1], near[0], near[1]], TWO);
+        assert!((with[2] - 0.45 * 0.5).abs() < 1e-9 && (with[3] - 0.45 * 0.25).abs() < 1e-9, "{with:?}");
         assert_eq!(with[..2], both[..2]);
-    }
-
-    #[test]
-    fn reciprocal_ranks_share_a_rank_among_equals() {
-        let ranks = reciprocal_ranks(&[Some(5.0), Some(5.0), Some(1.0), None], 10.0);
-        assert_eq!(ranks, [1.0 / 11.0, 1.0 / 11.0, 1.0 / 13.0, 0.0]);
     }
 }

@@ -1,14 +1,13 @@
-//! What the embedding model is asked of a query: its vectors; and late interaction, in which candidates are looked at token by token, and
-//! put in order anew.
+//! What the embedding model is asked of a query: its vectors, and the vectors of its tokens, which are compared with those that are kept of
+//! conversations (late interaction).
 
 use std::cell::OnceCell;
 use std::thread::ScopedJoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::fuse::{AskedWords, Candidate, fused, sort};
-use crate::base::config::SearchConfig;
-use crate::index::engine::{ContentHash, EngineError, QueryVector, Reader, unless_damaged};
-use crate::models::{Document, Embedder, ModelAsker, ModelError, TokenEmbedder, TokenQuery, TokenVectors};
+use super::fuse::Candidate;
+use crate::index::engine::{EngineError, QueryVector, Reader, unless_damaged};
+use crate::models::{Embedder, ModelAsker, ModelError, TokenQuery};
 
 /// How many times as much what was typed counts in the meaning as all that was not.
 const TYPED_MEANING: f32 = 2.0;
@@ -88,75 +87,5 @@ impl StoredTokens<'_> {
             candidate.scores.late = tokens.and_then(|tokens| query.max_sim(&tokens));
         }
         Ok(())
-    }
-}
-
-/// A query's tokens, with which those of the best are compared that are computed now: all of them by the deadline, or the order stays as it
-/// was.
-pub(super) struct LateInteraction<'a> {
-    reader: &'a dyn Reader,
-    query: TokenVectors,
-    model: &'a dyn TokenEmbedder,
-    deadline: Instant,
-    config: &'a SearchConfig,
-}
-
-impl<'a> LateInteraction<'a> {
-    /// Begins with the query.
-    ///
-    /// # Errors
-    /// When the model fails on it, or takes too long.
-    pub(super) fn of(
-        query: &str,
-        model: &'a dyn TokenEmbedder,
-        reader: &'a dyn Reader,
-        config: &'a SearchConfig,
-        until: Option<Instant>,
-    ) -> Result<Self, ModelError> {
-        let deadline = Instant::now() + Duration::from_millis(config.deep_ms);
-        let deadline = until.map_or(deadline, |until| until.min(deadline));
-        let query = model.query_tokens(query, deadline)?;
-        Ok(Self { reader, query, model, deadline, config })
-    }
-
-    /// Ranks the best candidates anew; the others stay behind them. `candidates` are in order.
-    ///
-    /// # Errors
-    /// When the store cannot be read; within, when the model fails on a chunk or takes too long, and all is as it was: an order that hangs
-    /// on how many were ready in time is another each time.
-    pub(super) fn rank(
-        &self,
-        candidates: &mut [Candidate],
-        asked: AskedWords,
-    ) -> Result<Result<(), ModelError>, EngineError> {
-        let best = candidates.len().min(self.config.deep_candidates);
-        let (looked_at, rest) = candidates.split_at_mut(best);
-        let tokens = match self.model.document_tokens(&self.documents(looked_at)?, self.deadline) {
-            Ok(tokens) => tokens,
-            Err(error) => return Ok(Err(error)),
-        };
-        for (candidate, tokens) in looked_at.iter_mut().zip(tokens) {
-            // What has nothing to embed is near nothing.
-            candidate.scores.late = Some(self.query.max_sim(&tokens)).filter(|_| candidate.is_embeddable());
-        }
-        // Above all that was not looked at.
-        let least = rest.first().map_or(0.0, |candidate| candidate.score);
-        let scores = fused(looked_at, asked, self.config);
-        for (candidate, score) in looked_at.iter_mut().zip(scores) {
-            candidate.score = least + (1.0 - least) * score;
-        }
-        sort(looked_at);
-        Ok(Ok(()))
-    }
-
-    /// What the model reads of candidates.
-    fn documents(&self, candidates: &[Candidate]) -> Result<Vec<(ContentHash, Document)>, EngineError> {
-        let document = |candidate: &Candidate| {
-            // Of what is damaged or has nothing to embed, nothing is like the query.
-            let text = unless_damaged(self.reader.chunk(candidate.row))?.filter(|_| candidate.is_embeddable());
-            let document = text.map(|text| text.document(&candidate.file)).unwrap_or_default();
-            Ok((candidate.content().unwrap_or_else(|| ContentHash::of(&document)), document))
-        };
-        candidates.iter().map(document).collect()
     }
 }

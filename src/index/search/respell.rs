@@ -1,13 +1,10 @@
 //! Words that the vault does not have: the one that is being typed goes on, and slips of the finger are made good.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 use super::query::{CONDITIONS, NoCondition, ParsedQuery, is_condition};
 use super::retrieve::{RetrievedWords, Retriever};
-use super::visible::Visible;
 use crate::access::rules::Turn;
 use crate::base::path::folded;
 use crate::index::engine::{
@@ -16,7 +13,7 @@ use crate::index::engine::{
 use crate::models::Embedder;
 use crate::text::derive::nearest::{edits, nearest};
 use crate::text::derive::words::{Stemming, is_word, plain_words};
-use crate::text::derive::{CONVERSATIONS, property_names, speaker_term};
+use crate::text::derive::{CONVERSATIONS, speaker_term};
 
 /// A word that no chunk has which is seen, and the one that was looked for in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,15 +146,9 @@ const MIN_KEY: usize = 3;
 /// Maximum length of a key that another is looked for, in characters: each letter may be each other one.
 const MAX_KEY: usize = 32;
 
-/// Says what was perhaps meant by something that was read as words: always where a name is near or it was in brackets, else where nothing was `found`. `has_property` knows those of the notes that
-/// are seen.
-pub(super) fn misread(
-    typed: &[NoCondition],
-    has_property: &dyn Fn(&str) -> bool,
-    found: bool,
-    (reader, visible): (&dyn Reader, &Visible),
-    turn: &Turn,
-) -> Result<Vec<String>, EngineError> {
+/// Says what was perhaps meant by something that was read as words: always where a name is near or it was in brackets, else where nothing
+/// was `found`. `has_property` knows those of the notes that are seen.
+pub(super) fn misread(typed: &[NoCondition], has_property: &dyn Fn(&str) -> bool, found: bool) -> Vec<String> {
     let mut said = Vec::new();
     for NoCondition { key, value, bracketed } in typed {
         if is_condition(key) {
@@ -167,17 +158,13 @@ pub(super) fn misread(
         if key.chars().count() < MIN_KEY || !key.starts_with(char::is_alphabetic) {
             continue;
         }
-        let mut near = one_slip(&folded(key), has_property);
-        if near.is_none() && !found {
-            near = nearest_of_all(key, reader, visible, turn)?;
-        }
-        let near =
-            near.or_else(|| CONDITIONS.iter().find(|known| is_one_slip(key, known)).map(|known| (*known).to_owned()));
+        let condition = || CONDITIONS.iter().find(|known| is_one_slip(key, known)).map(|known| (*known).to_owned());
+        let near = one_slip(&folded(key), has_property).or_else(condition);
         if near.is_some() || !found || *bracketed {
             said.push(said_unknown(format!("no note has the property `{key}`"), near));
         }
     }
-    Ok(said)
+    said
 }
 
 fn is_one_slip(typed: &str, known: &str) -> bool {
@@ -203,25 +190,6 @@ fn one_slip(key: &str, has_property: &dyn Fn(&str) -> bool) -> Option<String> {
     let changed = (0..letters.len()).flat_map(|at| alphabet.iter().map(move |letter| (at, at + 1, *letter)));
     let lettered = inserted.chain(changed).map(|(from, to, letter)| with(from, to, &[letter]));
     swapped.chain(without).chain(lettered).find(|name| name != key && has_property(name))
-}
-
-/// The nearest of all properties that notes which are seen have. Reads the frontmatter of each; what is damaged is passed over.
-fn nearest_of_all(
-    key: &str,
-    reader: &dyn Reader,
-    visible: &Visible,
-    turn: &Turn,
-) -> Result<Option<String>, EngineError> {
-    let mut names = BTreeSet::new();
-    for file in reader.files().iter().filter(|file| visible.has(file)) {
-        if turn.is_over() {
-            return Err(EngineError::abandoned());
-        }
-        let Ok(Some(metadata)) = reader.metadata(file.id) else { continue };
-        let metadata: Map<String, Value> = serde_json::from_str(&metadata).unwrap_or_default();
-        names.extend(property_names(&metadata));
-    }
-    Ok(nearest(key, &names.iter().map(String::as_str).collect::<Vec<_>>()))
 }
 
 /// A collection or tag that no note has which is seen, or who speaks in none.

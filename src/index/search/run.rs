@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::assist::{Assistant, Expansion, Unassisted, expand, rerank};
 use super::fuse::{Candidate, CandidateScores, rank};
-use super::late::{LateInteraction, QueryMeaning, StoredTokens, embed_beside};
+use super::late::{QueryMeaning, StoredTokens, embed_beside};
 use super::query::{ParsedQuery, Surroundings};
 use super::rank::{GivenCounts, Named, Relevance, diversify, left_of, named_first, spread, weigh};
 use super::respell::{Correction, Respelled, UnknownName, is_any, misread, respell, unknown};
@@ -16,7 +16,7 @@ use super::retrieve::{RetrievedWords, Retriever, drop_same_copies, is_same_copy,
 use super::visible::Visible;
 use super::window::{HitWindow, HitWindows};
 use crate::access::rules::Turn;
-use crate::base::config::{Fusion, Mode, SearchConfig, VaultPart};
+use crate::base::config::{Mode, SearchConfig, VaultPart};
 use crate::index::engine::{ChunkText, EngineError, FileEntry, Filter, Predicate, QueryVector, Reader, WordQuery};
 use crate::models::{Embedder, ModelAsker, ModelError};
 use crate::text::derive::{Label, TextLanguage};
@@ -57,7 +57,7 @@ pub struct Hit {
     pub keyword: Option<f64>,
     /// Cosine, when the meaning was asked and the chunk is embedded.
     pub semantic: Option<f64>,
-    /// MaxSim of the query's tokens, of what was said in a conversation, and in a deep search of the best.
+    /// MaxSim of the query's tokens, of what was said in a conversation.
     pub late: Option<f64>,
     /// What a model says of it that has read it, 0 to 1.
     pub rerank: Option<f64>,
@@ -76,8 +76,6 @@ pub enum Degraded {
     NoModel,
     /// The model failed on this query.
     ModelFailed(String),
-    /// It was not looked at token by token, for the reason given: both sides were searched.
-    NotDeep(String),
     /// The words are damaged and being indexed anew: the meaning alone was searched, or nothing.
     NoWords,
     /// Some chunks cannot be read, for the reason given, and are left out.
@@ -182,8 +180,11 @@ pub(crate) fn assisted_search(
             degraded: unknown(&request.filter, reader, visible.set())?.map(Degraded::Unknown),
         });
     }
-    // A line that asks one side alone asks it, whatever else was said.
-    let asked = query.asks.unwrap_or(request.mode);
+    // A line that asks one side alone asks it, whatever else was said. A deep search once compared the best token by token, and found no more.
+    let asked = match query.asks.unwrap_or(request.mode) {
+        Mode::Deep => Mode::Hybrid,
+        asked => asked,
+    };
     let mut filter = request.filter.clone();
     filter.conditions.extend(query.conditions.iter().cloned());
     filter.files = visible.set().cloned();
@@ -242,25 +243,18 @@ pub(crate) fn assisted_search(
     let mode = match (has_words, &vector, asked) {
         (false, ..) => Mode::Semantic,
         (true, None, _) => Mode::Keyword,
-        (true, Some(_), Mode::Deep) => Mode::Hybrid,
         (true, Some(_), mode) => mode,
     };
     if !has_words {
         degraded = Some(Degraded::NoWords);
     }
-    let mut late = None;
-    let stored = embedder
-        .filter(|_| mode == Mode::Hybrid && config.fusion != Fusion::Rrf)
-        .map(|embedder| StoredTokens { embedder, asker, query: of_model, until, tokens: OnceCell::new() });
-    if asked == Mode::Deep && mode == Mode::Hybrid {
-        let tokens = embedder.and_then(Embedder::tokens).ok_or(Degraded::NotDeep(NO_TOKENS.into()));
-        let of = |model| LateInteraction::of(of_model, model, reader, config, until);
-        match tokens.and_then(|model| of(model).map_err(|error| Degraded::NotDeep(error.to_string()))) {
-            Ok(begun) => late = Some(begun),
-            Err(reason) => degraded = Some(reason),
-        }
-    }
-
+    let stored = embedder.filter(|_| mode == Mode::Hybrid).map(|embedder| StoredTokens {
+        embedder,
+        asker,
+        query: of_model,
+        until,
+        tokens: OnceCell::new(),
+    });
     let named = retriever.named(query.name, &typed_words, likeliest.as_ref()).filter(|_| mode != Mode::Semantic);
     let vector = vector.as_ref();
     let (vector, typed_vector) = (vector.map(|(all, _)| all), vector.and_then(|(_, typed)| typed.as_ref()));
@@ -274,8 +268,6 @@ pub(crate) fn assisted_search(
         config,
         named,
         stored,
-        late,
-        not_deep: None,
         assisted,
         unassisted,
         given,
@@ -296,8 +288,6 @@ pub(crate) fn assisted_search(
             degraded = degraded.or(Some(Degraded::PhraseAbsent));
         }
     }
-    degraded = ranking.not_deep.take().or(degraded);
-    let is_deep = asked == Mode::Deep && ranking.late.is_some();
     let relevance_of = Relevance { mode, model: embedder.map(Embedder::name), most };
     let mut left_out = 0;
     // To list what is left, none of it is asked for.
@@ -339,16 +329,13 @@ pub(crate) fn assisted_search(
     {
         degraded = Some(Degraded::Unknown(unknown));
     }
-    let misread = misread(&query.no_conditions, &has_property, !hits.is_empty(), (reader, visible), &request.turn)?;
-    let mode = if is_deep { Mode::Deep } else { mode };
+    let misread = misread(&query.no_conditions, &has_property, !hits.is_empty());
     let unassisted = ranking.unassisted;
     let model = embedder.filter(|_| vector.is_some());
     let languages: Vec<_> = hits.iter().map(|hit| hit.file.language()).collect();
     let unread = model.and_then(|model| unread(model.name(), &query.semantic, &languages));
     Ok(Results { asked, mode, hits, left_out, corrections, misread, unassisted, unread, degraded })
 }
-
-const NO_TOKENS: &str = "the model returns no vectors of single tokens";
 
 /// Adds a hit, the best come first. One that a better one shows is none; where its window overlaps with those of better ones, it
 /// becomes part of the best of them.
@@ -382,10 +369,6 @@ struct Ranking<'a> {
     named: Option<Named>,
     /// The tokens of conversations, in a hybrid search.
     stored: Option<StoredTokens<'a>>,
-    /// How the best are looked at closely, in a deep search.
-    late: Option<LateInteraction<'a>>,
-    /// Why they were not, when the model failed on the way.
-    not_deep: Option<Degraded>,
     /// What the best are judged by and by whom, if they are.
     assisted: Option<(&'a str, &'a Assistant<'a>)>,
     /// What was not done of it.
@@ -417,13 +400,7 @@ impl Ranking<'_> {
             if let Some(stored) = &self.stored {
                 stored.score(&mut candidates, self.retriever.reader)?;
             }
-            rank(&mut candidates, self.mode, words.asked(), self.config);
-            if let Some(late) = &self.late
-                && let Err(error) = late.rank(&mut candidates, words.asked())?
-            {
-                self.late = None;
-                self.not_deep = Some(Degraded::NotDeep(error.to_string()));
-            }
+            rank(&mut candidates, self.mode, words.asked());
             weigh(
                 &mut candidates,
                 self.retriever.reader.files(),

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::lane::{BATCH, EmbedOutcome, Embedded, ModelLane, Released};
+use super::lane::{BATCH, EmbedOutcome, Embedded, ModelLane};
 use super::shared::{ModelStatus, ModelsAtWork, NextModel};
 use super::syncer::RefusedError;
 use super::worker::Worker;
 use crate::base::allocator;
 use crate::base::config::EmbedConfig;
 use crate::base::fs::crash;
-use crate::index::engine::{ContentHash, EngineError};
+use crate::index::engine::EngineError;
 use crate::models::{ChosenModel, EmbeddingSpace, ModelError, ModelErrorKind};
 
 /// Minimum number of texts of an import, after which memory is given back, and which a model that is to be replaced is not given any more.
@@ -29,6 +29,12 @@ const WHOLE_FROM: usize = 9;
 impl Worker<'_> {
     /// Takes a model that was loaded. Where another serves, that one goes on until the vectors of this one are there.
     pub(super) fn take_model(&mut self, model: ChosenModel) -> Result<(), EngineError> {
+        self.serve_or_fill(model)?;
+        self.end_batches_of_others();
+        Ok(())
+    }
+
+    fn serve_or_fill(&mut self, model: ChosenModel) -> Result<(), EngineError> {
         let is_other = |serving: &ModelLane| serving.fingerprint() != model.embedder.fingerprint();
         let may_go_on = |serving: &ModelLane| serving.model.may_serve_until(model.config.as_ref());
         if !self.serving.as_ref().is_some_and(|serving| is_other(serving) && may_go_on(serving)) {
@@ -71,16 +77,9 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Takes the model whose vectors served last. Where it comes late, the one that has begun meanwhile goes on beside it.
+    /// Takes the model whose vectors served last.
     pub(super) fn take_former(&mut self, former: ChosenModel) -> Result<(), EngineError> {
-        let Some(serving) = &self.serving else { return self.use_model(former) };
-        let is_other = serving.fingerprint() != former.embedder.fingerprint();
-        if !is_other || self.filling.is_some() || self.is_whole(serving) {
-            return Ok(());
-        }
-        let begun = self.serving.take();
-        self.use_model(former)?;
-        begun.map_or(Ok(()), |begun| self.fill_by(begun))
+        if self.serving.is_none() { self.use_model(former) } else { Ok(()) }
     }
 
     /// Ends the work of models elsewhere that the configuration does not name any more, or with `None` of all.
@@ -132,6 +131,7 @@ impl Worker<'_> {
         // What it is at is waited for, and not by those who search or save.
         std::thread::spawn(move || drop(former));
         self.publish_models();
+        self.end_batches_of_others();
         self.publish()?;
         self.count_kept()?;
         if let Some(serving) = &self.serving {
@@ -239,7 +239,6 @@ impl Worker<'_> {
 
     /// Keeps the models busy, and publishes what they have done.
     pub(super) fn embed(&mut self) -> Result<(), EngineError> {
-        self.end_batches_of_others();
         let Some(serving) = &mut self.serving else { return self.serve_next_if_whole() };
         // What is saved meanwhile is found by its meaning; an import is left to the model that stays, as long as that one gets on.
         let is_left = self.filling.as_ref().is_some_and(ModelLane::gets_on);
@@ -272,17 +271,14 @@ impl Worker<'_> {
         let mut lanes = self.serving.iter_mut().chain(&mut self.filling);
         let Some(lane) = lanes.find(|lane| lane.number == embedded.model) else { return Ok(()) };
         lane.note_end(&embedded);
-        let EmbedOutcome { embeddings, mut failed, later } = embedded.outcome;
+        let EmbedOutcome { embeddings, failed, later } = embedded.outcome;
         let count = embeddings.len();
-        let done: Vec<ContentHash> = embeddings.iter().map(|(content, _)| *content).collect();
         self.store.embedded(lane.model.embedder.fingerprint(), embeddings)?;
         if count > 0 || !failed.is_empty() {
-            let Released { again, given_up } = lane.retry.answered(&done);
-            self.store.requeue(lane.model.embedder.fingerprint(), &again);
+            lane.retry.answered();
             if later.is_none() {
                 lane.trouble = None;
             }
-            failed.extend(given_up.into_iter().map(|content| (content, ModelError::GivenUp)));
         }
         let failure = failed.first().map(|(_, error)| error.to_string());
         if let Some((content, error)) = failed.first() {
@@ -294,10 +290,8 @@ impl Worker<'_> {
             lane.failed.extend(may_pass.map(|(content, _)| content));
         }
         if let Some((contents, error)) = later {
-            match contents.as_slice() {
-                [alone] => lane.retry.hold(*alone),
-                several => self.store.requeue(lane.model.embedder.fingerprint(), several),
-            }
+            // Behind all others.
+            self.store.requeue(lane.model.embedder.fingerprint(), &contents);
             lane.try_later(&error, embedded.sent);
         }
         self.count_made(embedded.model, count);

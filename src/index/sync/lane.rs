@@ -1,7 +1,6 @@
-//! One model at work: the texts that it is at, handed over without making the writer wait, how it fails, when it is asked again after
-//! that, and which texts are to blame.
+//! One model at work: the texts that it is at, handed over without making the writer wait, how it fails, and when it is asked again after
+//! that.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -106,15 +105,8 @@ impl ModelLane {
         if let Some(batches) = self.batches.as_mut().filter(|_| self.retry.may_send(Instant::now())) {
             batches.feed(store, model)?;
         }
-        if self.batches.as_ref().is_some_and(|batches| batches.keeps_bulk(store, model)) {
-            return Ok(());
-        }
         while self.in_flight < self.retry.in_flight(IN_FLIGHT) && self.retry.may_send(Instant::now()) {
             let mut pending = store.take_pending(model, self.request_texts)?;
-            if pending.is_empty() && self.in_flight == 0 {
-                store.requeue(model, &self.retry.take_held());
-                pending = store.take_pending(model, 1)?;
-            }
             if pending.is_empty() {
                 self.is_done = self.in_flight == 0 && !self.has_batches();
                 break;
@@ -252,19 +244,12 @@ fn embed(embedder: &dyn Embedder, request: Vec<PendingText>) -> EmbedOutcome {
     outcome
 }
 
-/// The pauses after the first failures in a row.
-const FIRST: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
-/// The one after those; then each is twice as long.
-const NEXT: Duration = Duration::from_secs(60);
-const LONGEST: Duration = Duration::from_secs(3600);
+/// The longest pause after failures in a row. A text that the service alone fails on keeps no other waiting for longer.
+const LONGEST: Duration = Duration::from_secs(300);
 
-/// Number of times that a text has failed alone, when others were answered, after which it is what is wrong.
-const FAILED_ALONE: u32 = 2;
-
-/// The pause after so many failures in a row.
+/// The pause after so many failures in a row: a second, and then each twice as long.
 pub(super) fn pause(failures: u32) -> Duration {
-    let first = failures.checked_sub(1).and_then(|at| FIRST.get(at as usize));
-    first.copied().unwrap_or_else(|| NEXT.saturating_mul(1 << failures.saturating_sub(4).min(16)).min(LONGEST))
+    Duration::from_secs(1 << failures.saturating_sub(1).min(16)).min(LONGEST)
 }
 
 /// Failures that may pass, of requests with texts. The time is passed in.
@@ -276,19 +261,6 @@ pub(super) struct Retry {
     last: Option<Instant>,
     /// Nothing is sent before.
     until: Option<Instant>,
-    /// Texts that had failed alone when others were answered, and how often that was.
-    alone: HashMap<ContentHash, u32>,
-    /// Texts that failed alone, and wait until it is known who is to blame.
-    held: Vec<ContentHash>,
-}
-
-/// What becomes of texts that were held.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Released {
-    /// They are tried again.
-    pub again: Vec<ContentHash>,
-    /// The model works, and not for them.
-    pub given_up: Vec<ContentHash>,
 }
 
 impl Retry {
@@ -302,36 +274,9 @@ impl Retry {
         self.until = self.until.max(Some(now + pause));
     }
 
-    /// Keeps a text that failed alone from the others. That is no fault of its own yet: all may fail now.
-    pub(super) fn hold(&mut self, text: ContentHash) {
-        if !self.held.contains(&text) {
-            self.held.push(text);
-        }
-    }
-
-    /// The model has answered, with vectors for `done`: says what becomes of the texts that are held.
-    pub(super) fn answered(&mut self, done: &[ContentHash]) -> Released {
-        (self.failures, self.last, self.until) = (0, None, None);
-        for text in done {
-            self.alone.remove(text);
-        }
-        let mut released = Released::default();
-        for text in std::mem::take(&mut self.held) {
-            let count = self.alone.entry(text).or_default();
-            *count += 1;
-            if *count >= FAILED_ALONE {
-                self.alone.remove(&text);
-                released.given_up.push(text);
-            } else {
-                released.again.push(text);
-            }
-        }
-        released
-    }
-
-    /// Takes the texts that are held, where nothing else is left to try.
-    pub(super) fn take_held(&mut self) -> Vec<ContentHash> {
-        std::mem::take(&mut self.held)
+    /// The model has answered.
+    pub(super) fn answered(&mut self) {
+        *self = Self::default();
     }
 
     /// Whether a request may be sent.
@@ -414,14 +359,10 @@ mod tests {
         assert_eq!((after(6, 100), after(24, 1), after(12, 300)), (12, BATCH, 12));
     }
 
-    fn text(number: u8) -> ContentHash {
-        ContentHash::from_bytes([number; 16])
-    }
-
     #[test]
-    fn pauses_are_1_2_4_seconds_and_then_a_minute_to_an_hour() {
+    fn pauses_are_1_2_4_seconds_and_so_on_up_to_five_minutes() {
         let seconds: Vec<u64> = (1..13).map(|failures| pause(failures).as_secs()).collect();
-        assert_eq!(seconds, [1, 2, 4, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]);
+        assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300]);
         assert_eq!(pause(u32::MAX), LONGEST);
     }
 
@@ -438,46 +379,8 @@ mod tests {
         assert!(!retry.may_send(at(3019)) && retry.may_send(at(3020)));
         retry.failed(at(3020), at(3020), Some(Duration::from_secs(100)));
         assert!(!retry.may_send(at(103_019)), "as long as it was asked for");
-        assert_eq!(retry.answered(&[]), Released::default());
+        retry.answered();
         assert!(retry.may_send(at(3021)));
         assert!(retry.due(at(3021)).is_none());
-    }
-
-    #[test]
-    fn a_text_is_given_up_when_it_alone_fails_and_not_when_all_do() {
-        let (mut retry, now) = (Retry::default(), Instant::now());
-        // Everything fails for hours.
-        for number in 0..9 {
-            retry.failed(now, now, None);
-            retry.hold(text(number));
-        }
-        let released = retry.answered(&[]);
-        assert_eq!((released.again.len(), released.given_up.len()), (9, 0));
-        // One of them again, and others do not.
-        retry.hold(text(3));
-        assert_eq!(retry.answered(&[]), Released { again: Vec::new(), given_up: vec![text(3)] });
-        // It gets its chances anew.
-        retry.hold(text(3));
-        assert_eq!(retry.answered(&[]).again, [text(3)]);
-    }
-
-    #[test]
-    fn texts_that_fail_alone_all_through_an_outage_are_not_to_blame() {
-        let (mut retry, now) = (Retry::default(), Instant::now());
-        // Several rounds, in each of which all texts fail, one after the other.
-        for _ in 0..5 {
-            for number in 0..2 {
-                retry.failed(now, now, None);
-                retry.hold(text(number));
-            }
-            assert_eq!(retry.take_held(), [text(0), text(1)]);
-        }
-        retry.hold(text(0));
-        let released = retry.answered(&[text(1)]);
-        assert_eq!(released, Released { again: vec![text(0)], given_up: Vec::new() }, "nothing else was answered");
-        // It is embedded, so that its next outage is its first.
-        assert_eq!(retry.answered(&[text(0)]), Released::default());
-        retry.hold(text(0));
-        assert_eq!(retry.answered(&[text(1)]).again, [text(0)]);
     }
 }

@@ -199,76 +199,30 @@ fn load_model(choice: ModelChoice, messages: Sender<WorkerMessage>, shared: Arc<
     shared.is_newest_model(asked);
     shared.set_coming(Some(ModelStatus::Loading));
     std::thread::spawn(move || {
-        if let Some(former) = former {
-            load_former(former, asked, &messages, &shared);
-        }
-        again_and_again(asked, &shared, || {
-            let loaded = load().map(|embedder| ChosenModel { embedder, config: config.clone() });
-            let pause = loaded.as_ref().err().and_then(may_pass);
-            let told = messages.send(WorkerMessage::Model { asked, is_former: false, loaded });
-            pause.filter(|_| told.is_ok())
-        });
-    });
-}
-
-/// Loads the model whose vectors served last. Where it has to be tried again, that is done beside.
-fn load_former(former: FormerModel, asked: u64, messages: &Sender<WorkerMessage>, shared: &Arc<Shared>) {
-    let FormerModel { fingerprint, mut load, config } = former;
-    let (messages, at_work) = (messages.clone(), Arc::clone(shared));
-    let mut once = move || match load() {
-        Ok(embedder) if *embedder.fingerprint() == fingerprint => {
-            let model = ChosenModel { embedder, config: Some(config.clone()) };
-            let _ = messages.send(WorkerMessage::Model { asked, is_former: true, loaded: Ok(model) });
-            None
-        }
-        Ok(_) => {
-            tracing::info!("the model whose vectors served last is another by now, and is not used");
-            None
-        }
-        Err(error) => {
-            tracing::info!("the model whose vectors served last cannot be used: {error}");
-            may_pass(&error)
-        }
-    };
-    if let Some(pause) = once() {
-        std::thread::spawn(move || {
-            if wait_for_turn(asked, pause, &at_work) {
-                again_and_again(asked, &at_work, once);
+        if let Some(FormerModel { fingerprint, mut load, config }) = former {
+            match load() {
+                Ok(embedder) if *embedder.fingerprint() == fingerprint => {
+                    let loaded = Ok(ChosenModel { embedder, config: Some(config) });
+                    let _ = messages.send(WorkerMessage::Model { asked, is_former: true, loaded });
+                }
+                Ok(_) => tracing::info!("the model whose vectors served last is another by now, and is not used"),
+                Err(error) => tracing::info!("the model whose vectors served last cannot be used: {error}"),
             }
-        });
-    }
-}
-
-/// The least pause before a model is tried again that failed in a way that may pass.
-fn may_pass(error: &ModelError) -> Option<Duration> {
-    (error.kind() == ModelErrorKind::Transient).then(|| error.retry_after().unwrap_or_default())
-}
-
-/// Tries until it says no more: an endpoint may be started later than this program.
-fn again_and_again(asked: u64, shared: &Shared, mut once: impl FnMut() -> Option<Duration>) {
-    for failures in 1.. {
-        let Some(least) = once() else { return };
-        if !wait_for_turn(asked, pause(failures).max(least), shared) {
-            return;
         }
-    }
-}
-
-/// Waits, and says whether the model is still wanted.
-fn wait_for_turn(asked: u64, time: Duration, shared: &Shared) -> bool {
-    let is_over = |progress: &SyncProgress| progress.phase == Phase::Stopped;
-    !is_over(&shared.wait(time.max(pause(1)), is_over)) && shared.is_newest_model(asked)
-}
-
-/// Takes a model that was loaded while the stores are closed.
-fn keep_for_later(model: ChosenModel, shared: &Shared) {
-    let mut models = shared.models_at_work();
-    let is_other = |serving: &ChosenModel| serving.embedder.fingerprint() != model.embedder.fingerprint();
-    match models.serving.as_ref().is_some_and(is_other) {
-        true => models.next = Some(model),
-        false => (models.serving, models.next) = (Some(model), None),
-    }
-    shared.set_models(models);
+        // An endpoint may be started later than this program.
+        for failures in 1.. {
+            let loaded = load().map(|embedder| ChosenModel { embedder, config: config.clone() });
+            let may_pass = |error: &ModelError| error.kind() == ModelErrorKind::Transient;
+            let again = loaded.as_ref().err().filter(|error| may_pass(error)).map(|error| error.retry_after());
+            let told = messages.send(WorkerMessage::Model { asked, is_former: false, loaded });
+            let Some(least) = again.filter(|_| told.is_ok()) else { return };
+            let is_over = |progress: &SyncProgress| progress.phase == Phase::Stopped;
+            let progress = shared.wait(pause(failures).max(least.unwrap_or_default()), is_over);
+            if is_over(&progress) || !shared.is_newest_model(asked) {
+                return;
+            }
+        }
+    });
 }
 
 impl Drop for Syncer {
@@ -289,7 +243,7 @@ fn run(
     shared: &Arc<Shared>,
     stop: &Arc<AtomicBool>,
 ) {
-    let wait = |pause| wait_or_stop(pause, receiver, shared, stop);
+    let wait = |pause| wait_or_stop(pause, messages, receiver, stop);
     let fail = |failure, pause| {
         fail(shared, failure);
         wait(pause);
@@ -415,27 +369,23 @@ fn fail(shared: &Shared, failure: String) {
     });
 }
 
-fn wait_or_stop(pause: Duration, receiver: &Receiver<WorkerMessage>, shared: &Shared, stop: &AtomicBool) {
+/// Waits. A model that comes meanwhile is taken once the stores are open; all else that was to be done is not.
+fn wait_or_stop(
+    pause: Duration,
+    messages: &Sender<WorkerMessage>,
+    receiver: &Receiver<WorkerMessage>,
+    stop: &AtomicBool,
+) {
     let until = Instant::now() + pause;
+    let mut models = Vec::new();
     while let Some(left) = until.checked_duration_since(Instant::now())
         && !stop.load(Ordering::Relaxed)
     {
         match receiver.recv_timeout(left) {
-            Ok(WorkerMessage::Model { asked, .. }) if !shared.is_newest_model(asked) => {}
-            Ok(WorkerMessage::Model { loaded: Ok(model), is_former: true, .. }) => {
-                if shared.embedder().is_none() {
-                    keep_for_later(model, shared);
-                }
-            }
-            Ok(WorkerMessage::Model { loaded: Ok(model), .. }) => {
-                shared.set_coming(None);
-                keep_for_later(model, shared);
-            }
-            Ok(WorkerMessage::Model { loaded: Err(error), .. }) => {
-                shared.show_unloaded(&error, shared.embedder().is_some());
-            }
+            Ok(model @ WorkerMessage::Model { .. }) => models.push(model),
             Ok(_) => {}
-            Err(_) => return,
+            Err(_) => break,
         }
     }
+    models.into_iter().for_each(|model| _ = messages.send(model));
 }

@@ -1,7 +1,7 @@
 //! OpenAI's batch interface: a file of requests is uploaded, and answered within a day for less.
 //!
 //! None of these requests says anything of the service as a whole, as it may have embeddings and no batches: they pass by the breaker, and
-//! none of their refusals is kept in mind.
+//! none of their refusals is kept in mind. Whoever asks has a thread of its own, which waits.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead, BufReader, Read};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::super::{ContentHash, Document, EmbeddedText, ModelError, ModelErrorKind};
+use super::super::{ContentHash, Document, EmbeddedText, ModelError, ModelErrorKind, ModelTrouble};
 use super::answer::{BadAnswer, EndpointAnswer, read_answer, vectors_of};
 use super::calls::EndpointCalls;
 use super::client::{EndpointClient, retry_after};
@@ -27,22 +27,19 @@ const UPLOAD_TIMEOUT: Duration = Duration::from_secs(600);
 /// Fetching its answers: a few hundred megabytes.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// Maximum number of texts of a batch. OpenAI takes 50,000; these are a few hundred megabytes of answers, and little is lost when one fails.
+/// Maximum number of texts of a batch. OpenAI takes 50,000, and a file of 200 MB; these are a few hundred megabytes of answers, and little is
+/// lost when one fails. The file has about a kilobyte for each, and is in memory until it is sent.
 pub(crate) const MOST_TEXTS: usize = 10_000;
-/// Maximum length of a file of requests; OpenAI takes 200 MB. It is in memory until it is sent.
-const MOST_BYTES: usize = 64 << 20;
 /// Maximum length of the answers, in bytes.
 const MOST_ANSWER_BYTES: u64 = 4 << 30;
 /// Maximum length of a line of an answer: a vector of 3,072 numbers is a tenth of it.
 const MOST_LINE_BYTES: u64 = 1 << 20;
-/// Of the file of errors it is enough to see one.
-const MOST_ERROR_BYTES: u64 = 64 << 10;
 
 /// What lines before and after the file are made of. No line of the file begins like that, as all begin with `{`.
 const BOUNDARY: &str = "memory-vault-batch";
 const CONTENT_TYPE: &str = "multipart/form-data; boundary=memory-vault-batch";
 
-/// One batch is begun at a time: a request that nobody waits for any more may begin it still, and the next one finds it.
+/// One batch is begun at a time: a request of a model that was replaced may begin it still, and the next one finds it.
 static BEGINNING: Mutex<()> = Mutex::new(());
 
 /// Where a batch is, and whose.
@@ -56,15 +53,8 @@ pub(crate) struct BatchOrigin {
     pub(crate) api_key_env: String,
 }
 
-/// A file of requests.
-pub(crate) struct BatchFile {
-    /// As it is uploaded.
-    form: Vec<u8>,
-    /// The texts that are in it.
-    pub(crate) contents: Vec<ContentHash>,
-}
-
 /// A batch as it was found.
+#[derive(Clone)]
 pub(crate) struct BatchLook {
     /// How it is, as the service says it.
     pub(crate) status: String,
@@ -98,67 +88,55 @@ pub struct BatchClient {
 }
 
 impl BatchClient {
-    /// A file of requests for as many of the texts as there is room for, each a request of its own, by its name.
-    pub(crate) fn file(&self, texts: &[(ContentHash, Document)]) -> BatchFile {
+    /// A file of requests as it is uploaded, each of one text, by its name.
+    pub(crate) fn file(&self, texts: &[(ContentHash, Document)]) -> Vec<u8> {
         let part = |head: &str| format!("--{BOUNDARY}\r\nContent-Disposition: form-data; {head}\r\n");
         let mut form = part("name=\"purpose\"").into_bytes();
         form.extend(b"\r\nbatch\r\n");
         form.extend(part("name=\"file\"; filename=\"batch.jsonl\"").as_bytes());
         form.extend(b"Content-Type: application/jsonl\r\n\r\n");
-        let mut contents = Vec::with_capacity(texts.len());
-        for (content, document) in texts.iter().take(MOST_TEXTS) {
+        for (content, document) in texts {
             let body = EmbeddingRequest::new(&self.model, vec![sent(&self.prefix, document)]);
             let line =
                 json!({"custom_id": content.to_string(), "method": "POST", "url": BATCHED, "body": body}).to_string();
-            if form.len() + line.len() > MOST_BYTES {
-                break;
-            }
             form.extend(line.as_bytes());
             form.push(b'\n');
-            contents.push(*content);
         }
         form.extend(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
-        BatchFile { form, contents }
+        form
+    }
+
+    /// Whether the service has refused embeddings for good, so that it is not asked any more.
+    pub(crate) fn is_refused(&self) -> bool {
+        matches!(self.calls.trouble(), Some(ModelTrouble::Refused(_)))
     }
 
     /// Uploads a file of requests, and gives its id.
     ///
     /// # Errors
     /// When it is not taken.
-    pub(crate) fn upload(&self, file: &Arc<BatchFile>) -> Result<String, ModelError> {
-        let file = Arc::clone(file);
-        self.calls.ask_apart(move |client| {
-            let body = client.post_to(&client.beside("/files"), CONTENT_TYPE, &file.form, UPLOAD_TIMEOUT)?;
-            let id = id_of(client, &read(client, &body, "file")?)?;
-            // The request went on after a stop, and nobody else knows of the file.
-            if Arc::strong_count(&file) == 1 {
-                remove(client, &id);
-            }
-            Ok(id)
-        })
+    pub(crate) fn upload(&self, form: &[u8]) -> Result<String, ModelError> {
+        let client = &self.calls.client;
+        let body = client.post_to(&client.beside("/files"), CONTENT_TYPE, form, UPLOAD_TIMEOUT)?;
+        id_of(client, &read(client, &body, "file")?)
     }
 
-    /// Begins a batch, and gives its id. Where it may be that a request before has begun it whose answer never came, that one is looked for.
+    /// Begins a batch, and gives its id. One that a request before has begun, whose answer never came, is taken up.
     ///
     /// # Errors
     /// When it is refused.
-    pub(crate) fn begin(&self, file: &str, may_be_there: bool) -> Result<String, ModelError> {
-        let file = file.to_owned();
-        self.calls.ask_apart(move |client| {
-            let _alone = BEGINNING.lock().unwrap_or_else(PoisonError::into_inner);
-            let url = client.beside("/batches");
-            if may_be_there {
-                let body = client.whole(client.get(&url, TIMEOUT)?, TIMEOUT)?;
-                let known = read(client, &body, "batches")?;
-                let mut known = known["data"].as_array().into_iter().flatten();
-                if let Some(batch) = known.find(|batch| batch["input_file_id"] == *file) {
-                    return id_of(client, batch);
-                }
-            }
-            let asked = json!({"input_file_id": file, "endpoint": BATCHED, "completion_window": "24h"});
-            let body = client.post_to(&url, "application/json", asked.to_string().as_bytes(), TIMEOUT)?;
-            id_of(client, &read(client, &body, "batch")?)
-        })
+    pub(crate) fn begin(&self, file: &str) -> Result<String, ModelError> {
+        let client = &self.calls.client;
+        let _alone = BEGINNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let url = client.beside("/batches");
+        let known = read(client, &client.whole(client.get(&url, TIMEOUT)?, TIMEOUT)?, "batches")?;
+        let mut known = known["data"].as_array().into_iter().flatten();
+        if let Some(batch) = known.find(|batch| batch["input_file_id"] == *file) {
+            return id_of(client, batch);
+        }
+        let asked = json!({"input_file_id": file, "endpoint": BATCHED, "completion_window": "24h"});
+        let body = client.post_to(&url, "application/json", asked.to_string().as_bytes(), TIMEOUT)?;
+        id_of(client, &read(client, &body, "batch")?)
     }
 
     /// Looks how a batch is.
@@ -166,94 +144,61 @@ impl BatchClient {
     /// # Errors
     /// When that is not said.
     pub(crate) fn look(&self, batch: &str) -> Result<BatchLook, ModelError> {
-        let path = format!("/batches/{batch}");
-        self.calls.ask_apart(move |client| {
-            let answer = client.get(&client.beside(&path), TIMEOUT)?;
-            let pause = retry_after(&answer);
-            let found = read(client, &client.whole(answer, TIMEOUT)?, "batch")?;
-            let no_batch = || client.bad_answer(BadAnswer::Lasting("returned no batch".into()));
-            let status = found["status"].as_str().ok_or_else(no_batch)?;
-            let id = |value: &Value| value.as_str().filter(|id| is_id(id)).map(str::to_owned);
-            let mut said = found["errors"]["data"].as_array().into_iter().flatten();
-            Ok(BatchLook {
-                status: client.quoted_message(status),
-                output: id(&found["output_file_id"]),
-                errors: id(&found["error_file_id"]),
-                problem: said.find_map(|error| error["message"].as_str()).map(|said| client.quoted_message(said)),
-                pause,
-            })
+        let client = &self.calls.client;
+        let answer = client.get(&client.beside(&format!("/batches/{batch}")), TIMEOUT)?;
+        let pause = retry_after(&answer);
+        let found = read(client, &client.whole(answer, TIMEOUT)?, "batch")?;
+        let no_batch = || client.bad_answer(BadAnswer::Lasting("returned no batch".into()));
+        let status = found["status"].as_str().ok_or_else(no_batch)?;
+        let id = |value: &Value| value.as_str().filter(|id| is_id(id)).map(str::to_owned);
+        let mut said = found["errors"]["data"].as_array().into_iter().flatten();
+        Ok(BatchLook {
+            status: client.quoted_message(status),
+            output: id(&found["output_file_id"]),
+            errors: id(&found["error_file_id"]),
+            problem: said.find_map(|error| error["message"].as_str()).map(|said| client.quoted_message(said)),
+            pause,
         })
     }
 
-    /// Fetches answers to texts that were asked for, which are taken out of `asked`, and hands them to `found`, until that says no. Says no
-    /// itself where the service does not have them any more.
+    /// Fetches answers to texts that were asked for, which are taken out of `asked`, and hands them to `found`, until that says no.
     ///
     /// # Errors
-    /// When they do not come whole.
+    /// When they do not come whole, or the service does not have them any more.
     pub(crate) fn fetch(
         &self,
         file: &str,
         asked: &mut HashSet<ContentHash>,
         found: &mut dyn FnMut(ContentHash, EmbeddedText) -> bool,
-    ) -> Result<bool, ModelError> {
-        let path = format!("/files/{file}/content");
-        let answer = self.calls.ask_apart(move |client| client.get_if_there(&client.beside(&path), FETCH_TIMEOUT))?;
-        let Some(mut answer) = answer else { return Ok(false) };
+    ) -> Result<(), ModelError> {
+        let client = &self.calls.client;
+        let mut answer = client.get(&client.beside(&format!("/files/{file}/content")), FETCH_TIMEOUT)?;
         let body = answer.body_mut().with_config().limit(MOST_ANSWER_BYTES).reader();
-        read_answers(BufReader::with_capacity(64 << 10, body), asked, self.dimension, found).map_err(|error| {
-            self.calls
-                .client
-                .failed(ModelErrorKind::Transient, format!("returned an incomplete file of answers: {error}"))
-        })?;
-        Ok(true)
+        let incomplete = |error| format!("returned an incomplete file of answers: {error}");
+        read_answers(BufReader::with_capacity(64 << 10, body), asked, self.dimension, found)
+            .map_err(|error| client.failed(ModelErrorKind::Transient, incomplete(error)))
     }
 
-    /// What the first line of a file of errors says, where it can be had.
-    pub(crate) fn complaint(&self, file: &str) -> Option<String> {
-        let path = format!("/files/{file}/content");
-        let said = self.calls.ask_apart(move |client| {
-            let mut answer = client.get(&client.beside(&path), TIMEOUT)?;
-            let mut line = Vec::new();
-            // What it says need not be whole.
-            let _ = BufReader::new(answer.body_mut().as_reader().take(MOST_ERROR_BYTES)).read_until(b'\n', &mut line);
-            let line = read(client, &line, "errors")?;
-            let said = [&line["error"]["message"], &line["response"]["body"]["error"]["message"]];
-            Ok(said.into_iter().find_map(|said| said.as_str()).map(|said| client.quoted_message(said)))
-        });
-        said.ok().flatten()
+    /// Removes the files of a batch, as far as it can be had. One of which it is not known that it has `ended` is ended first.
+    pub(crate) fn clear(&self, file: &str, batch: Option<&str>, ended: Option<BatchLook>) {
+        let end = |batch: &str| {
+            let url = self.calls.client.beside(&format!("/batches/{batch}/cancel"));
+            if let Err(error) = self.calls.client.post_to(&url, "application/json", b"{}", TIMEOUT) {
+                tracing::info!("a batch could not be ended: {error}");
+            }
+            self.look(batch).ok()
+        };
+        let ended = ended.or_else(|| end(batch?));
+        let files = ended.into_iter().flat_map(|look| [look.output, look.errors]).flatten();
+        files.chain([file.to_owned()]).for_each(|file| self.remove(&file));
     }
 
-    /// Removes the files of a batch; of one of which it is not known that it has ended, with no `leftovers`, it is ended first. That is done
-    /// as far as it can be had. Says no when it was stopped meanwhile.
-    pub(crate) fn clear(&self, file: &str, batch: Option<&str>, leftovers: Option<Vec<String>>) -> bool {
-        let mut files = leftovers.clone().unwrap_or_default();
-        if leftovers.is_none()
-            && let Some(batch) = batch
-        {
-            let path = format!("/batches/{batch}/cancel");
-            let cancelled = self.calls.ask_apart(move |client| {
-                client.post_to(&client.beside(&path), "application/json", b"{}", TIMEOUT).map(drop)
-            });
-            cancelled.unwrap_or_else(|error| tracing::info!("a batch could not be ended: {error}"));
-            files.extend(self.look(batch).ok().into_iter().flat_map(|look| [look.output, look.errors]).flatten());
+    /// Removes a file.
+    pub(crate) fn remove(&self, file: &str) {
+        let client = &self.calls.client;
+        if let Err(error) = client.delete(&client.beside(&format!("/files/{file}")), TIMEOUT) {
+            tracing::info!("a file of a batch could not be removed at the service, as {file}: {error}");
         }
-        files.push(file.to_owned());
-        let removed = self.calls.ask_apart(move |client| {
-            files.iter().for_each(|file| remove(client, file));
-            Ok(())
-        });
-        removed.is_ok()
-    }
-
-    /// Removes a file that nothing else knows of, whether or not it was stopped meanwhile.
-    pub(crate) fn discard(&self, file: &str) {
-        remove(&self.calls.client, file);
-    }
-}
-
-fn remove(client: &EndpointClient, file: &str) {
-    if let Err(error) = client.delete(&client.beside(&format!("/files/{file}")), TIMEOUT) {
-        tracing::info!("a file of a batch could not be removed at the service, as {file}: {error}");
     }
 }
 
@@ -367,14 +312,13 @@ mod tests {
             place: BatchOrigin { fingerprint: String::new(), endpoint: String::new(), api_key_env: String::new() },
             from: None,
         };
-        let file = client.file(&texts);
-        let form = String::from_utf8(file.form).unwrap();
+        let form = String::from_utf8(client.file(&texts)).unwrap();
         let lines: Vec<&str> = form.lines().filter(|line| line.starts_with('{')).collect();
         let first: Value = serde_json::from_str(lines[0]).unwrap();
         assert_eq!(first["custom_id"], content(1).to_string());
         assert_eq!((&first["method"], &first["url"]), (&"POST".into(), &"/v1/embeddings".into()));
         assert_eq!(first["body"], json!({"model": "m", "input": ["passage: River\na\nb"], "encoding_format": "float"}));
-        assert_eq!((lines.len(), file.contents), (2, vec![content(1), content(2)]));
+        assert_eq!(lines.len(), 2);
         assert_eq!(form.lines().filter(|line| line.starts_with("--memory-vault-batch")).count(), 3, "{form}");
     }
 

@@ -82,21 +82,6 @@ impl EndpointCalls {
         reply
     }
 
-    /// Sends a request of which the breaker and the others learn nothing, and waits for its end or a stop.
-    ///
-    /// # Errors
-    /// When it fails, or the endpoint has refused for good, which counts as a stop.
-    pub(super) fn ask_apart<T: Send + 'static>(
-        &self,
-        send: impl FnOnce(&EndpointClient) -> Result<T, ModelError> + Send + 'static,
-    ) -> Result<T, ModelError> {
-        if matches!(self.state().failure, Some((ModelErrorKind::Refused, _))) {
-            return Err(ModelError::Stopped);
-        }
-        let client = Arc::clone(&self.client);
-        self.wait_for(move || send(&client))
-    }
-
     /// Makes requests under way, and all later ones, return [`ModelError::Stopped`] at once.
     pub(in crate::models) fn stop(&self) {
         let mut state = self.state();

@@ -98,15 +98,6 @@ impl EndpointClient {
         self.good(self.prepared(self.agent.get(url), timeout).call(), timeout)
     }
 
-    /// The same; `None` where there is no such thing (any more).
-    pub(super) fn get_if_there(&self, url: &str, timeout: Duration) -> Result<Option<Response<Body>>, ModelError> {
-        let sent = self.prepared(self.agent.get(url), timeout).call();
-        if sent.as_ref().is_ok_and(|answer| [404, 410].contains(&answer.status().as_u16())) {
-            return Ok(None);
-        }
-        self.good(sent, timeout).map(Some)
-    }
-
     /// Has something removed.
     pub(super) fn delete(&self, url: &str, timeout: Duration) -> Result<(), ModelError> {
         self.good(self.prepared(self.agent.delete(url), timeout).call(), timeout).map(drop)

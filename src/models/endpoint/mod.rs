@@ -19,7 +19,7 @@ mod upstream;
 pub(super) use address::{CHAT, EndpointService, MEMORY, is_loopback};
 pub(super) use answer::{BadAnswer, read_answer};
 pub use batch::BatchClient;
-pub(crate) use batch::{BatchFile, BatchLook, BatchOrigin, MOST_TEXTS, is_id};
+pub(crate) use batch::{BatchLook, BatchOrigin, MOST_TEXTS, is_id};
 pub(super) use calls::{EndpointCalls, Patience};
 pub(super) use client::EndpointClient;
 pub use embedder::{EndpointEmbedder, EndpointOptions};

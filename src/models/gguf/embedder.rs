@@ -1,19 +1,12 @@
 //! The embedder that callers see, with the vectors of single tokens for late interaction.
 
 use std::cmp::Reverse;
-use std::collections::VecDeque;
-use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use lru::LruCache;
-
 use super::super::asker::{ByAsker, ModelAsker};
-use super::super::{
-    ContentHash, Document, EmbeddedText, Embedder, Fingerprint, ModelError, PackedTokens, TokenEmbedder, TokenQuery,
-    TokenVectors,
-};
+use super::super::{Document, EmbeddedText, Embedder, Fingerprint, ModelError, PackedTokens, TokenQuery, TokenVectors};
 use super::cpu;
 use super::loaded::{EMBED, WorkingModel};
 use super::model::{GgufOptions, LoadedModel, ModelSource, Pooling};
@@ -29,8 +22,6 @@ pub struct GgufEmbedder {
     pub(super) user: QueueUser,
     // What was asked and read is each vault's own: an answer that comes at once would tell another what was asked.
     queries: ByAsker<(Vec<f32>, TokenVectors)>,
-    /// The tokens of the chunks that were read last: of the bundled model 42 kB each.
-    token_cache: Mutex<LruCache<ContentHash, TokenVectors>>,
 }
 
 impl GgufEmbedder {
@@ -58,8 +49,7 @@ impl GgufEmbedder {
 
     /// One more embedder by a model that is at work.
     pub(super) fn by(working: Arc<WorkingModel>) -> Self {
-        let token_cache = Mutex::new(LruCache::new(MAX_TEXTS));
-        Self { user: working.queue.user(), working, queries: ByAsker::default(), token_cache }
+        Self { user: working.queue.user(), working, queries: ByAsker::default() }
     }
 
     /// A document as the model reads it; its own tokens are wanted or not.
@@ -159,36 +149,9 @@ impl Embedder for GgufEmbedder {
         Some(self.working.tokenizer.count(text))
     }
 
-    fn tokens(&self) -> Option<&dyn TokenEmbedder> {
-        self.has_tokens().then_some(self)
-    }
-
     fn stop(&self) {
         self.user.stop();
     }
-}
-
-/// What of a call's sequences is ready by the deadline, each with its number.
-fn ready(
-    count: usize,
-    replies: &Receiver<Reply>,
-    deadline: Option<Instant>,
-) -> Result<Vec<(usize, Vec<f32>)>, ModelError> {
-    let mut ready = Vec::with_capacity(count);
-    while ready.len() < count {
-        let reply = match deadline {
-            None => replies.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            Some(deadline) => replies.recv_timeout(deadline.saturating_duration_since(Instant::now())),
-        };
-        match reply {
-            Ok(reply) => ready.push(reply?),
-            Err(RecvTimeoutError::Timeout) => break,
-            // What nobody was to wait for any more was passed over.
-            Err(RecvTimeoutError::Disconnected) if deadline.is_some_and(|deadline| Instant::now() >= deadline) => break,
-            Err(RecvTimeoutError::Disconnected) => return Err(ModelError::Stopped),
-        }
-    }
-    Ok(ready)
 }
 
 /// All of a call's vectors, in the order of its sequences.
@@ -197,43 +160,25 @@ pub(super) fn collect(
     replies: &Receiver<Reply>,
     deadline: Option<Instant>,
 ) -> Result<Vec<Vec<f32>>, ModelError> {
-    let mut all = ready(count, replies, deadline)?;
-    if all.len() < count {
-        return Err(ModelError::TimedOut);
+    let mut all = Vec::with_capacity(count);
+    while all.len() < count {
+        let reply = match deadline {
+            None => replies.recv().map_err(|_| ModelError::Stopped),
+            Some(deadline) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                // What nobody was to wait for any more was passed over.
+                let is_over = |ended| ended == RecvTimeoutError::Timeout || Instant::now() >= deadline;
+                replies.recv_timeout(left).map_err(|ended| match is_over(ended) {
+                    true => ModelError::TimedOut,
+                    false => ModelError::Stopped,
+                })
+            }
+        };
+        all.push(reply??);
     }
     all.sort_unstable_by_key(|(number, _)| *number);
     Ok(all.into_iter().map(|(_, vector)| vector).collect())
 }
-
-impl TokenEmbedder for GgufEmbedder {
-    fn query_tokens(&self, text: &str, deadline: Instant) -> Result<TokenVectors, ModelError> {
-        Ok(self.query_with_tokens(None, text, Some(deadline))?.1)
-    }
-
-    fn document_tokens(
-        &self,
-        documents: &[(ContentHash, Document)],
-        deadline: Instant,
-    ) -> Result<Vec<TokenVectors>, ModelError> {
-        let cache = || self.token_cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = |(name, _): &(ContentHash, Document)| cache().get(name).cloned();
-        let mut found: Vec<Option<TokenVectors>> = documents.iter().map(known).collect();
-        let missing = (0..documents.len()).filter(|at| found[*at].is_none());
-        let sequences: VecDeque<Sequence> = missing.map(|at| self.sequence(at, &documents[at].1, true)).collect();
-        let (count, dimension) = (sequences.len(), self.dimension());
-        let replies = self.user.urgent(sequences, deadline)?;
-        // What was ready in time is there for whoever asks again.
-        for (at, computed) in ready(count, &replies, Some(deadline))? {
-            let tokens = TokenVectors::new(dimension, &computed[dimension..]);
-            cache().put(documents[at].0, tokens.clone());
-            found[at] = Some(tokens);
-        }
-        found.into_iter().collect::<Option<Vec<_>>>().ok_or(ModelError::TimedOut)
-    }
-}
-
-/// Maximum number of chunks whose tokens are remembered.
-const MAX_TEXTS: NonZeroUsize = NonZeroUsize::new(200).expect("not zero");
 
 /// Of their tokens the mean is taken that those of all texts are compared with. It is a constant of the model: taken from the notes of a
 /// vault, a note would change how others are packed.

@@ -58,7 +58,7 @@ struct SearchArgs {
 pub(super) struct Hits {
     /// What was asked.
     query: String,
-    /// How it was looked for: keyword, semantic, hybrid or deep.
+    /// How it was looked for: keyword, semantic or hybrid.
     mode: Mode,
     /// The passages, the best first.
     #[serde(serialize_with = "hits_as_json")]
@@ -147,7 +147,7 @@ impl Render for Hits {
 
 pub(super) fn search_tool() -> ToolEntry {
     let description = "Finds passages in the user's notes and conversations, by words and meaning, with citations. Look here first for \
-            what was decided, planned, written or said. `mode` keyword for names and exact words, deep for the closest look.";
+            what was decided, planned, written or said. `mode` keyword for names and exact words.";
     ToolEntry::reader("search", "Search notes", description, |_, viewer: &Viewer, args| find(viewer, args))
 }
 

@@ -197,7 +197,7 @@ pub struct Scores {
     /// Cosine; absent without a semantic search, or if the passage is not embedded yet.
     pub semantic: Option<f64>,
     /// MaxSim, the mean over the query's tokens of the best cosine with a token of the passage; for passages of
-    /// conversations, and for the best in deep searches.
+    /// conversations.
     pub late: Option<f64>,
     /// The score of the reranking model, 0 to 1; only for the best, if `[search] rerank` names a model.
     pub rerank: Option<f64>,

@@ -51,11 +51,6 @@ pub(crate) fn properties(metadata: &Map<String, Value>) -> Vec<Property> {
     found
 }
 
-/// The names of the properties.
-pub(crate) fn property_names(metadata: &Map<String, Value>) -> impl Iterator<Item = String> {
-    properties(metadata).into_iter().map(|property| property.key)
-}
-
 /// The line, from 1, on which a note's frontmatter has an outermost property; `None` where that is not plain to see. Case does not count.
 pub(crate) fn property_line(source: &str, key: &str) -> Option<usize> {
     let mut lines = source.trim_start_matches('\u{feff}').lines();

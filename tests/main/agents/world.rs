@@ -140,8 +140,8 @@ const CONFIG: &str =
 
 /// No model is asked.
 pub const BY_WORDS: &str = "[embed]\nmodel = \"none\"\n";
-/// The bundled model is, and has time for all that it is asked.
-pub const BY_MEANING: &str = "[search]\ndeep_ms = 60000\n";
+/// The bundled model is.
+pub const BY_MEANING: &str = "";
 
 /// The vault with all notes, or for one agent with those alone that it sees; and as many more private ones as are asked for.
 pub fn world(only_for: Option<&str>, crowd: usize) -> Daemon {

@@ -28,7 +28,7 @@ const QUERIES: [&str; 28] = [
     "[mood:>c] river", "-path:deep -[mood]", "gard", "rivre boatign", "boa* apple", "gardan water", "modo:calm river",
     "lex: boat -apple vec: green garden",
 ];
-const MODES: [Mode; 4] = [Mode::Keyword, Mode::Semantic, Mode::Hybrid, Mode::Deep];
+const MODES: [Mode; 3] = [Mode::Keyword, Mode::Semantic, Mode::Hybrid];
 /// Steps after which a reader is asked again.
 const HELD_STEPS: usize = 3;
 const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
@@ -229,13 +229,10 @@ fn answers(reader: &dyn Reader, embedder: &HashEmbedder) -> Vec<String> {
         // Each filter for everybody, and none for each scope: together they are one set of files.
         let filters = filters.iter().enumerate().take(if *scope == "all" { filters.len() } else { 1 });
         for (at, filter) in filters {
-            // A deep search asks the engines what a hybrid one asks, and for the texts.
-            let modes = if at == 0 && *scope == "all" { &MODES[..] } else { &MODES[..3] };
-            for (mode, query) in modes.iter().flat_map(|mode| QUERIES.map(|query| (*mode, query))) {
+            for (mode, query) in MODES.iter().flat_map(|mode| QUERIES.map(|query| (*mode, query))) {
                 let (limit, per_file) = if at == 0 { (50, 0) } else { (3, 1) };
-                let (candidates, deep_ms) = (4, 60_000);
                 let defaults = SearchConfig::default();
-                let config = SearchConfig { per_file, stemmer: LANGUAGE, candidates, deep_ms, ..defaults };
+                let config = SearchConfig { per_file, stemmer: LANGUAGE, candidates: 4, ..defaults };
                 let request = SearchRequest {
                     parts: Vec::new(),
                     text: query.into(),

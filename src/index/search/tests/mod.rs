@@ -2,9 +2,9 @@
 
 mod assist;
 mod contract;
-mod deep;
 mod foreign;
 mod named;
 mod partial;
 mod ranking;
 mod steps;
+mod tokens;

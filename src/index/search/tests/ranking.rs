@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::super::{SearchRequest, Visible, search};
 use crate::access::rules::Turn;
-use crate::base::config::{Fusion, Mode, SearchConfig, StemmerLanguage};
+use crate::base::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::index::engine::tests::exact::ExactEngine;
 use crate::index::engine::{Engine, FileUpdate, Filter};
 use crate::models::{EmbeddedText, Embedder, EmbeddingSpace, HashEmbedder};
@@ -100,24 +100,4 @@ fn what_says_the_same_again_comes_later_where_likeness_counts() {
     assert_eq!(paths(&found(&notes, Mode::Hybrid, &default)), ["notes/a.md", "notes/b.md", "notes/c.md"]);
     let spread = found(&notes, Mode::Hybrid, &SearchConfig { mmr_lambda: 0.3, ..default });
     assert_eq!(paths(&spread), ["notes/a.md", "notes/c.md", "notes/b.md"]);
-}
-
-#[test]
-fn what_was_said_in_a_conversation_and_prose_are_each_weighed_in_their_way() {
-    let notes = [
-        ("conversations/a.md", "The kiwi swims in the river today.\n"),
-        ("conversations/b.md", "A kiwi beside the lake, with mountains, trains and a lighthouse.\n"),
-        ("notes/c.md", "Kiwis and rivers, bridges and castles, far away from here.\n"),
-        ("notes/d.md", "One more river beside the lake.\n"),
-    ];
-    let even = SearchConfig { fusion: Fusion::MinMax, semantic_weight: 0.45, ..SearchConfig::default() };
-    let scores =
-        |notes: &[(&str, &str)], config: &SearchConfig| BTreeMap::from_iter(found(notes, Mode::Hybrid, config));
-    // A vault of both is one answer, and its scores are on one scale.
-    let (both, even_both) = (scores(&notes, &SearchConfig::default()), scores(&notes, &even));
-    for path in ["conversations/a.md", "conversations/b.md"] {
-        assert!((both[path] - even_both[path]).abs() < 1e-9, "{path}: {both:?}, {even_both:?}");
-    }
-    assert!(["notes/c.md", "notes/d.md"].iter().any(|path| (both[*path] - even_both[*path]).abs() > 0.01), "{both:?}");
-    assert!(both.values().all(|score| (0.0..=1.0).contains(score)), "{both:?}");
 }

@@ -8,15 +8,12 @@ import { go, route } from "./route.js";
 
 const MODES = [
   ["hybrid", "Both", "By words and meaning"],
-  ["deep", "Deep", "By words and meaning; the best are compared word by word"],
   ["semantic", "Meaning", "By meaning only"],
   ["keyword", "Words", "By words only"],
 ];
 const AGES = [["", "Any time"], ["1d", "Last day"], ["7d", "Last week"], ["1mo", "Last month"], ["1y", "Last year"]];
 const LAYERS = [["", "All layers"], ["entries", "Entries"], ["conversations", "Conversations"], ["summaries", "Summaries"], ["graph", "Graph"], ["notes", "Notes"]];
 const WAIT_MS = 90;
-// Each takes all cores for a sixth of a second.
-const DEEP_WAIT_MS = 350;
 
 let view;
 let asked = 0;
@@ -37,8 +34,7 @@ export function collectionChoice(chosen, onChange) {
 
 export function show(main) {
   const { q = "", mode = "hybrid", collection, tag = "", since = "", layer = "" } = route();
-  const wait = () => (route().mode === "deep" ? DEEP_WAIT_MS : WAIT_MS);
-  const typed = debounced(wait, (text) => go({ q: text }, { replace: true }));
+  const typed = debounced(() => WAIT_MS, (text) => go({ q: text }, { replace: true }));
   const input = h("input", {
     id: "query", type: "search", placeholder: "Search your memory", "aria-label": "Search your memory", autocomplete: "off",
     spellcheck: "false", enterkeyhint: "search", on: { input: () => typed(input.value) },

@@ -1,4 +1,4 @@
-//! Deep searches: the best of a hybrid one, looked at token by token.
+//! What was said in conversations, looked at token by token; and a model that is late.
 
 use std::time::Instant;
 
@@ -6,62 +6,30 @@ use jiff::Timestamp;
 
 use super::super::{Degraded, SearchRequest, Visible, search};
 use crate::access::rules::Turn;
-use crate::base::config::{Fusion, Mode, SearchConfig, StemmerLanguage};
+use crate::base::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::index::engine::tests::exact::ExactEngine;
 use crate::index::engine::{Engine, FileUpdate, Filter, Reader};
 use crate::index::search::Results;
-use crate::models::{
-    ContentHash, Document, Embedder, EmbeddingSpace, Fingerprint, HashEmbedder, ModelError, TokenEmbedder, TokenVectors,
-};
+use crate::models::{Document, Embedder, EmbeddingSpace, Fingerprint, HashEmbedder, ModelError};
 
-/// A model that has time for so many documents at once, fails on all, or has no tokens.
-struct Hurried {
-    of: HashEmbedder,
-    tokens: Tokens,
-}
+/// A model that keeps no tokens.
+struct NoTokens(HashEmbedder);
 
-#[derive(Clone, Copy)]
-enum Tokens {
-    None,
-    Failing,
-    For(usize),
-}
-
-impl Embedder for Hurried {
+impl Embedder for NoTokens {
     fn fingerprint(&self) -> &Fingerprint {
-        self.of.fingerprint()
+        self.0.fingerprint()
     }
     fn name(&self) -> &str {
-        self.of.name()
+        self.0.name()
     }
     fn dimension(&self) -> usize {
-        self.of.dimension()
+        self.0.dimension()
     }
     fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError> {
-        self.of.embed_query(text, deadline)
+        self.0.embed_query(text, deadline)
     }
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
-        self.of.embed_documents(documents, deadline)
-    }
-    fn tokens(&self) -> Option<&dyn TokenEmbedder> {
-        (!matches!(self.tokens, Tokens::None)).then_some(self)
-    }
-}
-
-impl TokenEmbedder for Hurried {
-    fn query_tokens(&self, text: &str, deadline: Instant) -> Result<TokenVectors, ModelError> {
-        self.of.query_tokens(text, deadline)
-    }
-    fn document_tokens(
-        &self,
-        documents: &[(ContentHash, Document)],
-        deadline: Instant,
-    ) -> Result<Vec<TokenVectors>, ModelError> {
-        match self.tokens {
-            Tokens::For(count) if documents.len() <= count => self.of.document_tokens(documents, deadline),
-            Tokens::For(_) => Err(ModelError::TimedOut),
-            Tokens::None | Tokens::Failing => Err(ModelError::Panicked("no tokens".into())),
-        }
+        self.0.embed_documents(documents, deadline)
     }
 }
 
@@ -86,10 +54,6 @@ fn vault(folder: &str, embedder: &dyn Embedder) -> std::sync::Arc<dyn Reader> {
     writer.publish().unwrap()
 }
 
-fn found(embedder: &dyn Embedder, mode: Mode) -> Results {
-    found_with(embedder, mode, &SearchConfig { deep_candidates: 20, ..SearchConfig::default() })
-}
-
 fn found_with(embedder: &dyn Embedder, mode: Mode, config: &SearchConfig) -> Results {
     found_in("notes", embedder, mode, config)
 }
@@ -109,62 +73,6 @@ fn found_in(folder: &str, embedder: &dyn Embedder, mode: Mode, config: &SearchCo
         turn: Turn::default(),
     };
     search(reader.as_ref(), Some(embedder), &visible, config, &request).unwrap()
-}
-
-fn with(tokens: Tokens) -> Hurried {
-    Hurried { of: HashEmbedder::default(), tokens }
-}
-
-fn paths(results: &Results) -> Vec<&str> {
-    results.hits.iter().map(|hit| hit.file.path.as_str()).collect()
-}
-
-#[test]
-fn what_is_not_looked_at_stays_behind_in_its_order() {
-    let hybrid = found(&with(Tokens::None), Mode::Hybrid);
-    for best in [1, 7, 20] {
-        let config = SearchConfig { deep_candidates: best, ..SearchConfig::default() };
-        let deep = found_with(&with(Tokens::For(20)), Mode::Deep, &config);
-        assert_eq!((deep.mode, &deep.degraded), (Mode::Deep, &None));
-        assert!(deep.hits.iter().enumerate().all(|(at, hit)| hit.late.is_some() == (at < best)), "{best}");
-        assert_eq!(paths(&deep)[best..], paths(&hybrid)[best..], "{best}");
-        let mut looked_at = paths(&deep)[..best].to_vec();
-        let mut before = paths(&hybrid)[..best].to_vec();
-        looked_at.sort_unstable();
-        before.sort_unstable();
-        assert_eq!(looked_at, before, "{best}");
-        assert!(deep.hits.is_sorted_by(|one, two| one.score >= two.score), "{best}");
-    }
-}
-
-#[test]
-fn under_load_the_order_is_that_of_all_or_of_none() {
-    let hybrid = found(&with(Tokens::None), Mode::Hybrid);
-    let all = found(&with(Tokens::For(20)), Mode::Deep);
-    assert_ne!(paths(&all), paths(&hybrid));
-    for ready in 0..20 {
-        let some = found(&with(Tokens::For(ready)), Mode::Deep);
-        assert_eq!((some.mode, paths(&some)), (Mode::Hybrid, paths(&hybrid)), "{ready}");
-        assert_eq!(some.degraded, Some(Degraded::NotDeep("the model took too long".into())), "{ready}");
-    }
-}
-
-#[test]
-fn words_that_are_all_there_win() {
-    let deep = found(&with(Tokens::For(20)), Mode::Deep);
-    let best = deep.hits[0].late.unwrap();
-    assert!(deep.hits.iter().all(|hit| hit.late.unwrap() <= best), "{best}");
-    assert!(best > deep.hits[19].late.unwrap() + 0.3);
-}
-
-#[test]
-fn a_model_that_cannot_costs_nothing_but_the_closer_look() {
-    let hybrid = found(&with(Tokens::None), Mode::Hybrid);
-    for tokens in [Tokens::None, Tokens::Failing, Tokens::For(0)] {
-        let deep = found(&with(tokens), Mode::Deep);
-        assert_eq!((deep.mode, paths(&deep)), (Mode::Hybrid, paths(&hybrid)));
-        assert!(matches!(&deep.degraded, Some(Degraded::NotDeep(_))), "{:?}", deep.degraded);
-    }
 }
 
 /// A model that answers when nobody waits any more.
@@ -211,15 +119,14 @@ fn what_was_said_is_looked_at_token_by_token_in_every_hybrid_search() {
     assert!(found.hits.iter().all(|hit| hit.late.is_some()));
     assert!(found.hits[0].chunk.text.contains("river boat garden apple"), "{}", found.hits[0].chunk.text);
     // Nobody else asks for them, and of other notes, or by a model that keeps none, all is as it was.
-    let (rrf, none) = (SearchConfig { fusion: Fusion::Rrf, ..config.clone() }, with(Tokens::None));
-    for (folder, embedder, mode, config) in [
-        ("conversations", &embedder as &dyn Embedder, Mode::Semantic, &config),
-        ("conversations", &embedder, Mode::Keyword, &config),
-        ("conversations", &embedder, Mode::Hybrid, &rrf),
-        ("conversations", &none, Mode::Hybrid, &config),
-        ("notes", &embedder, Mode::Hybrid, &config),
+    let none = NoTokens(HashEmbedder::default());
+    for (folder, embedder, mode) in [
+        ("conversations", &embedder as &dyn Embedder, Mode::Semantic),
+        ("conversations", &embedder, Mode::Keyword),
+        ("conversations", &none, Mode::Hybrid),
+        ("notes", &embedder, Mode::Hybrid),
     ] {
-        let found = found_in(folder, embedder, mode, config);
+        let found = found_in(folder, embedder, mode, &config);
         assert!(found.hits.iter().all(|hit| hit.late.is_none()), "{folder} {mode:?}");
     }
 }
