@@ -106,7 +106,7 @@ pub struct Checkpoint {
     /// BLAKE3 of the file as it was, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<String>,
-    /// The checkpoint of the same file whose content comes before what this one holds; `None` where it holds all.
+    /// In checkpoints of older versions, the one of the same file whose content comes before what this one holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) base: Option<CheckpointId>,
     /// When the file was changed before, in milliseconds since 1970; `None` when it was not there.

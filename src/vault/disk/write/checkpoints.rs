@@ -1,7 +1,7 @@
 //! What files were before they were changed, kept so that every change can be undone.
 //!
-//! Two files each: what is known of the change, and what the file had. Where the file began with all that its checkpoint before had, only the
-//! rest is held, so that a file which grows is not copied for every line.
+//! Two files each: what is known of the change, and what the file had. Older versions held of a file that grew only what came since its
+//! checkpoint before, which is read until it is too old.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -19,9 +19,6 @@ use crate::base::path::VaultPath;
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Maximum bytes of all checkpoints; the oldest go first.
 pub(super) const MAX_BYTES: u64 = 1 << 30;
-/// Maximum number of checkpoints in a row that hold only what came since the one before. What is damaged in one is missing
-/// in all that go on with it.
-const MAX_LINKS: usize = 32;
 /// Maximum length of a chain that is followed. Longer than any that is made.
 const MAX_CHAIN: usize = 1024;
 /// A day, as quotas count it: back from now.
@@ -34,22 +31,12 @@ pub(super) struct Checkpoints {
     known: Mutex<KnownCheckpoints>,
 }
 
-/// What is remembered of the checkpoints that there are.
+/// What is remembered of the checkpoints of agents.
 #[derive(Debug, Default)]
 struct KnownCheckpoints {
     loaded: bool,
-    latest: HashMap<VaultPath, Latest>,
     /// What each agent has had of its quota.
     agents: HashMap<String, BTreeMap<CheckpointId, AgentChange>>,
-}
-
-/// The last checkpoint of a file, for the next one to go on with.
-#[derive(Debug)]
-struct Latest {
-    checkpoint: Checkpoint,
-    links: usize,
-    /// Whether this process wrote what it has, or has read it whole.
-    sound: bool,
 }
 
 /// A change that an agent made.
@@ -63,24 +50,16 @@ struct AgentChange {
 }
 
 impl KnownCheckpoints {
-    fn add(&mut self, checkpoint: &Checkpoint, goes_on: bool, size: u64, sound: bool) {
+    fn add(&mut self, checkpoint: &Checkpoint, size: u64) {
         if let Some(by) = &checkpoint.by {
             let change = AgentChange { at: checkpoint.at, written: checkpoint.written, kept: Some(size) };
             self.agents.entry(by.clone()).or_default().insert(checkpoint.id.clone(), change);
-        }
-        let links = self.latest.get(&checkpoint.path).filter(|_| goes_on).map_or(0, |latest| latest.links + 1);
-        if checkpoint.bytes.is_some_and(|bytes| bytes > 0) && checkpoint.before.is_some() {
-            let latest = Latest { checkpoint: checkpoint.clone(), links, sound };
-            self.latest.insert(checkpoint.path.clone(), latest);
-        } else {
-            self.latest.remove(&checkpoint.path);
         }
     }
 
     /// Begins anew with what there is.
     fn forget_kept(&mut self) {
         self.loaded = false;
-        self.latest.clear();
         self.agents.values_mut().flat_map(BTreeMap::values_mut).for_each(|change| change.kept = None);
     }
 
@@ -118,9 +97,7 @@ impl Checkpoints {
     fn known(&self) -> Result<MutexGuard<'_, KnownCheckpoints>, FsError> {
         let mut known = self.lock();
         if !known.loaded {
-            for checkpoint in self.list()?.iter().rev() {
-                known.add(checkpoint, self.goes_on(checkpoint), self.size(&checkpoint.id), false);
-            }
+            self.list()?.iter().for_each(|checkpoint| known.add(checkpoint, self.size(&checkpoint.id)));
             known.loaded = true;
         }
         Ok(known)
@@ -183,36 +160,18 @@ impl Checkpoints {
     }
 
     /// Keeps what a file had. Durable when this returns, and only then may the file be changed.
-    pub(super) fn keep(&self, checkpoint: &mut Checkpoint, content: Option<&[u8]>) -> Result<(), FsError> {
+    pub(super) fn keep(&self, checkpoint: &Checkpoint, content: Option<&[u8]>) -> Result<(), FsError> {
         create_private_dir(&self.folder)?;
-        let mut known = self.known()?;
-        let mut held = content.unwrap_or_default();
-        checkpoint.before = content.map(|content| blake3::hash(content).to_hex().to_string());
-        if let Some(latest) = known.latest.get_mut(&checkpoint.path)
-            && let Some((base, rest)) = self.rest_after(latest, held)
-        {
-            (checkpoint.base, held) = (Some(base), rest);
-        }
-        if content.is_some() {
-            write_atomically(&self.file(&checkpoint.id, "content"), held, 0o600)?;
+        if let Some(content) = content {
+            write_atomically(&self.file(&checkpoint.id, "content"), content, 0o600)?;
         }
         let path = self.file(&checkpoint.id, "json");
         let json = serde_json::to_vec_pretty(checkpoint).map_err(std::io::Error::other).on("encode", &path)?;
         write_atomically(&path, &json, 0o600)?;
-        known.add(checkpoint, checkpoint.base.is_some(), (held.len() + json.len()) as u64, true);
-        Ok(())
-    }
-
-    /// What a file has grown by since its last checkpoint, where it begins with all that it had and that is sure to be kept.
-    fn rest_after<'a>(&self, latest: &mut Latest, content: &'a [u8]) -> Option<(CheckpointId, &'a [u8])> {
-        let base = &latest.checkpoint;
-        let (had, rest) = content.split_at_checked(base.bytes? as usize)?;
-        let same = || base.before.as_deref() == Some(blake3::hash(had).to_hex().as_str());
-        if latest.links >= MAX_LINKS || !self.file(&base.id, "json").exists() || !same() {
-            return None;
+        if checkpoint.by.is_some() {
+            self.known()?.add(checkpoint, self.size(&checkpoint.id));
         }
-        latest.sound = latest.sound || self.content_of(base).is_ok_and(|kept| kept == had);
-        latest.sound.then(|| (base.id.clone(), rest))
+        Ok(())
     }
 
     /// The checkpoint with a name, and what the file had.
@@ -297,47 +256,24 @@ impl Checkpoints {
 
     /// Removes the checkpoint of a change that was not made after all.
     pub(super) fn take_back(&self, id: &CheckpointId) {
-        let mut known = self.lock();
-        known.agents.values_mut().for_each(|changes| _ = changes.remove(id));
-        known.latest.retain(|_, latest| latest.checkpoint.id != *id);
-        drop(known);
+        self.lock().agents.values_mut().for_each(|changes| _ = changes.remove(id));
         let _ = self.remove(id);
     }
 
-    /// Removes checkpoints. Those that stay and go on with one of them are made whole first; where one cannot be, as it is
-    /// damaged or the disk is full, what it goes on with stays as well.
-    pub(super) fn remove_all(&self, mut gone: BTreeSet<CheckpointId>) -> Result<(), WriteError> {
+    /// Removes checkpoints. Those of older versions that stay and hold less than the file had are made whole first.
+    pub(super) fn remove_all(&self, gone: BTreeSet<CheckpointId>) -> Result<(), WriteError> {
         if gone.is_empty() {
             return Ok(());
         }
-        let all = self.list()?;
-        let leans = |kept: &&Checkpoint| {
-            !gone.contains(&kept.id) && kept.base.as_ref().is_some_and(|base| gone.contains(base)) && self.goes_on(kept)
-        };
-        let leaning: Vec<&Checkpoint> = all.iter().filter(leans).collect();
-        // Where that cannot be told, all of the file.
-        let chain = |kept: &Checkpoint| -> Vec<CheckpointId> {
-            let same_file = || all.iter().filter(|other| other.path == kept.path).map(|other| other.id.clone());
-            self.chain(kept).unwrap_or_else(|_| same_file().collect())
-        };
-        let needed: BTreeSet<CheckpointId> = leaning.iter().flat_map(|kept| chain(kept)).collect();
-        // A disk that is full has room for the rest then. The newest first: should the process be killed, each that is left has
-        // what it goes on with.
-        let result = gone.iter().rev().filter(|id| !needed.contains(id)).try_for_each(|id| self.remove(id));
-        self.lock().forget_kept();
-        result?;
-        gone.retain(|id| needed.contains(id));
-        for kept in leaning {
-            let made_whole = self
-                .content_of(kept)
-                .and_then(|content| Ok(write_atomically(&self.file(&kept.id, "content"), &content, 0o600)?));
-            if let Err(error) = made_whole {
-                tracing::warn!("a checkpoint of `{}` keeps those before it: {error}", kept.path);
-                let chain = chain(kept);
-                gone.retain(|id| !chain.contains(id));
+        for kept in self.list()?.iter().filter(|kept| !gone.contains(&kept.id) && self.goes_on(kept)) {
+            match self.content_of(kept) {
+                Ok(content) => write_atomically(&self.file(&kept.id, "content"), &content, 0o600)?,
+                Err(error) => tracing::warn!("a checkpoint of `{}` cannot be restored: {error}", kept.path),
             }
         }
-        gone.iter().rev().try_for_each(|id| self.remove(id))?;
+        let result = gone.iter().try_for_each(|id| self.remove(id));
+        self.lock().forget_kept();
+        result?;
         // A power failure brings none of them back.
         Ok(sync_folder(&self.folder.join("any"))?)
     }
@@ -411,14 +347,14 @@ mod tests {
         let path = VaultPath::new(path).unwrap();
         let at = later();
         let id = checkpoints.name(&path, at);
-        let mut checkpoint = Checkpoint {
+        let checkpoint = Checkpoint {
             id: id.clone(),
             at,
             path,
             action: Action::Edit,
             by: agent.map(Into::into),
             bytes: Some(content.len() as u64),
-            before: None,
+            before: Some(blake3::hash(content).to_hex().to_string()),
             base: None,
             changed_ms: None,
             written,
@@ -426,7 +362,7 @@ mod tests {
             after: None,
             trashed: None,
         };
-        checkpoints.keep(&mut checkpoint, Some(content)).unwrap();
+        checkpoints.keep(&checkpoint, Some(content)).unwrap();
         id
     }
 
@@ -459,67 +395,32 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_grew_by_is_kept_and_not_the_file_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let checkpoints = Checkpoints::new(folder.path().to_owned());
-        let mut text = vec![b'x'; 100_000];
-        let mut made: Vec<(CheckpointId, Vec<u8>)> = Vec::new();
-        let bytes = || -> u64 {
-            fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum()
-        };
-        for at in 0..40 {
-            made.push((kept(&checkpoints, "a.md", &text), text.clone()));
-            text.extend(format!("line {at}\n").bytes());
-        }
-        // One of 33 holds all.
-        assert!(bytes() < 250_000, "{}", bytes());
-        let all_there = |checkpoints: &Checkpoints, made: &[(CheckpointId, Vec<u8>)]| {
-            made.iter().for_each(|(id, had)| assert_eq!(checkpoints.get(id).unwrap().1.as_ref(), Some(had)));
-        };
-        all_there(&checkpoints, &made);
-        // So it is after a start, and where another file and another beginning come in between.
-        let checkpoints = Checkpoints::new(folder.path().to_owned());
-        kept(&checkpoints, "b.md", &text);
-        made.push((kept(&checkpoints, "a.md", &text), text.clone()));
-        text[0] = b'y';
-        made.push((kept(&checkpoints, "a.md", &text), text.clone()));
-        assert!(bytes() < 450_000, "{}", bytes());
-        all_there(&checkpoints, &made);
-        // Those that stay need nothing of those that go.
-        let gone: BTreeSet<CheckpointId> = made.drain(..20).map(|(id, _)| id).collect();
-        checkpoints.remove_all(gone.clone()).unwrap();
-        assert!(matches!(checkpoints.get(gone.first().unwrap()), Err(WriteError::NoCheckpoint(_))));
-        all_there(&checkpoints, &made);
-        made.push((kept(&checkpoints, "a.md", &text), text.clone()));
-        all_there(&checkpoints, &made);
-        assert!(bytes() < 550_000, "{}", bytes());
-        // What is damaged is not taken for what it was.
-        let (id, had) = made.swap_remove(3);
-        fs::write(checkpoints.file(&id, "content"), "other").unwrap();
-        assert!(checkpoints.get(&id).is_err(), "{}", had.len());
-    }
-
-    #[test]
-    fn what_is_damaged_costs_no_other_checkpoint() {
+    fn what_older_versions_kept_of_files_that_grew_is_read_and_made_whole() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::new(folder.path().to_owned());
         let content = |id: &CheckpointId| checkpoints.get(id).ok().and_then(|(_, content)| content);
         let texts = ["one\n", "one\ntwo\n", "one\ntwo\nthree\n"];
         let ids = texts.map(|text| kept(&checkpoints, "a.md", text.as_bytes()));
+        for (base, next, rest) in [(&ids[0], &ids[1], "two\n"), (&ids[1], &ids[2], "three\n")] {
+            let goes_on = Checkpoint { base: Some(base.clone()), ..checkpoints.about(next).unwrap() };
+            checkpoints.keep(&goes_on, Some(rest.as_bytes())).unwrap();
+        }
+        let all_there = |ids: &[CheckpointId], texts: &[&str]| {
+            ids.iter().zip(texts).for_each(|(id, text)| assert_eq!(content(id).unwrap(), text.as_bytes()));
+        };
+        all_there(&ids, &texts);
+        // What is damaged is not taken for what it was.
         let second = checkpoints.file(&ids[1], "content");
-        assert_eq!(fs::read(&second).unwrap(), b"two\n");
-        // What goes on with the first cannot be read: the first stays, and all is there when that can be mended.
         fs::write(&second, "tWo\n").unwrap();
-        checkpoints.remove_all(BTreeSet::from([ids[0].clone()])).unwrap();
         assert!(content(&ids[0]).is_some() && content(&ids[1]).is_none() && content(&ids[2]).is_none());
         fs::write(&second, "two\n").unwrap();
-        assert_eq!(content(&ids[2]).unwrap(), texts[2].as_bytes());
-        // Nothing goes on with what this process has not read whole.
-        fs::write(&second, "tWo\n").unwrap();
-        let checkpoints = Checkpoints::new(folder.path().to_owned());
-        let next = kept(&checkpoints, "a.md", b"one\ntwo\nthree\nfour\n");
-        assert_eq!(checkpoints.get(&next).unwrap().1.unwrap(), b"one\ntwo\nthree\nfour\n");
+        // Those that stay need nothing of those that go.
+        checkpoints.remove_all(BTreeSet::from([ids[0].clone()])).unwrap();
+        assert!(matches!(checkpoints.get(&ids[0]), Err(WriteError::NoCheckpoint(_))));
+        all_there(&ids[1..], &texts[1..]);
         // And what is to go for good goes, damaged or not.
+        fs::write(&second, "tWo\n").unwrap();
+        assert!(content(&ids[1]).is_none() && content(&ids[2]).is_some());
         checkpoints.remove_all(checkpoints.list().unwrap().into_iter().map(|kept| kept.id).collect()).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
