@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
@@ -13,9 +13,6 @@ use crate::base::tasks::TaskSignal;
 use crate::serve::wire::Skipped;
 use crate::text::note::has_conflict;
 use crate::vault::disk::{BackupError, GIT_LOCK, Git, UNDER_WAY, is_markdown};
-
-/// Maximum time that another git is waited for.
-const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Maximum size of a file that is searched for conflict markers, in bytes: no note is as long.
 const MAX_MARKED: u64 = 20_000_000;
@@ -137,17 +134,16 @@ impl Repository {
     /// When the repository cannot take a commit now, or git or one of its hooks refuses. All files are as they were.
     pub(crate) fn commit(&self, message: Option<&str>) -> Result<BackupReport, BackupError> {
         self.check_state()?;
-        for _ in 0..3 {
-            match self.try_commit(message) {
-                Err(BackupError::Failed { said, .. }) if said.contains("did not match any file") => {}
-                Err(BackupError::Failed { said, .. }) if said.contains(GIT_LOCK) => {
-                    return Err(self.locked());
-                }
-                result => return result,
-            }
-        }
-        let restless = "files appeared and disappeared during the backup; try again when the vault is quiet";
-        Err(BackupError::Refused(restless.into()))
+        self.try_commit(message).map_err(|error| match error {
+            // Another git is at work, or was killed.
+            BackupError::Failed { said, .. } if said.contains(GIT_LOCK) => BackupError::Refused(format!(
+                "another git is running: {} exists. Try again when it has finished; if none is running, one was killed, \
+                 and you can remove that file",
+                self.git_dir.join(GIT_LOCK).display()
+            )),
+            // What is not there any more was there when it was listed.
+            error => error,
+        })
     }
 
     /// Says when the person is in the middle of something that a commit would disturb.
@@ -158,28 +154,7 @@ impl Repository {
                 self.top.display()
             )));
         }
-        self.branch()?;
-        let lock = self.git_dir.join(GIT_LOCK);
-        let started = Instant::now();
-        while lock.exists() {
-            if started.elapsed() > LOCK_PATIENCE {
-                return Err(self.locked());
-            }
-            if !self.git.pause() {
-                return Err(BackupError::Cancelled);
-            }
-        }
-        Ok(())
-    }
-
-    /// Another git is at work, or was killed.
-    fn locked(&self) -> BackupError {
-        let lock = self.git_dir.join(GIT_LOCK);
-        BackupError::Refused(format!(
-            "another git is running: {} exists. Try again when it has finished; if none is running, one was killed, and you can \
-             remove that file",
-            lock.display()
-        ))
+        self.branch().map(drop)
     }
 
     /// The branch that is checked out.
@@ -197,7 +172,7 @@ impl Repository {
 
     fn try_commit(&self, text: Option<&str>) -> Result<BackupReport, BackupError> {
         // What is changed within a repository in the vault is its own affair; to find out, git would run what is set there.
-        let status = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames"];
+        let status = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"];
         let status = [&status[..], &["--ignore-submodules=dirty", "--"]].concat();
         let status = self.git.run(&[&status[..], &[&self.pathspec()]].concat())?.ok()?;
         let Changes { mut files, unmerged, repositories } = Changes::parse(&status.stdout, &self.prefix);
@@ -383,44 +358,35 @@ pub(crate) struct Counts {
 }
 
 impl Changes {
-    /// Reads `git status --porcelain=v2 -z --no-renames`. What is below `.vault` and `.trash` of the vault, whose folder is
+    /// Reads `git status --porcelain=v1 -z --no-renames`. What is below `.vault` and `.trash` of the vault, whose folder is
     /// `prefix`, does not count.
     pub(super) fn parse(status: &[u8], prefix: &str) -> Self {
         let mut changes = Self::default();
         for entry in status.split(|byte| *byte == 0) {
-            let fields = |count: usize| entry.splitn(count, |byte| *byte == b' ').collect::<Vec<_>>();
-            match entry.first() {
-                Some(b'1') => changes.tracked(&fields(9), prefix),
-                Some(b'u') => {
-                    changes.unmerged.extend(fields(11).get(10).map(|path| String::from_utf8_lossy(path).into()))
+            let Some(([index, disk, b' '], path)) = entry.split_first_chunk() else { continue };
+            match (index, disk) {
+                _ if is_own(path, prefix) => {}
+                (b'?', _) => changes.untracked(path),
+                (b'U', _) | (_, b'U') | (b'A', b'A') | (b'D', b'D') => {
+                    changes.unmerged.push(String::from_utf8_lossy(path).into())
                 }
-                Some(b'?') => fields(2).get(1).into_iter().for_each(|path| changes.untracked(path, prefix)),
-                _ => {}
+                (index, disk) => {
+                    let kind = match (index, disk) {
+                        // Of one that HEAD does not have: staged, and deleted since.
+                        (b'D', _) | (_, b'D') => ChangeKind::Removed,
+                        (b'A', _) | (_, b'A') => ChangeKind::New,
+                        _ => ChangeKind::Changed,
+                    };
+                    let (path, unstaged, untracked) = (path.to_owned(), *disk != b' ', *index == b'D');
+                    changes.files.push(ChangedFile { path, kind, unstaged, untracked });
+                }
             }
         }
         changes.files.sort_by(|one, two| one.path.cmp(&two.path));
         changes
     }
 
-    fn tracked(&mut self, fields: &[&[u8]], prefix: &str) {
-        let [_, xy, _, head, index, disk, _, _, path] = *fields else { return };
-        let there = |mode: &[u8]| mode != b"000000";
-        let kind = match (there(head), there(disk)) {
-            _ if is_own(path, prefix) => return,
-            (true, true) => ChangeKind::Changed,
-            (false, true) => ChangeKind::New,
-            // Of one that HEAD does not have: staged, and deleted since.
-            (_, false) => ChangeKind::Removed,
-        };
-        let unstaged = xy.get(1) != Some(&b'.');
-        let untracked = there(head) && !there(index) && kind == ChangeKind::Removed;
-        self.files.push(ChangedFile { path: path.to_owned(), kind, unstaged, untracked });
-    }
-
-    fn untracked(&mut self, path: &[u8], prefix: &str) {
-        if is_own(path, prefix) {
-            return;
-        }
+    fn untracked(&mut self, path: &[u8]) {
         if path.ends_with(b"/") {
             return self.repositories.push(String::from_utf8_lossy(path).into_owned());
         }
@@ -506,27 +472,12 @@ pub(super) fn message(files: &[ChangedFile], prefix: &str) -> String {
 mod tests_of_changes {
     use super::*;
 
-    const NONE: &str = "0000000000000000000000000000000000000000";
-
-    fn entry(xy: &str, modes: [&str; 3], path: &str) -> String {
-        format!("1 {xy} N... {} {} {} {NONE} {NONE} {path}\0", modes[0], modes[1], modes[2])
-    }
-
-    const FILE: &str = "100644";
-    const GONE: &str = "000000";
-
     #[test]
     fn reads_what_git_says() {
-        let status = [
-            entry(".M", [FILE, FILE, FILE], "vault/a b.md"),
-            entry("D.", [FILE, GONE, GONE], "vault/secret.md"),
-            entry("D.", [FILE, GONE, GONE], "vault/back.md"),
-            entry(".D", [FILE, FILE, GONE], "vault/gone.md"),
-            entry(".M", [FILE, FILE, FILE], "vault/.trash/old.md"),
-            format!("u UU N... {FILE} {FILE} {FILE} {FILE} {NONE} {NONE} {NONE} vault/torn.md\0"),
-            "? vault/back.md\0? vault/new.md\0? vault/.vault/x\0? vault/.vault-tmp-1a2b\0? vault/a/.vault-tmp-1a2b\0? vault/nested/\0".into(),
-        ];
-        let changes = Changes::parse(status.concat().as_bytes(), "vault/");
+        let status = " M vault/a b.md\0D  vault/secret.md\0D  vault/back.md\0 D vault/gone.md\0 M vault/.trash/old.md\0\
+                      UU vault/torn.md\0?? vault/back.md\0?? vault/new.md\0?? vault/.vault/x\0?? vault/.vault-tmp-1a2b\0\
+                      ?? vault/a/.vault-tmp-1a2b\0?? vault/nested/\0";
+        let changes = Changes::parse(status.as_bytes(), "vault/");
         let told: Vec<_> = changes
             .files
             .iter()

@@ -191,11 +191,6 @@ impl Git {
         }
     }
 
-    /// Waits a moment; says no when it is stopped.
-    pub(crate) fn pause(&self) -> bool {
-        std::thread::sleep(Duration::from_millis(50));
-        !self.signal.is_stopped()
-    }
 }
 
 impl Ran {
