@@ -1,6 +1,5 @@
 //! The links of a note, where they lead, and which other notes lead to it; and the notes near it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::access::request::{
@@ -144,15 +143,7 @@ pub(super) fn links_between(
     scope.go_on()?;
     let Ok((_, source)) = read_seen(scope, from.path.as_str()) else { return Ok(Vec::new()) };
     let lines = LinkLines::of(&source, from);
-    let mut known: HashMap<String, bool> = HashMap::new();
-    let mut leads = |link: &NoteLink| match known.get(&link.target) {
-        Some(leads) => *leads,
-        None => {
-            let leads = targets.resolve(&link.target, &from.path).is_some_and(|file| file.id == to.id);
-            known.insert(link.target.clone(), leads);
-            leads
-        }
-    };
+    let leads = |link: &&NoteLink| targets.resolve(&link.target, &from.path).is_some_and(|file| file.id == to.id);
     let backlink = |link: &NoteLink| Backlink {
         path: from.path.to_string(),
         title: from.title.clone(),
@@ -162,8 +153,7 @@ pub(super) fn links_between(
         text: lines.text(link.line),
         citation: citation(from.path.as_str(), link.line as u32, link.line as u32),
     };
-    let leading: Vec<&NoteLink> = lines.links.iter().filter(|link| leads(link)).collect();
-    Ok(leading.into_iter().map(backlink).collect())
+    Ok(lines.links.iter().filter(leads).map(backlink).collect())
 }
 
 /// A note's links, and its lines.
@@ -242,12 +232,12 @@ fn related_to(viewer: &Viewer, params: &RelatedParams) -> Result<RelatedView, Re
             },
         });
     }
-    let degraded = lacks(&scope, file, &found);
+    let degraded = lacks(&scope, &found);
     Ok(RelatedView { path: file.path.to_string(), mode: found.mode, results, degraded })
 }
 
 /// Why the answer is less than it could be. To an agent no more than that.
-fn lacks(scope: &ReadScope, file: &FileEntry, found: &Related) -> Option<String> {
+fn lacks(scope: &ReadScope, found: &Related) -> Option<String> {
     if let Some(reason) = &found.damage {
         return Some(match scope.is_agents() {
             true => "some passages cannot be shown now".into(),
@@ -261,10 +251,7 @@ fn lacks(scope: &ReadScope, file: &FileEntry, found: &Related) -> Option<String>
             ModelStatus::Off => "compared by words alone: `embed.model` is \"none\"".into(),
             ModelStatus::Failed(reason) => format!("compared by words alone: {reason}"),
             ModelStatus::Loading => "compared by words alone: the model is loading".into(),
-            ModelStatus::Ready { .. } if !file.chunks.iter().any(|chunk| scope.reader().is_embedded(chunk.row)) => {
-                "compared by words alone: the note is not embedded yet".into()
-            }
-            ModelStatus::Ready { .. } => "compared by words alone: no other note is embedded".into(),
+            ModelStatus::Ready { .. } => "compared by words alone: it or all others are not embedded yet".into(),
         }),
         Mode::Semantic | Mode::Hybrid | Mode::Deep if embedded < of => Some(match scope.is_agents() {
             true => "some notes are not compared yet".into(),
