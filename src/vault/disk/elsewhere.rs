@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use walkdir::{DirEntry, WalkDir};
@@ -23,13 +24,15 @@ const MAX_FILES: usize = 100_000;
 pub(crate) struct FilesElsewhere {
     /// What is named without a wildcard: a folder, or the one file that is meant.
     base: PathBuf,
-    parts: Vec<ElsewherePart>,
+    /// What is meant below that folder; `None` where it is one file.
+    below: Option<Globs>,
+    /// How far below it that may be.
+    depth: usize,
+    /// Whether hidden names are meant, too.
+    is_hidden: bool,
     /// Whether folders below it that are vaults are left out.
     skips_vaults: bool,
 }
-
-/// A part of it behind that folder: a name, and whether hidden ones are meant; `None` for any folders.
-type ElsewherePart = Option<(Globs, bool)>;
 
 /// A file that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,28 +59,26 @@ impl FilesElsewhere {
     /// When it cannot be read.
     pub(crate) fn new(root: &Path, glob: &str) -> Result<Self, GlobError> {
         let path = root.join(below_home(Path::new(glob.trim())));
-        let mut names = path.components().map(|part| part.as_os_str().to_owned()).peekable();
-        let mut base = PathBuf::new();
-        let is_plain = |name: &OsStr| !name.to_string_lossy().contains(['*', '?', '[', '{', '\\']);
-        while let Some(name) = names.next_if(|name| is_plain(name)) {
-            base.push(name);
+        let is_plain = |name: &&OsStr| !name.to_string_lossy().contains(['*', '?', '[', '{', '\\']);
+        let base: PathBuf = path.iter().take_while(is_plain).collect();
+        let rest: Vec<_> = path.iter().skip(base.iter().count()).map(OsStr::to_string_lossy).collect();
+        let mut glob = rest.join("/");
+        if rest.last().is_some_and(|name| name == "**") {
+            glob += "/*";
         }
-        let mut parts: Vec<ElsewherePart> = Vec::new();
-        for name in names {
-            let name = name.to_string_lossy();
-            parts.push(if name == "**" { None } else { Some(named(&name)?) });
-        }
-        if matches!(parts.last(), Some(None)) {
-            parts.push(Some(named("*")?));
-        }
-        Ok(Self { base, parts, skips_vaults: false })
+        Ok(Self {
+            base,
+            below: (!rest.is_empty()).then(|| Globs::of_files(&glob)).transpose()?,
+            depth: if glob.contains("**") { MAX_DEPTH } else { rest.len() },
+            is_hidden: rest.iter().any(|name| name.starts_with('.')),
+            skips_vaults: false,
+        })
     }
 
     /// A file, or all files below a folder but those of vaults below it.
     pub(crate) fn all_in(path: &Path) -> Self {
-        let any = || named("*").expect("it is a glob");
-        let parts = if path.is_dir() { vec![None, Some(any())] } else { Vec::new() };
-        Self { base: path.to_owned(), parts, skips_vaults: true }
+        let below = path.is_dir().then(|| Globs::of_files("**/*").expect("it is a glob"));
+        Self { base: path.to_owned(), below, depth: MAX_DEPTH, is_hidden: false, skips_vaults: true }
     }
 
     /// Looks for them. Neither links to folders nor links to files are followed, but for those in what is named without a wildcard.
@@ -88,14 +89,15 @@ impl FilesElsewhere {
             let above = self.base.ancestors().skip(1).find(|folder| folder.is_dir());
             found.folders.extend(above.map(Path::to_owned));
             // All is named: then it is one file.
-            let meta = self.base.symlink_metadata().ok().filter(|meta| self.parts.is_empty() && meta.is_file());
+            let meta = self.base.symlink_metadata().ok().filter(|meta| self.below.is_none() && meta.is_file());
             found.files.extend(meta.map(|meta| ElsewhereFile { path: self.base.clone(), stamp: Stamp::of(&meta) }));
             return found;
         }
         let is_vault = |folder: &DirEntry| self.skips_vaults && folder.path().join(DIR_NAME).is_dir();
         let is_entered = |entry: &DirEntry| {
+            let is_shown = entry.depth() == 0 || self.is_hidden || !entry.file_name().as_bytes().starts_with(b".");
             let is_below = entry.depth() > 0 && entry.file_type().is_dir();
-            !is_below || (entry.depth() <= MAX_DEPTH && self.fits(entry) && !is_vault(entry))
+            is_shown && (!is_below || (entry.depth() < self.depth && !is_vault(entry)))
         };
         for entry in WalkDir::new(&self.base).into_iter().filter_entry(is_entered) {
             if found.folders.len() > MAX_FOLDERS || found.files.len() > MAX_FILES {
@@ -107,7 +109,7 @@ impl FilesElsewhere {
                 Ok(entry) if entry.depth() == 0 || entry.file_type().is_dir() => {
                     _ = found.folders.insert(entry.into_path())
                 }
-                Ok(entry) if entry.file_type().is_file() && self.fits(&entry) => {
+                Ok(entry) if entry.file_type().is_file() && self.is_meant(&entry) => {
                     // Gone since.
                     let Ok(meta) = entry.metadata() else { continue };
                     found.files.push(ElsewhereFile { stamp: Stamp::of(&meta), path: entry.into_path() });
@@ -124,29 +126,10 @@ impl FilesElsewhere {
         found
     }
 
-    /// Whether a file is meant, or more may come in a folder.
-    fn fits(&self, entry: &DirEntry) -> bool {
-        let below = entry.path().strip_prefix(&self.base).unwrap_or(entry.path());
-        fits(&self.parts, &below.iter().collect::<Vec<_>>(), entry.file_type().is_dir())
+    fn is_meant(&self, file: &DirEntry) -> bool {
+        let path = file.path().strip_prefix(&self.base).unwrap_or(file.path()).to_string_lossy();
+        self.below.as_ref().is_some_and(|below| below.is_match(&path))
     }
-}
-
-/// Whether names stand for all parts of a glob or, as those of a folder, for some of the first.
-fn fits(parts: &[ElsewherePart], names: &[&OsStr], is_folder: bool) -> bool {
-    let (Some(part), Some(name)) = (parts.first(), names.first()) else {
-        return names.is_empty() && parts.is_empty() != is_folder;
-    };
-    let shown = name.to_string_lossy();
-    let is_hidden = shown.starts_with('.');
-    let Some((glob, hidden)) = part else {
-        // It stands for no folder, too.
-        return (!is_hidden && fits(parts, &names[1..], is_folder)) || fits(&parts[1..], names, is_folder);
-    };
-    (*hidden || !is_hidden) && glob.is_match(&shown) && fits(&parts[1..], &names[1..], is_folder)
-}
-
-fn named(name: &str) -> Result<(Globs, bool), GlobError> {
-    Ok((Globs::of_files(name)?, name.starts_with('.')))
 }
 
 #[cfg(test)]
