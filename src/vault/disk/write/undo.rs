@@ -9,8 +9,7 @@ use blake3::Hash;
 use jiff::Timestamp;
 
 use super::super::read::read_bytes;
-use super::checkpoint::{Act, Action, Checkpoint, CheckpointId, WriteError};
-use super::checkpoints::mode;
+use super::checkpoints::{Act, Action, Checkpoint, CheckpointId, WriteError, mode};
 use super::files::Files;
 use super::names::numbered;
 use crate::base::fs::{Context, FsError, crash, create_dir, move_new, sync_folder};
