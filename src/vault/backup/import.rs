@@ -14,8 +14,7 @@ use tar::{Archive, Entry, EntryType};
 use walkdir::{DirEntry, WalkDir};
 
 use super::contents::{
-    ArchiveError, EntryKind, FORMAT, Manifest, PATH, PathOutcome, Summed, Summing, fate, is_git, is_git_config,
-    stays_inside,
+    ArchiveError, EntryKind, FORMAT, Manifest, PATH, PathOutcome, Summed, Summing, fate, is_git, stays_inside,
 };
 use crate::access::rules::Scope;
 use crate::base::config::{Config, FILE_NAME};
@@ -193,7 +192,7 @@ impl Unpacking<'_> {
                 if !wanted {
                     return io::copy(&mut content, &mut io::sink()).map(drop).map_err(broken);
                 }
-                let is_config = is_git_config(&path);
+                let is_config = path.ends_with(".git/config");
                 let at = self.into.join(if is_config { path.with_extension("imported") } else { path.clone() });
                 make_file(&at, mode, time, |file| match io::copy(&mut content, file) {
                     Err(error) if content.failed => Err(broken(error)),
