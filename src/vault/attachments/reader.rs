@@ -1,14 +1,13 @@
-//! Reads attachments, one at a time, each once, in a confined process that is listened to, and ended when it takes too long.
+//! Reads attachments, one at a time, each once, in a confined process that is listened to, and ends when it takes too long.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, Once, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,9 +16,6 @@ use super::text::{DocumentPart, DocumentText, MAX_TEXT};
 use crate::base::fs::{Context, FsError, create_private_dir, remove_file, remove_unfinished, write_atomically};
 use crate::base::path::{AttachmentKind, VaultPath};
 use crate::vault::disk::{OpenedFile, ReadError, Source};
-
-/// Maximum documents whose outcome is remembered until the end of this process alone.
-const MAX_REMEMBERED: usize = 1_000;
 
 /// What a document said, or why it has no text that can be read.
 type Said = Result<DocumentText, String>;
@@ -33,8 +29,6 @@ pub struct AttachmentReader {
     only_looks: bool,
     /// Held while a process reads: one at a time, so that what all of them take together is bounded.
     one: Mutex<()>,
-    /// What the clock has stopped: it is tried again when the program is started again.
-    stopped: Mutex<HashMap<[u8; 32], Said>>,
 }
 
 impl AttachmentReader {
@@ -55,18 +49,12 @@ impl AttachmentReader {
     /// # Errors
     /// When it has no text that can be read, changes meanwhile, or no process can be started.
     pub(crate) fn read(&self, path: &VaultPath, opened: OpenedFile) -> Result<(Source, Vec<String>), ReadError> {
-        let said = match self.known(path, &opened.hash) {
+        let said = match self.kept(path, &opened.hash) {
             Some(said) => said,
             None => self.read_anew(path, &opened)?,
         };
         let DocumentText { text, problems } = said.map_err(ReadError::Unfit)?;
         Ok((Source { text, stamp: opened.stamp, hash: opened.hash }, problems))
-    }
-
-    fn known(&self, path: &VaultPath, hash: &blake3::Hash) -> Option<Said> {
-        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-        let stopped = stopped.get(hash.as_bytes()).cloned();
-        stopped.or_else(|| self.kept(path, hash))
     }
 
     fn read_anew(&self, path: &VaultPath, opened: &OpenedFile) -> Result<Said, ReadError> {
@@ -76,21 +64,15 @@ impl AttachmentReader {
         };
         let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
         // Another may have read it meanwhile.
-        if let Some(known) = self.known(path, &opened.hash) {
-            return Ok(known);
+        if let Some(kept) = self.kept(path, &opened.hash) {
+            return Ok(kept);
         }
         let file = opened.file.try_clone().map_err(unfit)?;
         let (said, may_change) = read_opened(kind, file).map_err(unfit)?;
         if !opened.is_as_opened() {
             return Err(ReadError::Changing);
         }
-        if may_change {
-            let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-            if stopped.len() >= MAX_REMEMBERED {
-                stopped.clear();
-            }
-            stopped.insert(*opened.hash.as_bytes(), said.clone());
-        } else if let Err(error) = self.keep(path, &opened.hash, &said) {
+        if !may_change && let Err(error) = self.keep(path, &opened.hash, &said) {
             tracing::warn!("the text of {path} is not kept: {error}");
         }
         // Whoever purges it meanwhile found nothing to remove.
@@ -103,7 +85,7 @@ impl AttachmentReader {
 
     /// What a document said that had these bytes, be its file there or not; empty where it has no text that can be read. Nothing of it is kept.
     pub(crate) fn text_of(&self, path: &VaultPath, bytes: Vec<u8>) -> String {
-        let said = self.known(path, &blake3::hash(&bytes)).or_else(|| {
+        let said = self.kept(path, &blake3::hash(&bytes)).or_else(|| {
             let kind = path.attachment().filter(|kind| kind.is_document())?;
             let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
             let read = std::io::pipe().and_then(|(input, mut writer)| {
@@ -147,7 +129,6 @@ impl AttachmentReader {
 
     /// Keeps nothing of a path any more, and says why it could not.
     pub(crate) fn forget(&self, path: &VaultPath) -> Option<String> {
-        self.stopped.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let file = self.file(path).filter(|_| !self.only_looks)?;
         remove_file(&file).err().map(|error| format!("the index still has the text of `{path}`: {error}"))
     }
@@ -189,20 +170,14 @@ fn name(path: &VaultPath) -> String {
 /// The hidden command that reads a document.
 pub(crate) const COMMAND: &str = "read-attachment";
 
-/// Maximum time that a document is read, by the clock.
-const PATIENCE: Duration = Duration::from_secs(SECONDS);
 /// Maximum bytes that are listened to: what JSON makes of the longest text.
 const MAX_TOLD: u64 = 3 * MAX_TEXT as u64;
-/// Parts that wait to be taken.
-const WAITING: usize = 256;
 
-/// Reads a document that is open, at its beginning. Says, too, whether another try may come to something else: it was stopped by the clock, and
-/// others computed meanwhile; or from outside.
+/// Reads a document that is open, at its beginning. Says, too, whether another try may come to something else: it was stopped from outside.
 ///
 /// # Errors
 /// When no process can be started.
 fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> std::io::Result<(Said, bool)> {
-    let deadline = Instant::now() + PATIENCE;
     let mut child = Command::new(program())
         .arg0("vault")
         .args([COMMAND, kind.as_str()])
@@ -214,31 +189,34 @@ fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> std::io::Result<
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
-    let parts = listen(&mut child);
     let (mut text, mut page, mut last_page) = (DocumentText::default(), None, None);
-    let mut refused = None;
-    let (ended, late) = loop {
-        match parts.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(DocumentPart::End) => break (true, false),
-            Ok(DocumentPart::Refused(reason)) => refused = Some(reason),
-            Ok(DocumentPart::Unconfined(what)) => {
+    let (mut refused, mut ended) = (None, false);
+    let output = child.stdout.take().map(|output| BufReader::new(output.take(MAX_TOLD)));
+    // What is no part was cut off. It computes for so long and no longer, so that this comes to an end.
+    let parts = output.into_iter().flat_map(|output| output.split(b'\n'));
+    for part in parts.map_while(|line| serde_json::from_slice(&line.ok()?).ok()) {
+        match part {
+            DocumentPart::End => {
+                ended = true;
+                break;
+            }
+            DocumentPart::Refused(reason) => refused = Some(reason),
+            DocumentPart::Unconfined(what) => {
                 static SAID: Once = Once::new();
                 SAID.call_once(|| tracing::warn!("attachments are read within limits alone: {what}"));
             }
-            Ok(part) => {
+            part => {
                 if let DocumentPart::Page(number) = part {
                     last_page = Some(number);
                 }
                 text.add(part, &mut page);
             }
-            Err(RecvTimeoutError::Timeout) => break (false, true),
-            Err(RecvTimeoutError::Disconnected) => break (false, false),
         }
-    };
+    }
     // It may have more to say, and nobody listens.
     let _ = child.kill();
     let status = child.wait()?;
-    let stopped = (!ended).then(|| stopped(status, late));
+    let stopped = (!ended).then(|| stopped(status));
     let text = match (refused, stopped) {
         (refused, stopped) if !text.text.is_empty() => {
             let after = last_page.map(|page| format!(", after page {page}")).unwrap_or_default();
@@ -249,8 +227,8 @@ fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> std::io::Result<
         (Some(reason), _) | (None, Some(reason)) => Err(reason),
         (None, None) => Err(text.problems.into_iter().next().unwrap_or_else(|| "there is no text in it".into())),
     };
-    let is_its_own = matches!(status.signal(), Some(libc::SIGXCPU | libc::SIGABRT | libc::SIGSEGV));
-    Ok((text, late || !(ended || is_its_own)))
+    let is_its_own = matches!(status.signal(), Some(libc::SIGXCPU | libc::SIGABRT | libc::SIGSEGV | libc::SIGKILL));
+    Ok((text, !(ended || is_its_own)))
 }
 
 /// This very program, also where its file was replaced since it was started.
@@ -259,30 +237,9 @@ fn program() -> PathBuf {
     if own.exists() { own } else { std::env::current_exe().unwrap_or_else(|_| "vault".into()) }
 }
 
-/// Has a thread read what a process says, line by line, and no more than it may say.
-fn listen(child: &mut Child) -> Receiver<DocumentPart> {
-    let (sender, parts) = sync_channel(WAITING);
-    if let Some(output) = child.stdout.take() {
-        std::thread::spawn(move || {
-            let mut output = BufReader::new(output.take(MAX_TOLD));
-            let mut line = Vec::new();
-            while output.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-                // What is no part was cut off.
-                let Ok(part) = serde_json::from_slice(&line) else { break };
-                if sender.send(part).is_err() {
-                    break;
-                }
-                line.clear();
-            }
-        });
-    }
-    parts
-}
-
 /// Why a process ended before it had told all.
-fn stopped(status: ExitStatus, late: bool) -> String {
+fn stopped(status: ExitStatus) -> String {
     match status.signal() {
-        _ if late => format!("it takes more than {} seconds to read", PATIENCE.as_secs()),
         Some(libc::SIGXCPU) => format!("it takes more than {} seconds to read", SECONDS),
         Some(libc::SIGABRT) => format!("it takes more than {} MB of memory to read", MEMORY >> 20),
         Some(libc::SIGSEGV) => "it is nested too deeply to be read".into(),
