@@ -10,7 +10,7 @@ use quick_xml::reader::Reader;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::text::{DocumentPart, MAX_PARAGRAPH, Tell};
+use super::reader::{DocumentPart, MAX_PARAGRAPH, Tell};
 
 /// Maximum bytes that a part of the archive unpacks to. The largest books are a tenth of that.
 const MAX_XML: u64 = 256 << 20;

@@ -6,7 +6,7 @@ use std::io;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
-use super::text::{DocumentPart, MAX_PARAGRAPH, Tell};
+use super::reader::{DocumentPart, MAX_PARAGRAPH, Tell};
 
 /// Elements that hold no text of the page.
 const LEFT_OUT: [&str; 14] = [
