@@ -18,7 +18,8 @@ use serde_with::skip_serializing_none;
 use crate::access::rules::{Scope, is_agents, own_file};
 use crate::base::path::{VaultPath, folded};
 use crate::base::state::{
-    Digest, DigestKey, ForgottenKind, KnownTombstones, LeftOut, LeftOutTable, State, StateError, TombstoneTable, Tombstones,
+    Digest, DigestKey, ForgottenKind, KnownTombstones, LeftOut, LeftOutTable, State, StateError, TombstoneTable,
+    Tombstones,
 };
 use crate::text::derive::facts::{Fact, full_name, read_value, without_values};
 use crate::text::derive::{PlainText, TextBlock, is_a_sentence, is_a_text, plain, readings, said};

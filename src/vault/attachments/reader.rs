@@ -2,8 +2,8 @@
 //! that tells the parts of one, and ends when it takes too long.
 
 use std::collections::HashSet;
-use std::io::{self, BufRead, BufReader, Read, Write};
 use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};

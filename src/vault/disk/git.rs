@@ -190,7 +190,6 @@ impl Git {
             pause = (pause * 2).min(Duration::from_millis(20));
         }
     }
-
 }
 
 impl Ran {

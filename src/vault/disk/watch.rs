@@ -1,7 +1,7 @@
 //! Notices changes on disk: which folders are watched, what the file system's events say in the words of the vault, and what becomes of
 //! folders that cannot be watched.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::base::config::WatchMode;
 use crate::base::fs::create_private_dir;
 use crate::base::path::VaultPath;
-use crate::vault::disk::{Change, NoteRules};
+use crate::vault::disk::{Change, Identity, NoteRules};
 
 /// How changes are noticed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ const MAX_LOOKS: usize = 8;
 struct WatchedFolders {
     events: RecommendedWatcher,
     /// Those that have a watch, as far as is known.
-    covered: HashSet<PathBuf>,
+    covered: HashMap<PathBuf, Identity>,
 }
 
 /// What became of folders that were to be watched.
@@ -54,19 +54,23 @@ struct Covered {
 }
 
 impl WatchedFolders {
-    /// Watches these of all folders at or below `top` and no others of them; anew, as another may be in the place of one.
+    /// Watches these of all folders at or below `top` and no others of them.
     fn cover(&mut self, top: &Path, folders: BTreeSet<PathBuf>) -> Covered {
+        let is_same = |path: &Path, known: &Identity| Identity::of(path).is_ok_and(|now| now == *known);
         // A folder that was moved keeps its watch under its old name, and makes room under neither.
-        let stale = self.covered.extract_if(|path| path.starts_with(top) && !folders.contains(path));
-        stale.for_each(|path| drop(self.events.unwatch(&path)));
+        let is_stale = |path: &Path, known: &Identity| !folders.contains(path) || !is_same(path, known);
+        let stale = self.covered.extract_if(|path, known| path.starts_with(top) && is_stale(path, known));
+        stale.for_each(|(path, _)| drop(self.events.unwatch(&path)));
         let mut covered = Covered { is_new: false, refused: 0, reason: None };
         for path in folders {
-            if covered.reason.is_some() && !self.covered.contains(&path) {
+            if covered.reason.is_some() && !self.covered.contains_key(&path) {
                 covered.refused += 1;
                 continue;
             }
+            let Ok(identity) = Identity::of(&path) else { continue };
+            // Anew, as not all file systems tell a folder from the next one in its place.
             match self.events.watch(&path, RecursiveMode::NonRecursive) {
-                Ok(()) => covered.is_new |= self.covered.insert(path),
+                Ok(()) => covered.is_new |= self.covered.insert(path, identity).is_none(),
                 Err(error) => {
                     self.covered.remove(&path);
                     // Else it is gone since, or not to be read: the scan lists it.
@@ -190,7 +194,7 @@ impl Watcher {
             let cookies = self.cookies.as_ref().and_then(|cookies| cookies.prepare().ok());
             let handler = handler(&self.root, Arc::clone(&self.rules), cookies, move |said| signal(said));
             self.watched =
-                Some(WatchedFolders { events: notify::recommended_watcher(handler)?, covered: HashSet::new() });
+                Some(WatchedFolders { events: notify::recommended_watcher(handler)?, covered: HashMap::new() });
         }
         Ok(())
     }
@@ -234,12 +238,12 @@ impl Watcher {
             return self.watching.clone();
         };
         let Some(WatchedFolders { events, covered }) = &mut self.watched else { return self.watching.clone() };
-        if covered.contains(&root) {
+        if covered.remove(&root).is_some() {
             let _ = events.unwatch(&root);
         }
         match events.watch(&root, RecursiveMode::Recursive) {
             Ok(()) => {
-                covered.insert(root);
+                covered.extend(Identity::of(&root).ok().map(|identity| (root, identity)));
                 WatchedBy::Events
             }
             // A folder elsewhere that is not there is watched when it is.
@@ -360,7 +364,7 @@ impl FoldersWatcher {
             WatchMode::Auto => notify::recommended_watcher(heard).map_err(|error| explain(&error)),
         };
         let reason = events.as_ref().err().cloned();
-        Self { watched: events.ok().map(|events| WatchedFolders { events, covered: HashSet::new() }), reason }
+        Self { watched: events.ok().map(|events| WatchedFolders { events, covered: HashMap::new() }), reason }
     }
 
     /// Listens to the folders that are found and to no others. Where one of them is new, they are looked for again.
@@ -485,7 +489,10 @@ mod tests {
         watcher.renew();
         if cfg!(target_os = "linux") {
             let covered = ["", "new", "new/deep"].map(|path| root.join(path).components().collect::<PathBuf>());
-            assert_eq!(watcher.covered, HashSet::from(covered));
+            let mut watched: Vec<PathBuf> =
+                watcher.watched.iter().flat_map(|watched| watched.covered.keys().cloned()).collect();
+            watched.sort();
+            assert_eq!(watched, covered);
         }
         fs::write(root.join("new/deep/a.md"), "x").unwrap();
         let is_told = |signal: &Signal| matches!(signal, Signal::Changed(path, _) if path.as_str() == "new/deep/a.md");
@@ -587,7 +594,7 @@ mod tests_of_folders {
         let folders = BTreeSet::from([folder.path().to_owned(), inner.clone()]);
         for _ in 0..2 {
             std::fs::create_dir(&inner).unwrap();
-            assert!(watcher.cover_once(&folders) && !watcher.cover_once(&folders));
+            watcher.cover(|| folders.clone());
             assert_eq!(watcher.needs_polling(), None);
             while heard.try_recv().is_ok() {}
             std::fs::write(inner.join("a"), "x").unwrap();
@@ -597,7 +604,8 @@ mod tests_of_folders {
         }
         let changed: Arc<dyn Fn() + Send + Sync> = Arc::new(|| ());
         let mut polling = FoldersWatcher::start(WatchMode::Poll, changed);
-        assert!(!polling.cover_once(&folders) && polling.needs_polling().is_some());
+        polling.cover(|| folders.clone());
+        assert!(polling.needs_polling().is_some());
     }
 }
 

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::annotations::{annotations, chars_of};
 use crate::access::request::{
-    Budget, LinkTargets, Owner, ReadScope, RequestError, Viewer, frontmatter_chars, limit, line_text, read_seen, rfc3339,
+    Budget, LinkTargets, Owner, ReadScope, RequestError, Viewer, frontmatter_chars, limit, line_text, read_seen,
+    rfc3339,
 };
 use crate::base::config::Mode;
 use crate::index::engine::FileEntry;
@@ -367,4 +368,3 @@ fn lacks(scope: &ReadScope, found: &Related) -> Option<String> {
         Mode::Semantic | Mode::Hybrid | Mode::Deep => None,
     }
 }
-

@@ -223,8 +223,6 @@ pub enum WriteError {
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Maximum bytes of all checkpoints; the oldest go first.
 pub(super) const MAX_BYTES: u64 = 1 << 30;
-/// Maximum length of a chain that is followed. Longer than any that is made.
-const MAX_CHAIN: usize = 1024;
 /// A day, as quotas count it: back from now.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
@@ -402,28 +400,19 @@ impl Checkpoints {
         checkpoint.base.is_some() && checkpoint.bytes != Some(self.held(&checkpoint.id))
     }
 
-    /// The checkpoints that hold what a file had: its own, then the one it goes on with, and so on.
-    fn chain(&self, checkpoint: &Checkpoint) -> Result<Vec<CheckpointId>, WriteError> {
-        let (mut chain, mut at) = (vec![checkpoint.id.clone()], checkpoint.clone());
-        while self.goes_on(&at)
-            && let Some(base) = at.base
-        {
-            if chain.len() > MAX_CHAIN {
-                return Err(self.damaged(checkpoint));
-            }
-            at = self.about(&base).map_err(|_| self.damaged(checkpoint))?;
-            chain.push(base);
-        }
-        Ok(chain)
-    }
-
     /// What a file had.
     fn content_of(&self, checkpoint: &Checkpoint) -> Result<Vec<u8>, WriteError> {
-        let mut content = Vec::new();
-        for id in self.chain(checkpoint)?.iter().rev() {
-            let path = self.file(id, "content");
-            content.extend(fs::read(&path).on("read", &path)?);
+        let (mut parts, mut part) = (Vec::new(), checkpoint.clone());
+        loop {
+            let path = self.file(&part.id, "content");
+            parts.push(fs::read(&path).on("read", &path)?);
+            let Some(base) = part.base.as_ref().filter(|_| self.goes_on(&part)) else { break };
+            // One that is not older would go on with this one.
+            let base = self.about(base).ok().filter(|base| base.at < part.at);
+            part = base.ok_or_else(|| self.damaged(checkpoint))?;
         }
+        parts.reverse();
+        let content = parts.concat();
         match &checkpoint.before {
             Some(before) if blake3::hash(&content).to_hex().as_str() != before => Err(self.damaged(checkpoint)),
             _ => Ok(content),
