@@ -89,19 +89,12 @@ impl ImportCommand {
             remark!("vault: {} is not a vault, so it is unknown what was forgotten there", vault.display());
         }
         let options = backup::Import { git: !self.no_git, state: known.map(|home| home.state()) };
-        let bar = Bar::bytes("importing");
         let imported = if self.file == Path::new("-") {
-            let mut show = |done: u64| bar.show(done as usize, 0);
-            backup::import(std::io::stdin().lock(), dir, options, &mut show)
+            backup::import(std::io::stdin().lock(), dir, options)?
         } else {
-            let name = self.file.display();
-            let file = File::open(&self.file).with_context(|| format!("cannot open {name}"))?;
-            let all = file.metadata().with_context(|| format!("cannot read {name}"))?.len();
-            let mut show = |done: u64| bar.show(done as usize, all.saturating_sub(done) as usize);
-            backup::import(file, dir, options, &mut show)
+            let file = File::open(&self.file).with_context(|| format!("cannot open {}", self.file.display()))?;
+            backup::import(file, dir, options)?
         };
-        bar.finish();
-        let imported = imported?;
         answer(&imported, true, |out| {
             let (files, root) = (count(imported.files as usize, "file"), imported.vault.display());
             writeln!(out, "{root} is a vault now: {files}, {}. Keep it searchable with\n", bytes(imported.bytes));

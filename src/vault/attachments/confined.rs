@@ -15,7 +15,7 @@ use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::text::{DocumentPart, DocumentText, MAX_TEXT, Tell};
+use super::reader::{DocumentPart, DocumentText, MAX_TEXT, Tell};
 use super::{docx, html, pdf};
 use crate::base::path::AttachmentKind;
 

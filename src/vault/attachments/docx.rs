@@ -10,7 +10,7 @@ use quick_xml::reader::Reader;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::text::{DocumentPart, MAX_PARAGRAPH, Tell};
+use super::reader::{DocumentPart, MAX_PARAGRAPH, Tell};
 
 /// Maximum bytes that a part of the archive unpacks to. The largest books are a tenth of that.
 const MAX_XML: u64 = 256 << 20;
@@ -31,9 +31,10 @@ pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> io::Result<()> {
         Ok(archive) => archive,
         Err(error) => return tell(DocumentPart::Refused(format!("it is not a Word document: {error}"))),
     };
-    let main = main_part(&mut archive).unwrap_or_else(|| "word/document.xml".into());
-    let folder = main.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
-    let styles = part(&mut archive, &format!("{folder}styles.xml")).ok().map(styles).unwrap_or_default();
+    // Some programs number it.
+    let is_main = |name: &&str| name.starts_with("word/document") && name.ends_with(".xml");
+    let main = archive.file_names().find(is_main).unwrap_or("word/document.xml").to_owned();
+    let styles = part(&mut archive, "word/styles.xml").ok().map(styles).unwrap_or_default();
     let text = match part(&mut archive, &main) {
         Ok(text) => text,
         Err(ZipError::FileNotFound) => {
@@ -42,8 +43,8 @@ pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> io::Result<()> {
         Err(error) => return tell(DocumentPart::Refused(format!("its text cannot be read: {error}"))),
     };
     paragraphs(text, &styles, tell)?;
-    for notes in ["footnotes.xml", "endnotes.xml"] {
-        if let Ok(text) = part(&mut archive, &format!("{folder}{notes}")) {
+    for notes in ["word/footnotes.xml", "word/endnotes.xml"] {
+        if let Ok(text) = part(&mut archive, notes) {
             paragraphs(text, &styles, tell)?;
         }
     }
@@ -52,21 +53,6 @@ pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> io::Result<()> {
 
 fn part<'a>(archive: &'a mut DocxArchive<'_>, name: &str) -> Result<impl BufRead + 'a, ZipError> {
     Ok(BufReader::with_capacity(64 * 1024, archive.by_name(name)?.take(MAX_XML)))
-}
-
-/// Where the archive says that the text is.
-fn main_part(archive: &mut DocxArchive<'_>) -> Option<String> {
-    let mut found = None;
-    each(part(archive, "_rels/.rels").ok()?, &mut |event| {
-        if let Event::Start(element) | Event::Empty(element) = event
-            && attribute(element, "Type").is_some_and(|kind| kind.ends_with("/officeDocument"))
-        {
-            found = attribute(element, "Target").map(|target| target.trim_start_matches('/').to_owned());
-        }
-        Ok(())
-    })
-    .ok()?;
-    found
 }
 
 /// The levels of headings by the names of styles: what they are called in a language says nothing, what they are based on does.

@@ -6,7 +6,7 @@ use std::io;
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
-use super::text::{DocumentPart, MAX_PARAGRAPH, Tell};
+use super::reader::{DocumentPart, MAX_PARAGRAPH, Tell};
 
 /// Elements that hold no text of the page.
 const LEFT_OUT: [&str; 14] = [
@@ -194,12 +194,9 @@ const LOOKED_AT: usize = 4096;
 /// The text of a page, by its byte order mark, by what it says of itself, or as what it can be.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let named = || declared(&bytes[..bytes.len().min(LOOKED_AT)]);
-    let encoding = match std::str::from_utf8(bytes) {
-        _ if Encoding::for_bom(bytes).is_some() => UTF_8,
-        Ok(_) => UTF_8,
-        // What says that it is UTF-8, and is not, is damaged.
-        Err(_) => named().unwrap_or(WINDOWS_1252),
-    };
+    let is_utf8 = Encoding::for_bom(bytes).is_some() || std::str::from_utf8(bytes).is_ok();
+    // What says that it is UTF-8, and is not, is damaged.
+    let encoding = if is_utf8 { UTF_8 } else { named().unwrap_or(WINDOWS_1252) };
     encoding.decode(bytes).0
 }
 

@@ -13,11 +13,8 @@ mod docx;
 mod html;
 mod pdf;
 mod reader;
-mod text;
 
 pub use confined::read_in_memory;
 pub(crate) use confined::{ReaderJob, run};
-pub use reader::AttachmentReader;
-pub(crate) use reader::COMMAND;
-pub(crate) use text::page_lines;
-pub use text::page_of;
+pub use reader::{AttachmentReader, page_of};
+pub(crate) use reader::{COMMAND, page_lines};

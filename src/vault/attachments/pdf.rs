@@ -19,7 +19,7 @@ use hayro_interpret::{
 };
 use unicode_normalization::UnicodeNormalization;
 
-use super::text::{DocumentPart, MAX_TEXT, Tell};
+use super::reader::{DocumentPart, MAX_TEXT, Tell};
 
 /// A file may have something before it, as mail puts there.
 const LOOKED_AT: usize = 1024;

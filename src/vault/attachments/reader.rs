@@ -1,25 +1,157 @@
-//! Reads attachments, one at a time, each once, in a confined process that is listened to, and ended when it takes too long.
+//! From a document to its text, which is what is indexed, cited and shown: reads attachments, one at a time, each once, in a confined process
+//! that tells the parts of one, and ends when it takes too long.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, Once, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::confined::{MEMORY, SECONDS};
-use super::text::{DocumentPart, DocumentText, MAX_TEXT};
 use crate::base::fs::{Context, FsError, create_private_dir, remove_file, remove_unfinished, write_atomically};
 use crate::base::path::{AttachmentKind, VaultPath};
+use crate::text::note::plain_heading;
 use crate::vault::disk::{OpenedFile, ReadError, Source};
 
-/// Maximum documents whose outcome is remembered until the end of this process alone.
-const MAX_REMEMBERED: usize = 1_000;
+/// How the heading of a page begins.
+const PAGE: &str = "Page ";
+
+/// The text of a document.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DocumentText {
+    /// Headings as `## …` at the start of a line, paragraphs between blank lines.
+    pub(super) text: String,
+    /// What of it could not be read.
+    pub(super) problems: Vec<String>,
+}
+
+/// Maximum problems that are told of one document.
+const MAX_PROBLEMS: usize = 20;
+
+impl DocumentText {
+    /// Takes the next part. A page without a text leaves nothing.
+    pub(super) fn add(&mut self, part: DocumentPart, page: &mut Option<u32>) {
+        match part {
+            DocumentPart::Page(number) => *page = Some(number),
+            DocumentPart::Heading(level, text) => {
+                let text = one_line(&text);
+                if !text.is_empty() {
+                    self.section(&format!("{} {text}", "#".repeat(level.clamp(1, 6).into())));
+                }
+            }
+            DocumentPart::Text(text) => {
+                let text = paragraph(&text);
+                if !text.is_empty() {
+                    if let Some(number) = page.take() {
+                        self.section(&format!("## {PAGE}{number}"));
+                    }
+                    self.section(&text);
+                }
+            }
+            DocumentPart::Problem(reason) if self.problems.len() < MAX_PROBLEMS => {
+                self.problems.push(one_line(&reason))
+            }
+            _ => {}
+        }
+    }
+
+    fn section(&mut self, text: &str) {
+        if self.text.len() + text.len() > MAX_TEXT {
+            return;
+        }
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+}
+
+/// A text without control characters and what is not shown.
+fn clean(text: &str) -> String {
+    text.chars().map(|c| if is_blank(c) { ' ' } else { c }).filter(|c| is_shown(*c)).collect()
+}
+
+/// The same, its blank space made single.
+fn one_line(text: &str) -> String {
+    clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A paragraph whose lines are no headings, without blank lines.
+fn paragraph(text: &str) -> String {
+    let mut lines = Vec::new();
+    for line in text.split(['\n', '\r', '\u{b}', '\u{c}', '\u{2028}', '\u{2029}']) {
+        let line = clean(line);
+        let line = line.trim_end();
+        if line.trim().is_empty() {
+            continue;
+        }
+        // A blank before it keeps it from being one of ours.
+        lines.push(if plain_heading(line).is_some() { format!(" {line}") } else { line.to_owned() });
+    }
+    lines.join("\n")
+}
+
+fn is_blank(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{a0}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Soft hyphens and what has no width part words that are one.
+fn is_shown(c: char) -> bool {
+    !matches!(c, '\u{ad}' | '\u{200b}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// The page that a passage of an attachment stands on, by the headings above it; `None` where there are no pages.
+pub fn page_of(path: &str, heading_path: &[String]) -> Option<u32> {
+    if AttachmentKind::of(path) != Some(AttachmentKind::Pdf) {
+        return None;
+    }
+    heading_path.first()?.strip_prefix(PAGE)?.parse().ok()
+}
+
+/// The first and the last line of a page of a PDF's text, from 1.
+pub(crate) fn page_lines(text: &str, page: u32) -> Option<(usize, usize)> {
+    let wanted = format!("## {PAGE}{page}");
+    let mut lines = (1..).zip(text.lines()).skip_while(|(_, line)| *line != wanted);
+    let (first, _) = lines.next()?;
+    let rest = lines.take_while(|(_, line)| !line.starts_with("## "));
+    let last = rest.filter(|(_, line)| !line.is_empty()).last().map_or(first, |(last, _)| last);
+    Some((first, last))
+}
+
+/// A part of a document, in the order in which it is read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum DocumentPart {
+    /// What follows is on this page, from 1.
+    Page(u32),
+    /// A heading with its level, 1 to 6.
+    Heading(u8, String),
+    /// A paragraph; it may have several lines.
+    Text(String),
+    /// Something that was not read, and why. What follows is read all the same.
+    Problem(String),
+    /// Nothing more can be read, and why.
+    Refused(String),
+    /// What of the confinement this system does not have.
+    Unconfined(String),
+    /// All of it was told.
+    End,
+}
+
+/// Takes the parts of a document; an error where whoever listens wants no more.
+pub(super) type Tell<'a> = &'a mut dyn FnMut(DocumentPart) -> io::Result<()>;
+
+/// Maximum length of a paragraph, in bytes; a longer one is told in pieces.
+pub(super) const MAX_PARAGRAPH: usize = 64 * 1024;
+
+/// Maximum bytes of a document's text that are told.
+pub(super) const MAX_TEXT: usize = 16_000_000;
 
 /// What a document said, or why it has no text that can be read.
 type Said = Result<DocumentText, String>;
@@ -33,8 +165,6 @@ pub struct AttachmentReader {
     only_looks: bool,
     /// Held while a process reads: one at a time, so that what all of them take together is bounded.
     one: Mutex<()>,
-    /// What the clock has stopped: it is tried again when the program is started again.
-    stopped: Mutex<HashMap<[u8; 32], Said>>,
 }
 
 impl AttachmentReader {
@@ -55,7 +185,7 @@ impl AttachmentReader {
     /// # Errors
     /// When it has no text that can be read, changes meanwhile, or no process can be started.
     pub(crate) fn read(&self, path: &VaultPath, opened: OpenedFile) -> Result<(Source, Vec<String>), ReadError> {
-        let said = match self.known(path, &opened.hash) {
+        let said = match self.kept(path, &opened.hash) {
             Some(said) => said,
             None => self.read_anew(path, &opened)?,
         };
@@ -63,34 +193,22 @@ impl AttachmentReader {
         Ok((Source { text, stamp: opened.stamp, hash: opened.hash }, problems))
     }
 
-    fn known(&self, path: &VaultPath, hash: &blake3::Hash) -> Option<Said> {
-        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-        let stopped = stopped.get(hash.as_bytes()).cloned();
-        stopped.or_else(|| self.kept(path, hash))
-    }
-
     fn read_anew(&self, path: &VaultPath, opened: &OpenedFile) -> Result<Said, ReadError> {
-        let unfit = |error: std::io::Error| ReadError::Unfit(format!("cannot be read: {error}"));
+        let unfit = |error: io::Error| ReadError::Unfit(format!("cannot be read: {error}"));
         let Some(kind) = path.attachment().filter(|kind| kind.is_document()) else {
             return Err(ReadError::Unfit("it is not a document".into()));
         };
         let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
         // Another may have read it meanwhile.
-        if let Some(known) = self.known(path, &opened.hash) {
-            return Ok(known);
+        if let Some(kept) = self.kept(path, &opened.hash) {
+            return Ok(kept);
         }
         let file = opened.file.try_clone().map_err(unfit)?;
         let (said, may_change) = read_opened(kind, file).map_err(unfit)?;
         if !opened.is_as_opened() {
             return Err(ReadError::Changing);
         }
-        if may_change {
-            let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-            if stopped.len() >= MAX_REMEMBERED {
-                stopped.clear();
-            }
-            stopped.insert(*opened.hash.as_bytes(), said.clone());
-        } else if let Err(error) = self.keep(path, &opened.hash, &said) {
+        if !may_change && let Err(error) = self.keep(path, &opened.hash, &said) {
             tracing::warn!("the text of {path} is not kept: {error}");
         }
         // Whoever purges it meanwhile found nothing to remove.
@@ -103,10 +221,10 @@ impl AttachmentReader {
 
     /// What a document said that had these bytes, be its file there or not; empty where it has no text that can be read. Nothing of it is kept.
     pub(crate) fn text_of(&self, path: &VaultPath, bytes: Vec<u8>) -> String {
-        let said = self.known(path, &blake3::hash(&bytes)).or_else(|| {
+        let said = self.kept(path, &blake3::hash(&bytes)).or_else(|| {
             let kind = path.attachment().filter(|kind| kind.is_document())?;
             let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
-            let read = std::io::pipe().and_then(|(input, mut writer)| {
+            let read = io::pipe().and_then(|(input, mut writer)| {
                 // It ends with the process, at the latest.
                 let writing = std::thread::spawn(move || drop(writer.write_all(&bytes)));
                 let read = read_opened(kind, input);
@@ -139,7 +257,7 @@ impl AttachmentReader {
     fn keep(&self, path: &VaultPath, document: &blake3::Hash, said: &Said) -> Result<(), FsError> {
         let Some(folder) = self.folder.as_ref().filter(|_| !self.only_looks) else { return Ok(()) };
         let kept = CachedText { version: VERSION, document: document.to_hex().to_string(), said: said.clone() };
-        let json = serde_json::to_vec(&kept).map_err(std::io::Error::from).on("write", folder)?;
+        let json = serde_json::to_vec(&kept).map_err(io::Error::from).on("write", folder)?;
         let bytes = [blake3::hash(&json).to_hex().as_bytes(), &json].concat();
         create_private_dir(folder)?;
         write_atomically(&folder.join(name(path)), &bytes, 0o600)
@@ -147,7 +265,6 @@ impl AttachmentReader {
 
     /// Keeps nothing of a path any more, and says why it could not.
     pub(crate) fn forget(&self, path: &VaultPath) -> Option<String> {
-        self.stopped.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let file = self.file(path).filter(|_| !self.only_looks)?;
         remove_file(&file).err().map(|error| format!("the index still has the text of `{path}`: {error}"))
     }
@@ -189,20 +306,14 @@ fn name(path: &VaultPath) -> String {
 /// The hidden command that reads a document.
 pub(crate) const COMMAND: &str = "read-attachment";
 
-/// Maximum time that a document is read, by the clock.
-const PATIENCE: Duration = Duration::from_secs(SECONDS);
 /// Maximum bytes that are listened to: what JSON makes of the longest text.
 const MAX_TOLD: u64 = 3 * MAX_TEXT as u64;
-/// Parts that wait to be taken.
-const WAITING: usize = 256;
 
-/// Reads a document that is open, at its beginning. Says, too, whether another try may come to something else: it was stopped by the clock, and
-/// others computed meanwhile; or from outside.
+/// Reads a document that is open, at its beginning. Says, too, whether another try may come to something else: it was stopped from outside.
 ///
 /// # Errors
 /// When no process can be started.
-fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> std::io::Result<(Said, bool)> {
-    let deadline = Instant::now() + PATIENCE;
+fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> io::Result<(Said, bool)> {
     let mut child = Command::new(program())
         .arg0("vault")
         .args([COMMAND, kind.as_str()])
@@ -214,31 +325,34 @@ fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> std::io::Result<
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
-    let parts = listen(&mut child);
     let (mut text, mut page, mut last_page) = (DocumentText::default(), None, None);
-    let mut refused = None;
-    let (ended, late) = loop {
-        match parts.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(DocumentPart::End) => break (true, false),
-            Ok(DocumentPart::Refused(reason)) => refused = Some(reason),
-            Ok(DocumentPart::Unconfined(what)) => {
+    let (mut refused, mut ended) = (None, false);
+    let output = child.stdout.take().map(|output| BufReader::new(output.take(MAX_TOLD)));
+    // What is no part was cut off. It computes for so long and no longer, so that this comes to an end.
+    let parts = output.into_iter().flat_map(|output| output.split(b'\n'));
+    for part in parts.map_while(|line| serde_json::from_slice(&line.ok()?).ok()) {
+        match part {
+            DocumentPart::End => {
+                ended = true;
+                break;
+            }
+            DocumentPart::Refused(reason) => refused = Some(reason),
+            DocumentPart::Unconfined(what) => {
                 static SAID: Once = Once::new();
                 SAID.call_once(|| tracing::warn!("attachments are read within limits alone: {what}"));
             }
-            Ok(part) => {
+            part => {
                 if let DocumentPart::Page(number) = part {
                     last_page = Some(number);
                 }
                 text.add(part, &mut page);
             }
-            Err(RecvTimeoutError::Timeout) => break (false, true),
-            Err(RecvTimeoutError::Disconnected) => break (false, false),
         }
-    };
+    }
     // It may have more to say, and nobody listens.
     let _ = child.kill();
     let status = child.wait()?;
-    let stopped = (!ended).then(|| stopped(status, late));
+    let stopped = (!ended).then(|| stopped(status));
     let text = match (refused, stopped) {
         (refused, stopped) if !text.text.is_empty() => {
             let after = last_page.map(|page| format!(", after page {page}")).unwrap_or_default();
@@ -249,8 +363,8 @@ fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> std::io::Result<
         (Some(reason), _) | (None, Some(reason)) => Err(reason),
         (None, None) => Err(text.problems.into_iter().next().unwrap_or_else(|| "there is no text in it".into())),
     };
-    let is_its_own = matches!(status.signal(), Some(libc::SIGXCPU | libc::SIGABRT | libc::SIGSEGV));
-    Ok((text, late || !(ended || is_its_own)))
+    let is_its_own = matches!(status.signal(), Some(libc::SIGXCPU | libc::SIGABRT | libc::SIGSEGV | libc::SIGKILL));
+    Ok((text, !(ended || is_its_own)))
 }
 
 /// This very program, also where its file was replaced since it was started.
@@ -259,30 +373,9 @@ fn program() -> PathBuf {
     if own.exists() { own } else { std::env::current_exe().unwrap_or_else(|_| "vault".into()) }
 }
 
-/// Has a thread read what a process says, line by line, and no more than it may say.
-fn listen(child: &mut Child) -> Receiver<DocumentPart> {
-    let (sender, parts) = sync_channel(WAITING);
-    if let Some(output) = child.stdout.take() {
-        std::thread::spawn(move || {
-            let mut output = BufReader::new(output.take(MAX_TOLD));
-            let mut line = Vec::new();
-            while output.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-                // What is no part was cut off.
-                let Ok(part) = serde_json::from_slice(&line) else { break };
-                if sender.send(part).is_err() {
-                    break;
-                }
-                line.clear();
-            }
-        });
-    }
-    parts
-}
-
 /// Why a process ended before it had told all.
-fn stopped(status: ExitStatus, late: bool) -> String {
+fn stopped(status: ExitStatus) -> String {
     match status.signal() {
-        _ if late => format!("it takes more than {} seconds to read", PATIENCE.as_secs()),
         Some(libc::SIGXCPU) => format!("it takes more than {} seconds to read", SECONDS),
         Some(libc::SIGABRT) => format!("it takes more than {} MB of memory to read", MEMORY >> 20),
         Some(libc::SIGSEGV) => "it is nested too deeply to be read".into(),
@@ -293,6 +386,49 @@ fn stopped(status: ExitStatus, late: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    fn text_of(parts: Vec<DocumentPart>) -> String {
+        let (mut text, mut page) = (DocumentText::default(), None);
+        parts.into_iter().for_each(|part| text.add(part, &mut page));
+        text.text
+    }
+
+    #[test]
+    fn parts_become_sections_and_pages_without_a_text_leave_nothing() {
+        let parts = vec![
+            DocumentPart::Page(1),
+            DocumentPart::Text("one\n\n# two\r\nthr\u{ad}ee\u{0}".into()),
+            DocumentPart::Text("four".into()),
+            DocumentPart::Page(2),
+            DocumentPart::Text(" \n ".into()),
+            DocumentPart::Page(3),
+            DocumentPart::Text("five".into()),
+        ];
+        let text = text_of(parts);
+        assert_eq!(text, "## Page 1\n\none\n # two\nthree\n\nfour\n\n## Page 3\n\nfive\n");
+        assert_eq!(page_lines(&text, 1), Some((1, 7)));
+        assert_eq!(page_lines(&text, 3), Some((9, 11)));
+        assert_eq!(page_lines(&text, 2), None);
+    }
+
+    #[test]
+    fn a_heading_is_one_line() {
+        assert_eq!(text_of(vec![DocumentPart::Heading(9, " a\n b\tc ".into())]), "###### a b c\n");
+        assert_eq!(text_of(vec![DocumentPart::Heading(1, "\n".into())]), "");
+    }
+
+    #[test]
+    fn only_a_pdf_has_pages() {
+        let heading = ["Page 3".to_owned()];
+        assert_eq!(page_of("a/b.PDF", &heading), Some(3));
+        assert_eq!(page_of("a/b.docx", &heading), None);
+        assert_eq!(page_of("a/b.pdf", &["Pages".to_owned()]), None);
+    }
+}
+
+#[cfg(test)]
+mod tests_of_reader {
     use super::*;
 
     #[test]

@@ -199,12 +199,6 @@ fn is_harmless_in_git(names: &[&str], kind: EntryKind) -> bool {
     }
 }
 
-/// Whether a path is the configuration of a repository, in the vault or below it.
-pub(super) fn is_git_config(path: &Path) -> bool {
-    let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
-    matches!(&names[..], [.., folder, name] if folder == ".git" && name == "config")
-}
-
 /// What becomes of what lies at a path of the vault.
 pub(super) fn fate(path: &Path, kind: EntryKind) -> PathOutcome {
     let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
@@ -450,6 +444,6 @@ mod tests_of_place {
         for link in [".git", ".git/config", ".git/hooks", ".git/objects/aa", "project/.git"] {
             assert!(matches!(fate(Path::new(link), EntryKind::Link), PathOutcome::Dropped { git: true, .. }), "{link}");
         }
-        assert!(kept("project/.git/objects/aa/bb") && is_git_config(Path::new("project/.git/config")));
+        assert!(kept("project/.git/objects/aa/bb") && Path::new("project/.git/config").ends_with(".git/config"));
     }
 }

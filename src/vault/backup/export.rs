@@ -292,7 +292,7 @@ mod tests {
             }
         })
         .unwrap();
-        import(&archive[..], &copy, Import { git: false, state: None }, &mut |_| ()).unwrap();
+        import(&archive[..], &copy, Import { git: false, state: None }).unwrap();
         assert_eq!(fs::read_to_string(copy.join("a/y.md")).unwrap(), "# Y");
         assert!(copy.join("b/x.md").exists() && !copy.join("b/y.md").exists() && !copy.join("b/z.md").exists());
     }

@@ -14,8 +14,7 @@ use tar::{Archive, Entry, EntryType};
 use walkdir::{DirEntry, WalkDir};
 
 use super::contents::{
-    ArchiveError, EntryKind, FORMAT, Manifest, PATH, PathOutcome, Summed, Summing, fate, is_git, is_git_config,
-    stays_inside,
+    ArchiveError, EntryKind, FORMAT, Manifest, PATH, PathOutcome, Summed, Summing, fate, is_git, stays_inside,
 };
 use crate::access::rules::Scope;
 use crate::base::config::{Config, FILE_NAME};
@@ -58,21 +57,13 @@ pub(crate) struct Imported {
 
 /// Maximum size of the manifest, in bytes; it has some hundred.
 const MAX_MANIFEST: u64 = 64 * 1024;
-/// Maximum size of the configuration of a repository, in bytes; it has some thousand.
-const MAX_GIT_CONFIG: u64 = 1 << 20;
 
-/// Unpacks an archive beside `dir`, checks it whole, and puts it there in one step. `progress` is told how many bytes of the
-/// archive were read.
+/// Unpacks an archive beside `dir`, checks it whole, and puts it there in one step.
 ///
 /// # Errors
 /// When there is anything in `dir`, or the archive is cut short, damaged, or has what no export writes. Then nothing is there
 /// that was not there before.
-pub(crate) fn import(
-    archive: impl Read,
-    dir: &Path,
-    options: Import,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Imported, ArchiveError> {
+pub(crate) fn import(archive: impl Read, dir: &Path, options: Import) -> Result<Imported, ArchiveError> {
     let dir = std::path::absolute(dir).on("find", dir)?;
     let dir = dir.canonicalize().unwrap_or(dir);
     let free = match fs::read_dir(&dir) {
@@ -91,8 +82,7 @@ pub(crate) fn import(
     let (summing, left_out) = (Summing::default(), BTreeSet::new());
     let (into, git) = (beside.path(), options.git);
     let mut unpacking = Unpacking { into, git, summing, seen, folders, links, manifest: None, left_out };
-    let counted = Counted { from: archive, count: 0, progress };
-    let mut decoder = zstd::Decoder::new(counted).map_err(broken)?;
+    let mut decoder = zstd::Decoder::new(archive).map_err(broken)?;
     let mut entries = Archive::new(&mut decoder);
     for entry in entries.entries().map_err(broken)? {
         unpacking.take(entry.map_err(broken)?)?;
@@ -198,57 +188,36 @@ impl Unpacking<'_> {
             }
             EntryKind::File => {
                 self.summing.entry(b'f', &path, entry.size());
-                let is_config = wanted && is_git_config(&path);
-                if is_config && entry.size() > MAX_GIT_CONFIG {
-                    return Err(refused("a git configuration that is too large"));
-                }
                 let mut content = Summed { from: &mut entry, summing: &mut self.summing, failed: false };
-                let at = self.into.join(&path);
-                if is_config {
-                    let mut config = Vec::new();
-                    content.read_to_end(&mut config).map_err(broken)?;
-                    let config = self.git_config(config, &path)?;
-                    make_file(&at, mode, time, |file| Ok(file.write_all(&config).on("write", &at)?))
-                } else if wanted {
-                    make_file(&at, mode, time, |file| match io::copy(&mut content, file) {
-                        Err(error) if content.failed => Err(broken(error)),
-                        copied => Ok(copied.map(drop).on("write", &at)?),
-                    })
-                } else {
-                    io::copy(&mut content, &mut io::sink()).map(drop).map_err(broken)
+                if !wanted {
+                    return io::copy(&mut content, &mut io::sink()).map(drop).map_err(broken);
                 }
+                let is_config = path.ends_with(".git/config");
+                let at = self.into.join(if is_config { path.with_extension("imported") } else { path.clone() });
+                make_file(&at, mode, time, |file| match io::copy(&mut content, file) {
+                    Err(error) if content.failed => Err(broken(error)),
+                    copied => Ok(copied.map(drop).on("write", &at)?),
+                })?;
+                if is_config { self.plain_git_config(&path, &at, time) } else { Ok(()) }
             }
         }
     }
 
-    /// A plain configuration in place of a repository's own, which goes beside it: git might run a program because of that.
-    fn git_config(&mut self, config: Vec<u8>, path: &Path) -> Result<Vec<u8>, ArchiveError> {
-        let text = String::from_utf8_lossy(&config).to_ascii_lowercase();
-        let says = |setting: &str| text.lines().any(|line| line.split_whitespace().eq(setting.split(' ')));
-        // Without these git cannot read its objects and branches.
-        let formats: Vec<&str> =
-            ["objectformat = sha256", "refstorage = reftable"].into_iter().filter(|format| says(format)).collect();
-        let version = usize::from(!formats.is_empty());
-        let mut plain = format!(
-            "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"
-        );
-        if version > 0 {
-            plain.push_str("[extensions]\n");
-            formats.iter().for_each(|format| plain.push_str(&format!("\t{format}\n")));
+    /// A plain configuration in place of a repository's own, which is `beside` it: git might run a program because of that.
+    fn plain_git_config(&mut self, path: &Path, beside: &Path, time: SystemTime) -> Result<(), ArchiveError> {
+        const PLAIN: &[u8] =
+            b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n";
+        let at = self.into.join(path);
+        let is_short = beside.metadata().on("look at", beside)?.len() == PLAIN.len() as u64;
+        if is_short && fs::read(beside).on("read", beside)? == PLAIN {
+            return Ok(fs::rename(beside, &at).on("write", &at)?);
         }
-        if plain.as_bytes() == config {
-            return Ok(config);
-        }
-        let beside = path.with_extension("imported");
-        let at = self.into.join(&beside);
-        create_dir(at.parent().unwrap_or(self.into))?;
-        fs::write(&at, &config).on("write", &at)?;
         self.left_out.insert(format!(
             "{}: git might run a program because of it. A plain one without remotes replaces it; the original is {}",
             path.display(),
-            beside.display()
+            path.with_extension("imported").display()
         ));
-        Ok(plain.into_bytes())
+        make_file(&at, 0o644, time, |file| Ok(file.write_all(PLAIN).on("write", &at)?))
     }
 
     /// Checks the whole.
@@ -359,22 +328,6 @@ fn sync(folder: &Path) -> io::Result<()> {
 fn sync(_folder: &Path) -> io::Result<()> {
     rustix::fs::sync();
     Ok(())
-}
-
-/// Says how much was read.
-struct Counted<'p, R> {
-    from: R,
-    count: u64,
-    progress: &'p mut dyn FnMut(u64),
-}
-
-impl<R: Read> Read for Counted<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.from.read(buffer)?;
-        self.count += read as u64;
-        (self.progress)(self.count);
-        Ok(read)
-    }
 }
 
 /// Whose the texts are, by the list of what was left out.

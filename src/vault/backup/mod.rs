@@ -6,10 +6,8 @@ mod contents;
 mod export;
 mod import;
 mod repository;
-mod task;
 
 pub(crate) use crate::vault::disk::BackupError;
 pub(crate) use export::{Export, Made, export, export_to};
 pub(crate) use import::{Import, import};
-pub(crate) use repository::{Repository, init_repository};
-pub(crate) use task::{Trust, back_up};
+pub(crate) use repository::{Repository, Trust, back_up, init_repository};

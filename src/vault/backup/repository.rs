@@ -1,21 +1,21 @@
-//! The repository that a vault is in: whether it can take a commit now, what differs from the last one, and the commit.
+//! The repository that a vault is in: whether it can take a commit now, what differs from the last one, and the commit; and the task that makes
+//! one now and then, once the person has said that a repository's own programs are theirs.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 
-use super::task::Trust;
-use crate::base::fs::UNFINISHED;
-use crate::base::tasks::TaskSignal;
-use crate::serve::wire::Skipped;
+use crate::base::clock::{Clock, rfc3339};
+use crate::base::fs::{FsError, UNFINISHED, create_private_dir, write_atomically};
+use crate::base::tasks::{Task, TaskSignal};
+use crate::serve::wire::{Backup, Skipped};
 use crate::text::note::has_conflict;
-use crate::vault::disk::{BackupError, GIT_LOCK, Git, UNDER_WAY, is_markdown};
-
-/// Maximum time that another git is waited for.
-const LOCK_PATIENCE: Duration = Duration::from_secs(3);
+use crate::vault::disk::{BackupError, GIT_LOCK, Git, Home, UNDER_WAY, is_markdown};
 
 /// Maximum size of a file that is searched for conflict markers, in bytes: no note is as long.
 const MAX_MARKED: u64 = 20_000_000;
@@ -141,17 +141,16 @@ impl Repository {
     /// When the repository cannot take a commit now, or git or one of its hooks refuses. All files are as they were.
     pub(crate) fn commit(&self, message: Option<&str>) -> Result<BackupReport, BackupError> {
         self.check_state()?;
-        for _ in 0..3 {
-            match self.try_commit(message) {
-                Err(BackupError::Failed { said, .. }) if said.contains("did not match any file") => {}
-                Err(BackupError::Failed { said, .. }) if said.contains(GIT_LOCK) => {
-                    return Err(self.locked());
-                }
-                result => return result,
-            }
-        }
-        let restless = "files appeared and disappeared during the backup; try again when the vault is quiet";
-        Err(BackupError::Refused(restless.into()))
+        self.try_commit(message).map_err(|error| match error {
+            // Another git is at work, or was killed.
+            BackupError::Failed { said, .. } if said.contains(GIT_LOCK) => BackupError::Refused(format!(
+                "another git is running: {} exists. Try again when it has finished; if none is running, one was killed, \
+                 and you can remove that file",
+                self.git_dir.join(GIT_LOCK).display()
+            )),
+            // What is not there any more was there when it was listed.
+            error => error,
+        })
     }
 
     /// Says when the person is in the middle of something that a commit would disturb.
@@ -162,28 +161,7 @@ impl Repository {
                 self.top.display()
             )));
         }
-        self.branch()?;
-        let lock = self.git_dir.join(GIT_LOCK);
-        let started = Instant::now();
-        while lock.exists() {
-            if started.elapsed() > LOCK_PATIENCE {
-                return Err(self.locked());
-            }
-            if !self.git.pause() {
-                return Err(BackupError::Cancelled);
-            }
-        }
-        Ok(())
-    }
-
-    /// Another git is at work, or was killed.
-    fn locked(&self) -> BackupError {
-        let lock = self.git_dir.join(GIT_LOCK);
-        BackupError::Refused(format!(
-            "another git is running: {} exists. Try again when it has finished; if none is running, one was killed, and you can \
-             remove that file",
-            lock.display()
-        ))
+        self.branch().map(drop)
     }
 
     /// The branch that is checked out.
@@ -201,7 +179,7 @@ impl Repository {
 
     fn try_commit(&self, text: Option<&str>) -> Result<BackupReport, BackupError> {
         // What is changed within a repository in the vault is its own affair; to find out, git would run what is set there.
-        let status = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames"];
+        let status = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"];
         let status = [&status[..], &["--ignore-submodules=dirty", "--"]].concat();
         let status = self.git.run(&[&status[..], &[&self.pathspec()]].concat())?.ok()?;
         let Changes { mut files, unmerged, repositories } = Changes::parse(&status.stdout, &self.prefix);
@@ -387,44 +365,35 @@ pub(crate) struct Counts {
 }
 
 impl Changes {
-    /// Reads `git status --porcelain=v2 -z --no-renames`. What is below `.vault` and `.trash` of the vault, whose folder is
+    /// Reads `git status --porcelain=v1 -z --no-renames`. What is below `.vault` and `.trash` of the vault, whose folder is
     /// `prefix`, does not count.
     pub(super) fn parse(status: &[u8], prefix: &str) -> Self {
         let mut changes = Self::default();
         for entry in status.split(|byte| *byte == 0) {
-            let fields = |count: usize| entry.splitn(count, |byte| *byte == b' ').collect::<Vec<_>>();
-            match entry.first() {
-                Some(b'1') => changes.tracked(&fields(9), prefix),
-                Some(b'u') => {
-                    changes.unmerged.extend(fields(11).get(10).map(|path| String::from_utf8_lossy(path).into()))
+            let Some(([index, disk, b' '], path)) = entry.split_first_chunk() else { continue };
+            match (index, disk) {
+                _ if is_own(path, prefix) => {}
+                (b'?', _) => changes.untracked(path),
+                (b'U', _) | (_, b'U') | (b'A', b'A') | (b'D', b'D') => {
+                    changes.unmerged.push(String::from_utf8_lossy(path).into())
                 }
-                Some(b'?') => fields(2).get(1).into_iter().for_each(|path| changes.untracked(path, prefix)),
-                _ => {}
+                (index, disk) => {
+                    let kind = match (index, disk) {
+                        // Of one that HEAD does not have: staged, and deleted since.
+                        (b'D', _) | (_, b'D') => ChangeKind::Removed,
+                        (b'A', _) | (_, b'A') => ChangeKind::New,
+                        _ => ChangeKind::Changed,
+                    };
+                    let (path, unstaged, untracked) = (path.to_owned(), *disk != b' ', *index == b'D');
+                    changes.files.push(ChangedFile { path, kind, unstaged, untracked });
+                }
             }
         }
         changes.files.sort_by(|one, two| one.path.cmp(&two.path));
         changes
     }
 
-    fn tracked(&mut self, fields: &[&[u8]], prefix: &str) {
-        let [_, xy, _, head, index, disk, _, _, path] = *fields else { return };
-        let there = |mode: &[u8]| mode != b"000000";
-        let kind = match (there(head), there(disk)) {
-            _ if is_own(path, prefix) => return,
-            (true, true) => ChangeKind::Changed,
-            (false, true) => ChangeKind::New,
-            // Of one that HEAD does not have: staged, and deleted since.
-            (_, false) => ChangeKind::Removed,
-        };
-        let unstaged = xy.get(1) != Some(&b'.');
-        let untracked = there(head) && !there(index) && kind == ChangeKind::Removed;
-        self.files.push(ChangedFile { path: path.to_owned(), kind, unstaged, untracked });
-    }
-
-    fn untracked(&mut self, path: &[u8], prefix: &str) {
-        if is_own(path, prefix) {
-            return;
-        }
+    fn untracked(&mut self, path: &[u8]) {
         if path.ends_with(b"/") {
             return self.repositories.push(String::from_utf8_lossy(path).into_owned());
         }
@@ -506,31 +475,104 @@ pub(super) fn message(files: &[ChangedFile], prefix: &str) -> String {
     message
 }
 
+/// Interval at which the clock is checked: a machine that slept, or was set to another time, is not late by more.
+const CHECK_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Starts to back up the vault at `root`: at once where the last commit is older than `every`.
+///
+/// # Errors
+/// When no thread can be started.
+pub(crate) fn back_up(root: PathBuf, trust: Trust, every: Duration) -> Result<Task<Backup>, FsError> {
+    let (mut logged, mut before) = (HashSet::new(), None);
+    Task::start("backup", TaskSignal::default(), move |signal, state: &Mutex<Backup>| {
+        let repository = || Repository::open(&root, Some(&trust), signal);
+        let before = before.get_or_insert_with(|| {
+            let last = repository().and_then(|repository| repository.last_commit()).ok().flatten();
+            lock(state).last_commit = last.as_ref().map(|(id, _)| id.clone());
+            last.map(|(_, at)| at)
+        });
+        // A commit of the future was made by another clock: it counts as made just now.
+        let since = before.map_or(every, |before| before.elapsed().unwrap_or_default());
+        if let Some(left) = every.checked_sub(since).filter(|left| !left.is_zero()) {
+            return Some(left.min(CHECK_INTERVAL));
+        }
+        let result = repository().and_then(|repository| repository.commit(None));
+        *before = Some(SystemTime::now());
+        if let Some(failure) = tell(&mut lock(state), result)
+            && logged.insert(failure.clone())
+        {
+            tracing::warn!("backup: {failure}");
+        }
+        Some(every.min(CHECK_INTERVAL))
+    })
+}
+
+/// Keeps what a backup came to; gives what is wrong.
+fn tell(state: &mut Backup, result: Result<BackupReport, BackupError>) -> Option<String> {
+    state.failure = match result {
+        Ok(report) => {
+            state.last_at = Some(rfc3339(Clock::default().now().as_millisecond()));
+            if let Some(commit) = report.commit {
+                tracing::info!("backup: {}", commit.subject);
+                state.last_commit = Some(commit.id);
+            }
+            let held: Vec<String> =
+                report.held_back.iter().map(|held| format!("{}: {}", held.path, held.reason)).collect();
+            (!held.is_empty()).then(|| format!("left out: {}", held.join("; ")))
+        }
+        Err(BackupError::Cancelled) => return None,
+        Err(error) => Some(error.to_string()),
+    };
+    state.failure.clone()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The word of the person for the vault at this place of this machine. It does not come along with a copy.
+#[derive(Debug, Clone)]
+pub(crate) struct Trust {
+    file: PathBuf,
+    place: String,
+}
+
+impl Trust {
+    /// That of a vault.
+    pub(crate) fn of(home: &Home) -> Self {
+        Self { file: home.state_dir().join("backed-up-by-hand"), place: home.place() }
+    }
+
+    /// Whether it was given.
+    pub(crate) fn is_given(&self) -> bool {
+        fs::read_to_string(&self.file).is_ok_and(|place| place.trim() == self.place)
+    }
+
+    /// Gives it.
+    ///
+    /// # Errors
+    /// When it cannot be written down.
+    pub(crate) fn give(&self) -> Result<(), FsError> {
+        if self.is_given() {
+            return Ok(());
+        }
+        if let Some(folder) = self.file.parent() {
+            create_private_dir(folder)?;
+        }
+        write_atomically(&self.file, format!("{}\n", self.place).as_bytes(), 0o600)
+    }
+}
+
 #[cfg(test)]
 mod tests_of_changes {
     use super::*;
 
-    const NONE: &str = "0000000000000000000000000000000000000000";
-
-    fn entry(xy: &str, modes: [&str; 3], path: &str) -> String {
-        format!("1 {xy} N... {} {} {} {NONE} {NONE} {path}\0", modes[0], modes[1], modes[2])
-    }
-
-    const FILE: &str = "100644";
-    const GONE: &str = "000000";
-
     #[test]
     fn reads_what_git_says() {
-        let status = [
-            entry(".M", [FILE, FILE, FILE], "vault/a b.md"),
-            entry("D.", [FILE, GONE, GONE], "vault/secret.md"),
-            entry("D.", [FILE, GONE, GONE], "vault/back.md"),
-            entry(".D", [FILE, FILE, GONE], "vault/gone.md"),
-            entry(".M", [FILE, FILE, FILE], "vault/.trash/old.md"),
-            format!("u UU N... {FILE} {FILE} {FILE} {FILE} {NONE} {NONE} {NONE} vault/torn.md\0"),
-            "? vault/back.md\0? vault/new.md\0? vault/.vault/x\0? vault/.vault-tmp-1a2b\0? vault/a/.vault-tmp-1a2b\0? vault/nested/\0".into(),
-        ];
-        let changes = Changes::parse(status.concat().as_bytes(), "vault/");
+        let status = " M vault/a b.md\0D  vault/secret.md\0D  vault/back.md\0 D vault/gone.md\0 M vault/.trash/old.md\0\
+                      UU vault/torn.md\0?? vault/back.md\0?? vault/new.md\0?? vault/.vault/x\0?? vault/.vault-tmp-1a2b\0\
+                      ?? vault/a/.vault-tmp-1a2b\0?? vault/nested/\0";
+        let changes = Changes::parse(status.as_bytes(), "vault/");
         let told: Vec<_> = changes
             .files
             .iter()
@@ -573,5 +615,26 @@ mod tests_of_changes {
         assert!(subject.starts_with("300 notes new: notes/0.md, ") && subject.ends_with(", …"), "{subject}");
         assert!(subject.chars().count() <= SUBJECT, "{subject}");
         assert!(told.ends_with("and 200 more\n"), "{told}");
+    }
+}
+
+#[cfg(test)]
+mod tests_of_trust {
+    use super::*;
+
+    #[test]
+    fn it_does_not_come_along_with_a_copy() {
+        let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let trust = |folder: &tempfile::TempDir| {
+            fs::write(folder.path().join("memory.toml"), "").unwrap();
+            Trust::of(&Home::open(folder.path()).unwrap())
+        };
+        let (mine, copy) = (trust(&one), trust(&other));
+        assert!(!mine.is_given());
+        mine.give().unwrap();
+        assert!(mine.is_given());
+        fs::create_dir_all(copy.file.parent().unwrap()).unwrap();
+        fs::copy(&mine.file, &copy.file).unwrap();
+        assert!(!copy.is_given());
     }
 }

@@ -190,12 +190,6 @@ impl Git {
             pause = (pause * 2).min(Duration::from_millis(20));
         }
     }
-
-    /// Waits a moment; says no when it is stopped.
-    pub(crate) fn pause(&self) -> bool {
-        std::thread::sleep(Duration::from_millis(50));
-        !self.signal.is_stopped()
-    }
 }
 
 impl Ran {

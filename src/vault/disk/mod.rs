@@ -2,34 +2,26 @@
 //!
 //! The only module that touches a person's files. Events are hints; the disk is the truth.
 
-mod conflict;
 mod debounce;
-mod elsewhere;
 mod git;
 mod home;
-mod outside;
 mod read;
 mod rules;
 mod scan;
-mod template;
 mod watch;
 mod write;
 
 pub(crate) use crate::access::rules::Globs;
-pub(crate) use conflict::{are_same, conflict_copy, file_of};
 pub use debounce::Change;
 pub(crate) use debounce::Debounce;
-pub(crate) use elsewhere::{ElsewhereFile, FilesElsewhere};
 pub(crate) use git::{BackupError, GIT_LOCK, Git, UNDER_WAY, commits_of, committed_at, git_is_busy};
 pub use home::Home;
-pub(crate) use home::{DaemonInfo, HomeError, Identity, Lock, Stamp, state_dir};
-pub(crate) use outside::Outside;
+pub(crate) use home::{DaemonInfo, HomeError, Identity, Lock, Stamp, adopt, init, is_starter, state_dir};
 pub(crate) use read::{OpenedFile, ReadError, Source, open_file, read, read_lines};
 pub use rules::{NoteRules, globs};
-pub(crate) use rules::{RulesError, is_markdown};
+pub(crate) use rules::{Outside, RulesError, are_same, conflict_copy, file_of, is_markdown};
 pub use scan::scan;
-pub(crate) use scan::{FoundNote, Scan, is_note};
-pub(crate) use template::{adopt, init, is_starter};
+pub(crate) use scan::{ElsewhereFile, FilesElsewhere, FoundNote, Scan, is_note};
 pub(crate) use watch::FoldersWatcher;
 pub use watch::{CookieFolder, Signal, WatchedBy, Watcher};
 pub(crate) use write::{

@@ -1,7 +1,7 @@
 //! Notices changes on disk: which folders are watched, what the file system's events say in the words of the vault, and what becomes of
 //! folders that cannot be watched.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,8 +34,56 @@ impl WatchedBy {
     }
 }
 
-/// Maximum number of looks at a new folder for those that are made in it meanwhile.
-const MAX_LOOKS: usize = 4;
+/// Maximum number of looks at new folders for those that are made in them meanwhile.
+const MAX_LOOKS: usize = 8;
+
+/// Folders that are watched one by one, each without those below it, as inotify does it.
+struct WatchedFolders {
+    events: RecommendedWatcher,
+    /// Those that have a watch, as far as is known.
+    covered: HashMap<PathBuf, Identity>,
+}
+
+/// What became of folders that were to be watched.
+struct Covered {
+    /// Whether one of them was not watched before: what came into it before made no event.
+    is_new: bool,
+    /// How many could not be watched, and why.
+    refused: usize,
+    reason: Option<String>,
+}
+
+impl WatchedFolders {
+    /// Watches these of all folders at or below `top` and no others of them.
+    fn cover(&mut self, top: &Path, folders: BTreeSet<PathBuf>) -> Covered {
+        let is_same = |path: &Path, known: &Identity| Identity::of(path).is_ok_and(|now| now == *known);
+        // A folder that was moved keeps its watch under its old name, and makes room under neither.
+        let is_stale = |path: &Path, known: &Identity| !folders.contains(path) || !is_same(path, known);
+        let stale = self.covered.extract_if(|path, known| path.starts_with(top) && is_stale(path, known));
+        stale.for_each(|(path, _)| drop(self.events.unwatch(&path)));
+        let mut covered = Covered { is_new: false, refused: 0, reason: None };
+        for path in folders {
+            if covered.reason.is_some() && !self.covered.contains_key(&path) {
+                covered.refused += 1;
+                continue;
+            }
+            let Ok(identity) = Identity::of(&path) else { continue };
+            // Anew, as not all file systems tell a folder from the next one in its place.
+            match self.events.watch(&path, RecursiveMode::NonRecursive) {
+                Ok(()) => covered.is_new |= self.covered.insert(path, identity).is_none(),
+                Err(error) => {
+                    self.covered.remove(&path);
+                    // Else it is gone since, or not to be read: the scan lists it.
+                    if is_reached(&error) {
+                        covered.refused += 1;
+                        covered.reason.get_or_insert_with(|| explain(&error));
+                    }
+                }
+            }
+        }
+        covered
+    }
+}
 
 /// Watches one vault for as long as it lives.
 pub struct Watcher {
@@ -46,9 +94,7 @@ pub struct Watcher {
     /// Where cookies are made, if they are, and whether they are heard of.
     cookies: Option<Arc<CookieFolder>>,
     hears_cookies: bool,
-    events: Option<RecommendedWatcher>,
-    /// Folders that have a watch, as far as is known. inotify watches folders one by one.
-    covered: HashSet<PathBuf>,
+    watched: Option<WatchedFolders>,
     watching: WatchedBy,
 }
 
@@ -72,8 +118,7 @@ impl Watcher {
             signal: Arc::new(signal),
             cookies,
             hears_cookies: false,
-            events: None,
-            covered: HashSet::new(),
+            watched: None,
             watching: WatchedBy::Events,
         };
         watcher.renew();
@@ -109,12 +154,12 @@ impl Watcher {
     fn cover_all(&mut self) -> WatchedBy {
         // First, while there is room for a watch.
         self.hears_cookies = self.cover_cookies();
-        let mut watching = self.cover_below(&self.root.clone());
+        let (mut watching, _) = self.cover_below(&self.root.clone());
         for outside in Arc::clone(&self.rules).outside().iter() {
             let next = if crate::vault::disk::scan::on_network(&outside.folder) {
                 WatchedBy::Partly(format!("the collection `{}` is on a network file system", outside.name))
             } else {
-                self.cover_below(&outside.folder)
+                self.cover_below(&outside.folder).0
             };
             if watching == WatchedBy::Events {
                 watching = next;
@@ -125,32 +170,31 @@ impl Watcher {
 
     /// Watches the folder of the cookies. It is not among those that are `covered`, which come and go with the vault's.
     fn cover_cookies(&mut self) -> bool {
-        let (Some(cookies), Some(events)) = (&self.cookies, &mut self.events) else { return false };
-        let watched = cookies.prepare().map_err(notify::Error::io).and_then(|folder| {
+        let (Some(cookies), Some(watched)) = (&self.cookies, &mut self.watched) else { return false };
+        let heard = cookies.prepare().map_err(notify::Error::io).and_then(|folder| {
             // Elsewhere the watch of the vault covers what is in it.
             let is_covered = !cfg!(target_os = "linux") && folder.starts_with(&self.root);
-            if is_covered { Ok(()) } else { events.watch(&folder, RecursiveMode::NonRecursive) }
+            if is_covered { Ok(()) } else { watched.events.watch(&folder, RecursiveMode::NonRecursive) }
         });
-        if let Err(error) = &watched {
+        if let Err(error) = &heard {
             tracing::warn!("searches cannot wait for what was saved just before: {}", explain(error));
         }
-        watched.is_ok()
+        heard.is_ok()
     }
 
     fn give_up(&mut self, reason: &str) -> WatchedBy {
         self.hears_cookies = false;
-        self.events = None;
-        self.covered.clear();
+        self.watched = None;
         WatchedBy::Polling(reason.to_owned())
     }
 
     fn listen(&mut self) -> notify::Result<()> {
-        if self.events.is_none() {
+        if self.watched.is_none() {
             let signal = Arc::clone(&self.signal);
             let cookies = self.cookies.as_ref().and_then(|cookies| cookies.prepare().ok());
             let handler = handler(&self.root, Arc::clone(&self.rules), cookies, move |said| signal(said));
-            self.events = Some(notify::recommended_watcher(handler)?);
-            self.covered.clear();
+            self.watched =
+                Some(WatchedFolders { events: notify::recommended_watcher(handler)?, covered: HashMap::new() });
         }
         Ok(())
     }
@@ -159,54 +203,32 @@ impl Watcher {
     pub fn cover(&mut self, folder: &VaultPath) {
         let top = self.rules.outside().on_disk(&self.root, folder);
         for _ in 0..MAX_LOOKS {
-            if let WatchedBy::Partly(reason) = self.cover_below(&top) {
-                self.watching = WatchedBy::Partly(reason);
+            let (watching, is_new) = self.cover_below(&top);
+            if matches!(watching, WatchedBy::Partly(_)) {
+                self.watching = watching;
                 break;
             }
-            // A folder that was made in one before that was watched made no event.
-            if !cfg!(target_os = "linux") || self.folders(&top).iter().all(|path| self.covered.contains(path)) {
+            if !is_new {
                 break;
             }
         }
     }
 
-    /// Watches each folder at or below `top` that counts; this way those that are left out, the index's own above all, make
-    /// no events.
-    fn cover_below(&mut self, top: &Path) -> WatchedBy {
+    /// Watches each folder at or below `top` that counts, and says whether one is new; this way those that are left out, the index's own
+    /// above all, make no events.
+    fn cover_below(&mut self, top: &Path) -> (WatchedBy, bool) {
         if !cfg!(target_os = "linux") {
-            return self.cover_root(top);
+            return (self.cover_root(top), false);
         }
         let found = self.folders(top);
-        let Some(events) = &mut self.events else { return self.watching.clone() };
-        // A folder that was moved keeps its watch under its old name, and makes room under neither.
-        let stale = self.covered.extract_if(|path| path.starts_with(top) && !found.contains(path));
-        stale.for_each(|path| drop(events.unwatch(&path)));
-        let (mut refused, mut reason) = (0, None);
-        for path in found {
-            if reason.is_some() && !self.covered.contains(&path) {
-                refused += 1;
-                continue;
-            }
-            match events.watch(&path, RecursiveMode::NonRecursive) {
-                Ok(()) => {
-                    self.covered.insert(path);
-                }
-                Err(error) if is_reached(&error) => {
-                    self.covered.remove(&path);
-                    refused += 1;
-                    reason.get_or_insert_with(|| explain(&error));
-                }
-                // Gone since, or not to be read: the scan lists it.
-                Err(_) => {
-                    self.covered.remove(&path);
-                }
-            }
-        }
-        match reason {
+        let Some(watched) = &mut self.watched else { return (self.watching.clone(), false) };
+        let Covered { is_new, refused, reason } = watched.cover(top, found);
+        let watching = match reason {
             None => WatchedBy::Events,
-            Some(reason) if self.covered.is_empty() => WatchedBy::Polling(reason),
+            Some(reason) if watched.covered.is_empty() => WatchedBy::Polling(reason),
             Some(reason) => WatchedBy::Partly(format!("{refused} folders are not watched: {reason}")),
-        }
+        };
+        (watching, is_new)
     }
 
     /// Elsewhere one watch covers everything.
@@ -215,13 +237,13 @@ impl Watcher {
         let Some(root) = roots.into_iter().find(|root| top.starts_with(root)).map(Path::to_owned) else {
             return self.watching.clone();
         };
-        let Some(events) = &mut self.events else { return self.watching.clone() };
-        if self.covered.contains(&root) {
+        let Some(WatchedFolders { events, covered }) = &mut self.watched else { return self.watching.clone() };
+        if covered.remove(&root).is_some() {
             let _ = events.unwatch(&root);
         }
         match events.watch(&root, RecursiveMode::Recursive) {
             Ok(()) => {
-                self.covered.insert(root);
+                covered.extend(Identity::of(&root).ok().map(|identity| (root, identity)));
                 WatchedBy::Events
             }
             // A folder elsewhere that is not there is watched when it is.
@@ -321,13 +343,9 @@ pub(super) fn change_of(kind: EventKind) -> Option<Change> {
     }
 }
 
-/// Maximum number of looks at new folders for those that were made in them meanwhile.
-const MAX_COVERS: usize = 8;
-
 /// Listens to folders, each without those below it, for as long as it lives.
 pub(crate) struct FoldersWatcher {
-    events: Option<RecommendedWatcher>,
-    covered: HashMap<PathBuf, Identity>,
+    watched: Option<WatchedFolders>,
     /// Why somebody has to look every so often.
     reason: Option<String>,
 }
@@ -341,52 +359,27 @@ impl FoldersWatcher {
                 changed();
             }
         };
-        let (events, reason) = match mode {
-            WatchMode::Poll => (None, Some("set by `index.watch`".to_owned())),
-            WatchMode::Auto => match notify::recommended_watcher(heard) {
-                Ok(events) => (Some(events), None),
-                Err(error) => (None, Some(explain(&error))),
-            },
+        let events = match mode {
+            WatchMode::Poll => Err("set by `index.watch`".to_owned()),
+            WatchMode::Auto => notify::recommended_watcher(heard).map_err(|error| explain(&error)),
         };
-        Self { events, covered: HashMap::new(), reason }
+        let reason = events.as_ref().err().cloned();
+        Self { watched: events.ok().map(|events| WatchedFolders { events, covered: HashMap::new() }), reason }
     }
 
-    /// Listens to the folders that are found and to no others. Where one of them is new, they are looked for again: what came into it before
-    /// made no event.
+    /// Listens to the folders that are found and to no others. Where one of them is new, they are looked for again.
     pub(crate) fn cover(&mut self, find: impl Fn() -> BTreeSet<PathBuf>) {
-        for _ in 0..MAX_COVERS {
-            if !self.cover_once(&find()) {
+        let Some(watched) = &mut self.watched else { return };
+        for _ in 0..MAX_LOOKS {
+            let mut folders = find();
+            let remote = folders.extract_if(.., |folder| super::scan::on_network(folder)).last();
+            let covered = watched.cover(Path::new("/"), folders);
+            let remote = remote.map(|folder| format!("{} is on a network file system", folder.display()));
+            self.reason = remote.or(covered.reason);
+            if !covered.is_new {
                 break;
             }
         }
-    }
-
-    /// Says whether one of the folders is new.
-    fn cover_once(&mut self, folders: &BTreeSet<PathBuf>) -> bool {
-        let Some(events) = &mut self.events else { return false };
-        self.reason = None;
-        let is_same = |path: &Path, known: &Identity| Identity::of(path).is_ok_and(|now| now == *known);
-        let stale = self.covered.extract_if(|path, known| !folders.contains(path) || !is_same(path, known));
-        stale.for_each(|(path, _)| drop(events.unwatch(&path)));
-        let mut is_new = false;
-        for folder in folders {
-            if self.covered.contains_key(folder) {
-                continue;
-            }
-            if super::scan::on_network(folder) {
-                self.reason = Some(format!("{} is on a network file system", folder.display()));
-                continue;
-            }
-            let Ok(identity) = Identity::of(folder) else { continue };
-            match events.watch(folder, RecursiveMode::NonRecursive) {
-                Ok(()) => {
-                    self.covered.insert(folder.clone(), identity);
-                    is_new = true;
-                }
-                Err(error) => self.reason = Some(explain(&error)),
-            }
-        }
-        is_new
     }
 
     /// Why somebody has to look every so often; `None` where events tell all.
@@ -496,7 +489,10 @@ mod tests {
         watcher.renew();
         if cfg!(target_os = "linux") {
             let covered = ["", "new", "new/deep"].map(|path| root.join(path).components().collect::<PathBuf>());
-            assert_eq!(watcher.covered, HashSet::from(covered));
+            let mut watched: Vec<PathBuf> =
+                watcher.watched.iter().flat_map(|watched| watched.covered.keys().cloned()).collect();
+            watched.sort();
+            assert_eq!(watched, covered);
         }
         fs::write(root.join("new/deep/a.md"), "x").unwrap();
         let is_told = |signal: &Signal| matches!(signal, Signal::Changed(path, _) if path.as_str() == "new/deep/a.md");
@@ -598,7 +594,7 @@ mod tests_of_folders {
         let folders = BTreeSet::from([folder.path().to_owned(), inner.clone()]);
         for _ in 0..2 {
             std::fs::create_dir(&inner).unwrap();
-            assert!(watcher.cover_once(&folders) && !watcher.cover_once(&folders));
+            watcher.cover(|| folders.clone());
             assert_eq!(watcher.needs_polling(), None);
             while heard.try_recv().is_ok() {}
             std::fs::write(inner.join("a"), "x").unwrap();
@@ -608,7 +604,8 @@ mod tests_of_folders {
         }
         let changed: Arc<dyn Fn() + Send + Sync> = Arc::new(|| ());
         let mut polling = FoldersWatcher::start(WatchMode::Poll, changed);
-        assert!(!polling.cover_once(&folders) && polling.needs_polling().is_some());
+        polling.cover(|| folders.clone());
+        assert!(polling.needs_polling().is_some());
     }
 }
 

@@ -167,17 +167,6 @@ pub fn tags(viewer: &Viewer) -> Result<TagsView, RequestError> {
     Ok(view)
 }
 
-/// What is counted of a collection.
-#[derive(Default)]
-struct Count {
-    files: usize,
-    chunks: usize,
-    bytes: u64,
-    embeddable: usize,
-    embedded: usize,
-    updated_ms: Option<i64>,
-}
-
 /// What there is, in numbers.
 ///
 /// # Errors
@@ -185,18 +174,10 @@ struct Count {
 pub fn stats(viewer: &Viewer) -> Result<Stats, RequestError> {
     let scope = viewer.settled_scope()?;
     let zone = TimeZone::system();
-    let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
+    let mut collections: BTreeMap<&str, Vec<&Arc<FileEntry>>> = BTreeMap::new();
     let mut months: BTreeMap<(i16, i8), (usize, usize)> = BTreeMap::new();
     for file in scope.files() {
-        let count = counts.entry(file.path.collection()).or_default();
-        count.files += 1;
-        count.chunks += file.chunks.len();
-        count.bytes += file.stamp.size;
-        count.updated_ms = count.updated_ms.max(Some(file.updated_ms));
-        for chunk in file.chunks.iter().filter(|chunk| chunk.content.is_some()) {
-            count.embeddable += 1;
-            count.embedded += usize::from(scope.reader().is_embedded(chunk.row));
-        }
+        collections.entry(file.path.collection()).or_default().push(file);
         if let Ok(made) = Timestamp::from_millisecond(file.created_ms) {
             let made = made.to_zoned(zone.clone());
             let month = months.entry((made.year(), made.month())).or_default();
@@ -204,14 +185,28 @@ pub fn stats(viewer: &Viewer) -> Result<Stats, RequestError> {
         }
     }
     viewer.log("stats", "", Vec::new());
-    let sum = |of: fn(&Count) -> usize| counts.values().map(of).sum();
+    let counted = |files: &[&Arc<FileEntry>]| {
+        let chunks = || files.iter().flat_map(|file| &file.chunks);
+        let embeddable = || chunks().filter(|chunk| chunk.content.is_some());
+        let embedded = embeddable().filter(|chunk| scope.reader().is_embedded(chunk.row)).count();
+        Collection {
+            files: files.len(),
+            chunks: chunks().count(),
+            bytes: files.iter().map(|file| file.stamp.size).sum(),
+            embedded_share: share(embedded, embeddable().count()),
+            updated_at: files.iter().map(|file| file.updated_ms).max().map_or_else(String::new, rfc3339),
+        }
+    };
+    let all = counted(&collections.values().flatten().copied().collect::<Vec<_>>());
+    let details: BTreeMap<String, Collection> =
+        collections.iter().map(|(name, files)| ((*name).to_owned(), counted(files))).collect();
     Ok(Stats {
-        total: sum(|count| count.chunks),
-        collections: counts.iter().map(|(name, count)| ((*name).to_owned(), count.chunks)).collect(),
-        files: sum(|count| count.files),
-        bytes: counts.values().map(|count| count.bytes).sum(),
-        embedded_share: share(sum(|count| count.embedded), sum(|count| count.embeddable)),
-        details: counts.iter().map(|(name, count)| ((*name).to_owned(), count.view())).collect(),
+        total: all.chunks,
+        collections: details.iter().map(|(name, counted)| (name.clone(), counted.chunks)).collect(),
+        files: all.files,
+        bytes: all.bytes,
+        embedded_share: all.embedded_share,
+        details,
         growth: months
             .into_iter()
             .map(|((year, month), (notes, chunks))| Growth { month: format!("{year:04}-{month:02}"), notes, chunks })
@@ -233,18 +228,6 @@ pub(crate) fn agent_status(viewer: &Viewer) -> Result<AgentStatus, RequestError>
         collections: stats.collections,
         model: Model::of(viewer.workspace().shared.progress().model).state,
     })
-}
-
-impl Count {
-    fn view(&self) -> Collection {
-        Collection {
-            files: self.files,
-            chunks: self.chunks,
-            bytes: self.bytes,
-            embedded_share: share(self.embedded, self.embeddable),
-            updated_at: self.updated_ms.map_or_else(String::new, rfc3339),
-        }
-    }
 }
 
 /// The chunk with a name.

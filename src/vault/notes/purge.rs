@@ -502,18 +502,15 @@ fn clear_pending(workspace: &Workspace, tombstone: Option<i64>) -> impl Iterator
     let aside = workspace.state.put_aside().map(|aside| {
         format!("{} could not be read and may have the text; remove it if you do not need it", aside.display())
     });
-    let swept = workspace.sweep_pending(PATIENCE);
     let short = tombstone.is_none().then(|| "it is too short to be recognised if it comes back".into());
-    let queue = match swept {
+    let queue = match workspace.sweep_pending(PATIENCE) {
         Ok(0) => None,
         Ok(waiting) => {
-            let wait =
-                if waiting == 1 { "1 captured event waits".into() } else { format!("{waiting} captured events wait") };
             let then = match tombstone {
                 Some(_) => "until then the disk has their text; the purged text is then left out",
                 None => "if one of them has the text, it comes back",
             };
-            Some(format!("{wait} to be written; {then}"))
+            Some(format!("captured events still to be written: {waiting}; {then}"))
         }
         Err(error) => {
             Some(format!("the queue of captured events may have the text until the daemon can write it again: {error}"))

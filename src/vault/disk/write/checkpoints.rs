@@ -1,29 +1,228 @@
-//! What files were before they were changed, kept so that every change can be undone.
+//! What files were before they were changed, kept so that every change can be undone; and why a file was not changed.
 //!
-//! Two files each: what is known of the change, and what the file had. Where the file began with all that its checkpoint before had, only the
-//! rest is held, so that a file which grows is not copied for every line.
+//! A checkpoint is two files: what is known of the change, and what the file had. Older versions held of a file that grew only what came
+//! since its checkpoint before, which is read until it is too old.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
+use std::{fmt, fs};
 
 use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
-use super::checkpoint::{Act, Checkpoint, CheckpointId, Quota, WriteError};
 use crate::base::fs::{Context, FsError, create_private_dir, remove_file, sync_folder, write_atomically};
 use crate::base::path::VaultPath;
+
+/// What was done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// It was made.
+    Create,
+    /// Its text was changed.
+    Edit,
+    /// A part of it was removed.
+    Forget,
+    /// It was moved to `.trash/`.
+    Trash,
+    /// It was brought back.
+    Restore,
+    /// A side of a conflict was kept whole, of a file of any kind, or that was undone.
+    Settle,
+}
+
+impl Action {
+    /// The action as an agent asked for it.
+    pub fn by(self, agent: &str) -> Act<'_> {
+        Act { by: Some(agent), ..self.into() }
+    }
+
+    /// The action as the log of changes and the list of checkpoints name it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Edit => "edit",
+            Self::Forget => "forget",
+            Self::Trash => "trash",
+            Self::Restore => "restore",
+            Self::Settle => "settle",
+        }
+    }
+
+    /// The action as something else than the person or an agent does it: `program browser`, `retention`.
+    pub fn done_by(self, what: &str) -> Act<'_> {
+        Act { program: Some(what), ..self.into() }
+    }
+}
+
+/// What is to be done to a file, and who asked for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Act<'a> {
+    pub(super) action: Action,
+    /// The agent; the person and their programs have no name here.
+    pub(super) by: Option<&'a str>,
+    /// What does it, if neither the person nor an agent, as the log of changes says it.
+    pub(super) program: Option<&'a str>,
+    pub(super) written: u64,
+    pub(super) quota: Option<Quota>,
+}
+
+impl From<Action> for Act<'_> {
+    fn from(action: Action) -> Self {
+        Self { action, by: None, program: None, written: 0, quota: None }
+    }
+}
+
+impl Act<'_> {
+    /// Who it is, as the log of changes says it.
+    pub(super) fn who(&self) -> String {
+        match (self.by, self.program) {
+            (Some(agent), _) => format!("agent {agent}"),
+            (None, Some(program)) => program.to_owned(),
+            (None, None) => "owner".into(),
+        }
+    }
+
+    /// The same for an agent that brings `written` bytes and may have so much.
+    #[must_use]
+    pub fn within(self, quota: Quota, written: u64) -> Self {
+        Self { written, quota: Some(quota), ..self }
+    }
+}
+
+/// A file as it was before a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// Its name.
+    pub id: CheckpointId,
+    /// When the change was made.
+    pub at: Timestamp,
+    /// The file.
+    pub path: VaultPath,
+    /// The change.
+    pub action: Action,
+    /// The agent that asked for it; `None` when it was the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// How many bytes the file had; `None` when it was not there.
+    pub bytes: Option<u64>,
+    /// BLAKE3 of the file as it was, in hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) before: Option<String>,
+    /// In checkpoints of older versions, the one of the same file whose content comes before what this one holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) base: Option<CheckpointId>,
+    /// When the file was changed before, in milliseconds since 1970; `None` when it was not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) changed_ms: Option<i64>,
+    /// How many bytes an agent brought.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) written: u64,
+    /// The file's permission bits.
+    pub(super) mode: Option<u32>,
+    /// BLAKE3 of the file after the change, in hexadecimal; `None` when it is gone.
+    pub(super) after: Option<String>,
+    /// Where it was moved to.
+    pub(super) trashed: Option<VaultPath>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Checkpoint {
+    /// Whether it is of a file that was moved to the trash.
+    pub(crate) fn is_of_trash(&self) -> bool {
+        self.trashed.is_some()
+    }
+
+    /// Whether the file, as its hash says, is what it was before the change.
+    pub(crate) fn is_undone_by(&self, now: &blake3::Hash) -> bool {
+        self.before.as_deref() == Some(now.to_hex().as_str())
+    }
+}
+
+/// The name of a checkpoint: when it was made, to the millisecond in UTC, and four digits that tell it from others.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, SerializeDisplay, DeserializeFromStr)]
+pub struct CheckpointId(String);
+
+impl CheckpointId {
+    pub(super) fn new(at: Timestamp, salt: blake3::Hash) -> Self {
+        Self(format!("{}-{}", at.strftime("%Y%m%dT%H%M%S%3f"), &salt.to_hex()[..4]))
+    }
+}
+
+impl fmt::Display for CheckpointId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for CheckpointId {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let pattern = b"dddddddd\x54ddddddddd-xxxx";
+        let fits = text.len() == pattern.len()
+            && text.bytes().zip(pattern).all(|(byte, kind)| match kind {
+                b'd' => byte.is_ascii_digit(),
+                b'x' => byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase(),
+                other => byte == *other,
+            });
+        if fits { Ok(Self(text.to_owned())) } else { Err("a checkpoint's name looks like 20260105T183000123-a1b2") }
+    }
+}
+
+/// How much one agent gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quota {
+    /// Checkpoints. When there are more, its oldest go.
+    pub checkpoints: usize,
+    /// Their bytes on disk, likewise.
+    pub checkpoint_bytes: u64,
+    /// Bytes that it writes within 24 hours.
+    pub written_bytes_per_day: u64,
+}
+
+/// Why a note was not written. Whatever it is, the file is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// No note may be there.
+    #[error("`{path}` cannot be written: {reason}")]
+    Refused {
+        /// Where.
+        path: String,
+        /// Why, as the end of a sentence.
+        reason: &'static str,
+    },
+    /// There is something already.
+    #[error("`{0}` already exists")]
+    Exists(VaultPath),
+    /// There is nothing.
+    #[error("there is no note `{0}`")]
+    Gone(VaultPath),
+    /// Somebody else has changed it since it was read.
+    #[error("`{0}` has changed since; nothing was written")]
+    Changed(VaultPath),
+    /// No checkpoint has this name.
+    #[error("there is no checkpoint {0}; `vault undo --list` lists them all")]
+    NoCheckpoint(CheckpointId),
+    /// An agent has written as much as it may.
+    #[error("the limit of {0} bytes per day is reached; nothing was written")]
+    TooMuch(u64),
+    /// The disk refused.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+}
 
 /// Maximum age of a checkpoint.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Maximum bytes of all checkpoints; the oldest go first.
 pub(super) const MAX_BYTES: u64 = 1 << 30;
-/// Maximum number of checkpoints in a row that hold only what came since the one before. What is damaged in one is missing
-/// in all that go on with it.
-const MAX_LINKS: usize = 32;
-/// Maximum length of a chain that is followed. Longer than any that is made.
-const MAX_CHAIN: usize = 1024;
 /// A day, as quotas count it: back from now.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
@@ -34,22 +233,12 @@ pub(super) struct Checkpoints {
     known: Mutex<KnownCheckpoints>,
 }
 
-/// What is remembered of the checkpoints that there are.
+/// What is remembered of the checkpoints of agents.
 #[derive(Debug, Default)]
 struct KnownCheckpoints {
     loaded: bool,
-    latest: HashMap<VaultPath, Latest>,
     /// What each agent has had of its quota.
     agents: HashMap<String, BTreeMap<CheckpointId, AgentChange>>,
-}
-
-/// The last checkpoint of a file, for the next one to go on with.
-#[derive(Debug)]
-struct Latest {
-    checkpoint: Checkpoint,
-    links: usize,
-    /// Whether this process wrote what it has, or has read it whole.
-    sound: bool,
 }
 
 /// A change that an agent made.
@@ -63,24 +252,16 @@ struct AgentChange {
 }
 
 impl KnownCheckpoints {
-    fn add(&mut self, checkpoint: &Checkpoint, goes_on: bool, size: u64, sound: bool) {
+    fn add(&mut self, checkpoint: &Checkpoint, size: u64) {
         if let Some(by) = &checkpoint.by {
             let change = AgentChange { at: checkpoint.at, written: checkpoint.written, kept: Some(size) };
             self.agents.entry(by.clone()).or_default().insert(checkpoint.id.clone(), change);
-        }
-        let links = self.latest.get(&checkpoint.path).filter(|_| goes_on).map_or(0, |latest| latest.links + 1);
-        if checkpoint.bytes.is_some_and(|bytes| bytes > 0) && checkpoint.before.is_some() {
-            let latest = Latest { checkpoint: checkpoint.clone(), links, sound };
-            self.latest.insert(checkpoint.path.clone(), latest);
-        } else {
-            self.latest.remove(&checkpoint.path);
         }
     }
 
     /// Begins anew with what there is.
     fn forget_kept(&mut self) {
         self.loaded = false;
-        self.latest.clear();
         self.agents.values_mut().flat_map(BTreeMap::values_mut).for_each(|change| change.kept = None);
     }
 
@@ -118,9 +299,7 @@ impl Checkpoints {
     fn known(&self) -> Result<MutexGuard<'_, KnownCheckpoints>, FsError> {
         let mut known = self.lock();
         if !known.loaded {
-            for checkpoint in self.list()?.iter().rev() {
-                known.add(checkpoint, self.goes_on(checkpoint), self.size(&checkpoint.id), false);
-            }
+            self.list()?.iter().for_each(|checkpoint| known.add(checkpoint, self.size(&checkpoint.id)));
             known.loaded = true;
         }
         Ok(known)
@@ -183,36 +362,18 @@ impl Checkpoints {
     }
 
     /// Keeps what a file had. Durable when this returns, and only then may the file be changed.
-    pub(super) fn keep(&self, checkpoint: &mut Checkpoint, content: Option<&[u8]>) -> Result<(), FsError> {
+    pub(super) fn keep(&self, checkpoint: &Checkpoint, content: Option<&[u8]>) -> Result<(), FsError> {
         create_private_dir(&self.folder)?;
-        let mut known = self.known()?;
-        let mut held = content.unwrap_or_default();
-        checkpoint.before = content.map(|content| blake3::hash(content).to_hex().to_string());
-        if let Some(latest) = known.latest.get_mut(&checkpoint.path)
-            && let Some((base, rest)) = self.rest_after(latest, held)
-        {
-            (checkpoint.base, held) = (Some(base), rest);
-        }
-        if content.is_some() {
-            write_atomically(&self.file(&checkpoint.id, "content"), held, 0o600)?;
+        if let Some(content) = content {
+            write_atomically(&self.file(&checkpoint.id, "content"), content, 0o600)?;
         }
         let path = self.file(&checkpoint.id, "json");
         let json = serde_json::to_vec_pretty(checkpoint).map_err(std::io::Error::other).on("encode", &path)?;
         write_atomically(&path, &json, 0o600)?;
-        known.add(checkpoint, checkpoint.base.is_some(), (held.len() + json.len()) as u64, true);
-        Ok(())
-    }
-
-    /// What a file has grown by since its last checkpoint, where it begins with all that it had and that is sure to be kept.
-    fn rest_after<'a>(&self, latest: &mut Latest, content: &'a [u8]) -> Option<(CheckpointId, &'a [u8])> {
-        let base = &latest.checkpoint;
-        let (had, rest) = content.split_at_checked(base.bytes? as usize)?;
-        let same = || base.before.as_deref() == Some(blake3::hash(had).to_hex().as_str());
-        if latest.links >= MAX_LINKS || !self.file(&base.id, "json").exists() || !same() {
-            return None;
+        if checkpoint.by.is_some() {
+            self.known()?.add(checkpoint, self.size(&checkpoint.id));
         }
-        latest.sound = latest.sound || self.content_of(base).is_ok_and(|kept| kept == had);
-        latest.sound.then(|| (base.id.clone(), rest))
+        Ok(())
     }
 
     /// The checkpoint with a name, and what the file had.
@@ -239,28 +400,19 @@ impl Checkpoints {
         checkpoint.base.is_some() && checkpoint.bytes != Some(self.held(&checkpoint.id))
     }
 
-    /// The checkpoints that hold what a file had: its own, then the one it goes on with, and so on.
-    fn chain(&self, checkpoint: &Checkpoint) -> Result<Vec<CheckpointId>, WriteError> {
-        let (mut chain, mut at) = (vec![checkpoint.id.clone()], checkpoint.clone());
-        while self.goes_on(&at)
-            && let Some(base) = at.base
-        {
-            if chain.len() > MAX_CHAIN {
-                return Err(self.damaged(checkpoint));
-            }
-            at = self.about(&base).map_err(|_| self.damaged(checkpoint))?;
-            chain.push(base);
-        }
-        Ok(chain)
-    }
-
     /// What a file had.
     fn content_of(&self, checkpoint: &Checkpoint) -> Result<Vec<u8>, WriteError> {
-        let mut content = Vec::new();
-        for id in self.chain(checkpoint)?.iter().rev() {
-            let path = self.file(id, "content");
-            content.extend(fs::read(&path).on("read", &path)?);
+        let (mut parts, mut part) = (Vec::new(), checkpoint.clone());
+        loop {
+            let path = self.file(&part.id, "content");
+            parts.push(fs::read(&path).on("read", &path)?);
+            let Some(base) = part.base.as_ref().filter(|_| self.goes_on(&part)) else { break };
+            // One that is not older would go on with this one.
+            let base = self.about(base).ok().filter(|base| base.at < part.at);
+            part = base.ok_or_else(|| self.damaged(checkpoint))?;
         }
+        parts.reverse();
+        let content = parts.concat();
         match &checkpoint.before {
             Some(before) if blake3::hash(&content).to_hex().as_str() != before => Err(self.damaged(checkpoint)),
             _ => Ok(content),
@@ -297,47 +449,24 @@ impl Checkpoints {
 
     /// Removes the checkpoint of a change that was not made after all.
     pub(super) fn take_back(&self, id: &CheckpointId) {
-        let mut known = self.lock();
-        known.agents.values_mut().for_each(|changes| _ = changes.remove(id));
-        known.latest.retain(|_, latest| latest.checkpoint.id != *id);
-        drop(known);
+        self.lock().agents.values_mut().for_each(|changes| _ = changes.remove(id));
         let _ = self.remove(id);
     }
 
-    /// Removes checkpoints. Those that stay and go on with one of them are made whole first; where one cannot be, as it is
-    /// damaged or the disk is full, what it goes on with stays as well.
-    pub(super) fn remove_all(&self, mut gone: BTreeSet<CheckpointId>) -> Result<(), WriteError> {
+    /// Removes checkpoints. Those of older versions that stay and hold less than the file had are made whole first.
+    pub(super) fn remove_all(&self, gone: BTreeSet<CheckpointId>) -> Result<(), WriteError> {
         if gone.is_empty() {
             return Ok(());
         }
-        let all = self.list()?;
-        let leans = |kept: &&Checkpoint| {
-            !gone.contains(&kept.id) && kept.base.as_ref().is_some_and(|base| gone.contains(base)) && self.goes_on(kept)
-        };
-        let leaning: Vec<&Checkpoint> = all.iter().filter(leans).collect();
-        // Where that cannot be told, all of the file.
-        let chain = |kept: &Checkpoint| -> Vec<CheckpointId> {
-            let same_file = || all.iter().filter(|other| other.path == kept.path).map(|other| other.id.clone());
-            self.chain(kept).unwrap_or_else(|_| same_file().collect())
-        };
-        let needed: BTreeSet<CheckpointId> = leaning.iter().flat_map(|kept| chain(kept)).collect();
-        // A disk that is full has room for the rest then. The newest first: should the process be killed, each that is left has
-        // what it goes on with.
-        let result = gone.iter().rev().filter(|id| !needed.contains(id)).try_for_each(|id| self.remove(id));
-        self.lock().forget_kept();
-        result?;
-        gone.retain(|id| needed.contains(id));
-        for kept in leaning {
-            let made_whole = self
-                .content_of(kept)
-                .and_then(|content| Ok(write_atomically(&self.file(&kept.id, "content"), &content, 0o600)?));
-            if let Err(error) = made_whole {
-                tracing::warn!("a checkpoint of `{}` keeps those before it: {error}", kept.path);
-                let chain = chain(kept);
-                gone.retain(|id| !chain.contains(id));
+        for kept in self.list()?.iter().filter(|kept| !gone.contains(&kept.id) && self.goes_on(kept)) {
+            match self.content_of(kept) {
+                Ok(content) => write_atomically(&self.file(&kept.id, "content"), &content, 0o600)?,
+                Err(error) => tracing::warn!("a checkpoint of `{}` cannot be restored: {error}", kept.path),
             }
         }
-        gone.iter().rev().try_for_each(|id| self.remove(id))?;
+        let result = gone.iter().try_for_each(|id| self.remove(id));
+        self.lock().forget_kept();
+        result?;
         // A power failure brings none of them back.
         Ok(sync_folder(&self.folder.join("any"))?)
     }
@@ -387,7 +516,6 @@ fn id_of(path: &Path) -> Option<CheckpointId> {
 mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
-    use super::super::checkpoint::Action;
     use super::*;
 
     /// Each time a millisecond later at least, so that checkpoints have an order.
@@ -411,14 +539,14 @@ mod tests {
         let path = VaultPath::new(path).unwrap();
         let at = later();
         let id = checkpoints.name(&path, at);
-        let mut checkpoint = Checkpoint {
+        let checkpoint = Checkpoint {
             id: id.clone(),
             at,
             path,
             action: Action::Edit,
             by: agent.map(Into::into),
             bytes: Some(content.len() as u64),
-            before: None,
+            before: Some(blake3::hash(content).to_hex().to_string()),
             base: None,
             changed_ms: None,
             written,
@@ -426,7 +554,7 @@ mod tests {
             after: None,
             trashed: None,
         };
-        checkpoints.keep(&mut checkpoint, Some(content)).unwrap();
+        checkpoints.keep(&checkpoint, Some(content)).unwrap();
         id
     }
 
@@ -459,67 +587,32 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_grew_by_is_kept_and_not_the_file_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let checkpoints = Checkpoints::new(folder.path().to_owned());
-        let mut text = vec![b'x'; 100_000];
-        let mut made: Vec<(CheckpointId, Vec<u8>)> = Vec::new();
-        let bytes = || -> u64 {
-            fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum()
-        };
-        for at in 0..40 {
-            made.push((kept(&checkpoints, "a.md", &text), text.clone()));
-            text.extend(format!("line {at}\n").bytes());
-        }
-        // One of 33 holds all.
-        assert!(bytes() < 250_000, "{}", bytes());
-        let all_there = |checkpoints: &Checkpoints, made: &[(CheckpointId, Vec<u8>)]| {
-            made.iter().for_each(|(id, had)| assert_eq!(checkpoints.get(id).unwrap().1.as_ref(), Some(had)));
-        };
-        all_there(&checkpoints, &made);
-        // So it is after a start, and where another file and another beginning come in between.
-        let checkpoints = Checkpoints::new(folder.path().to_owned());
-        kept(&checkpoints, "b.md", &text);
-        made.push((kept(&checkpoints, "a.md", &text), text.clone()));
-        text[0] = b'y';
-        made.push((kept(&checkpoints, "a.md", &text), text.clone()));
-        assert!(bytes() < 450_000, "{}", bytes());
-        all_there(&checkpoints, &made);
-        // Those that stay need nothing of those that go.
-        let gone: BTreeSet<CheckpointId> = made.drain(..20).map(|(id, _)| id).collect();
-        checkpoints.remove_all(gone.clone()).unwrap();
-        assert!(matches!(checkpoints.get(gone.first().unwrap()), Err(WriteError::NoCheckpoint(_))));
-        all_there(&checkpoints, &made);
-        made.push((kept(&checkpoints, "a.md", &text), text.clone()));
-        all_there(&checkpoints, &made);
-        assert!(bytes() < 550_000, "{}", bytes());
-        // What is damaged is not taken for what it was.
-        let (id, had) = made.swap_remove(3);
-        fs::write(checkpoints.file(&id, "content"), "other").unwrap();
-        assert!(checkpoints.get(&id).is_err(), "{}", had.len());
-    }
-
-    #[test]
-    fn what_is_damaged_costs_no_other_checkpoint() {
+    fn what_older_versions_kept_of_files_that_grew_is_read_and_made_whole() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::new(folder.path().to_owned());
         let content = |id: &CheckpointId| checkpoints.get(id).ok().and_then(|(_, content)| content);
         let texts = ["one\n", "one\ntwo\n", "one\ntwo\nthree\n"];
         let ids = texts.map(|text| kept(&checkpoints, "a.md", text.as_bytes()));
+        for (base, next, rest) in [(&ids[0], &ids[1], "two\n"), (&ids[1], &ids[2], "three\n")] {
+            let goes_on = Checkpoint { base: Some(base.clone()), ..checkpoints.about(next).unwrap() };
+            checkpoints.keep(&goes_on, Some(rest.as_bytes())).unwrap();
+        }
+        let all_there = |ids: &[CheckpointId], texts: &[&str]| {
+            ids.iter().zip(texts).for_each(|(id, text)| assert_eq!(content(id).unwrap(), text.as_bytes()));
+        };
+        all_there(&ids, &texts);
+        // What is damaged is not taken for what it was.
         let second = checkpoints.file(&ids[1], "content");
-        assert_eq!(fs::read(&second).unwrap(), b"two\n");
-        // What goes on with the first cannot be read: the first stays, and all is there when that can be mended.
         fs::write(&second, "tWo\n").unwrap();
-        checkpoints.remove_all(BTreeSet::from([ids[0].clone()])).unwrap();
         assert!(content(&ids[0]).is_some() && content(&ids[1]).is_none() && content(&ids[2]).is_none());
         fs::write(&second, "two\n").unwrap();
-        assert_eq!(content(&ids[2]).unwrap(), texts[2].as_bytes());
-        // Nothing goes on with what this process has not read whole.
-        fs::write(&second, "tWo\n").unwrap();
-        let checkpoints = Checkpoints::new(folder.path().to_owned());
-        let next = kept(&checkpoints, "a.md", b"one\ntwo\nthree\nfour\n");
-        assert_eq!(checkpoints.get(&next).unwrap().1.unwrap(), b"one\ntwo\nthree\nfour\n");
+        // Those that stay need nothing of those that go.
+        checkpoints.remove_all(BTreeSet::from([ids[0].clone()])).unwrap();
+        assert!(matches!(checkpoints.get(&ids[0]), Err(WriteError::NoCheckpoint(_))));
+        all_there(&ids[1..], &texts[1..]);
         // And what is to go for good goes, damaged or not.
+        fs::write(&second, "tWo\n").unwrap();
+        assert!(content(&ids[1]).is_none() && content(&ids[2]).is_some());
         checkpoints.remove_all(checkpoints.list().unwrap().into_iter().map(|kept| kept.id).collect()).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }

@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use blake3::Hash;
 
 use super::super::read::read_bytes;
-use super::checkpoint::WriteError;
-use super::checkpoints::mode;
+use super::checkpoints::{WriteError, mode};
 use super::files::Files;
 use crate::base::fs::{
     Context, FsError, UNFINISHED, crash, create_private_dir, give_attributes_of, give_owner_of, is_open_for_writing,

@@ -9,8 +9,7 @@ use blake3::Hash;
 use jiff::Timestamp;
 
 use super::super::read::read_bytes;
-use super::checkpoint::{Act, Action, CheckpointId, WriteError};
-use super::checkpoints::{Checkpoints, MAX_BYTES};
+use super::checkpoints::{Act, Action, CheckpointId, Checkpoints, MAX_BYTES, WriteError};
 use super::exchange::HeldText;
 use crate::base::fs::{Context, crash, create_dir, move_new, sync_folder};
 use crate::base::path::VaultPath;

@@ -1,13 +1,12 @@
 //! Writes notes: only where notes belong, in one step, only over what the writer has seen, and so that it can be undone.
 
-mod checkpoint;
 mod checkpoints;
 mod exchange;
 mod files;
 mod names;
 mod undo;
 
-pub(crate) use checkpoint::{Act, Action, Checkpoint, CheckpointId, Quota, WriteError};
+pub(crate) use checkpoints::{Act, Action, Checkpoint, CheckpointId, Quota, WriteError};
 pub(crate) use files::{Files, NoteEdit, until_written};
 pub(crate) use names::{free_name, is_folder_name, is_numbered, note_names, numbered, slug};
 pub(crate) use undo::Purged;

@@ -9,8 +9,7 @@ use blake3::Hash;
 use jiff::Timestamp;
 
 use super::super::read::read_bytes;
-use super::checkpoint::{Act, Action, Checkpoint, CheckpointId, WriteError};
-use super::checkpoints::mode;
+use super::checkpoints::{Act, Action, Checkpoint, CheckpointId, WriteError, mode};
 use super::files::Files;
 use super::names::numbered;
 use crate::base::fs::{Context, FsError, crash, create_dir, move_new, sync_folder};
@@ -345,14 +344,14 @@ impl Files {
         self.checkpoints.admit(&act)?;
         let at = Timestamp::now();
         let id = self.checkpoints.name(path, at);
-        let mut checkpoint = Checkpoint {
+        let checkpoint = Checkpoint {
             id: id.clone(),
             at,
             path: path.clone(),
             action: act.action,
             by: act.by.map(str::to_owned),
             bytes: had.map(|had| had.len() as u64),
-            before: None,
+            before: had.map(|had| blake3::hash(had).to_hex().to_string()),
             base: None,
             changed_ms: had.and_then(|_| changed_ms(&path.on_disk(&self.root))),
             written: act.written,
@@ -360,7 +359,7 @@ impl Files {
             after: after.map(|hash| hash.to_hex().to_string()),
             trashed,
         };
-        self.checkpoints.keep(&mut checkpoint, had).inspect_err(|_| self.checkpoints.take_back(&id))?;
+        self.checkpoints.keep(&checkpoint, had).inspect_err(|_| self.checkpoints.take_back(&id))?;
         if let Err(error) = self.checkpoints.trim(&act) {
             tracing::warn!("old checkpoints of an agent stay: {error}");
         }
