@@ -1,8 +1,7 @@
 //! What each agent may do, as its `agent.md` says now, and that page as it is made and revised.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -10,25 +9,23 @@ use crate::access::rules::{AGENTS, Policy};
 use crate::base::config::CollectionConfig;
 use crate::base::path::VaultPath;
 use crate::text::note::{Note, PrivateReason, Visibility, compose, revise};
-use crate::vault::disk::{ReadError, Stamp, read, slug};
+use crate::vault::disk::{ReadError, read, slug};
 
 /// Maximum size of a page that says what an agent may do, in bytes. None is longer.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The policies of all agents, read again whenever a file has changed.
+/// The policies of all agents, as their pages say whenever they are asked for.
 #[derive(Debug)]
 pub struct Policies {
     root: PathBuf,
     /// Where memory scopes are.
     pub(super) collections: Vec<CollectionConfig>,
-    /// Each with the stamp of its page.
-    known: Mutex<HashMap<String, (Stamp, Arc<Policy>)>>,
 }
 
 impl Policies {
     /// Those of the vault at `root`.
     pub fn new(root: PathBuf) -> Self {
-        Self { root, collections: Vec::new(), known: Mutex::default() }
+        Self { root, collections: Vec::new() }
     }
 
     /// The folders in `agents/` that have a page, in alphabetical order.
@@ -45,34 +42,19 @@ impl Policies {
     /// What an agent may do; `None` when there is no such agent. A page that cannot be read allows nothing.
     pub fn of(&self, slug: &str) -> Option<Arc<Policy>> {
         let path = agent_file(slug)?;
-        let on_disk = path.on_disk(&self.root);
-        if !is_within(&self.root, &on_disk) {
+        if !is_within(&self.root, &path.on_disk(&self.root)) {
             return None;
         }
-        let stamp = Stamp::of(&on_disk.symlink_metadata().ok()?);
-        // A file that is older than the file system's clock can tell apart does not change unseen.
-        if let Some((_, policy)) = self.all().get(slug).filter(|(known, _)| *known == stamp && is_settled(stamp)) {
-            return Some(Arc::clone(policy));
-        }
-        let (stamp, policy) = match read(&self.root, &path, MAX_BYTES) {
+        let policy = match read(&self.root, &path, MAX_BYTES) {
             Ok(source) => {
                 let mut policy = parse(&source.text);
                 policy.grant = policy.grant.map(|grant| grant.with_folders(&self.collections).of_agent(slug));
-                (source.stamp, policy)
+                policy
             }
             Err(ReadError::Gone) => return None,
-            Err(error) => (stamp, Policy::nothing(error.to_string())),
+            Err(error) => Policy::nothing(error.to_string()),
         };
-        for problem in &policy.problems {
-            tracing::warn!("{path}: {problem}; the agent reads and writes nothing");
-        }
-        let policy = Arc::new(policy);
-        self.all().insert(slug.to_owned(), (stamp, Arc::clone(&policy)));
-        Some(policy)
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<String, (Stamp, Arc<Policy>)>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        Some(Arc::new(policy))
     }
 }
 
@@ -104,11 +86,6 @@ pub(crate) fn agent_file(name: &str) -> Option<VaultPath> {
 fn is_within(root: &Path, file: &Path) -> bool {
     let folders = file.ancestors().skip(1).take_while(|folder| *folder != root);
     folders.into_iter().all(|folder| folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()))
-}
-
-fn is_settled(stamp: Stamp) -> bool {
-    let now = jiff::Timestamp::now().as_nanosecond() as i64;
-    now.saturating_sub(stamp.mtime_ns.max(stamp.ctime_ns)) > 2_000_000_000
 }
 
 /// The page of a new agent, which may read nothing unless `set` says so.

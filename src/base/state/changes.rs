@@ -101,13 +101,14 @@ impl ChangeTable {
     /// # Errors
     /// When it cannot be written.
     pub fn hide(&self, path: &str, instead: &str) -> Result<(), StateError> {
-        self.log.read(|opened| {
+        let hidden = self.log.written().if_there(|opened| {
             let hide =
                 "UPDATE changes SET path = ?2, first_line = NULL, last_line = NULL, checkpoint = NULL WHERE path = ?1";
             opened.connection.execute(hide, [path, instead])?;
             // What it said is not left where rows have been moved, either.
-            opened.connection.execute("INSERT OR IGNORE INTO events_unswept(id) VALUES (1)", []).map(drop)
-        })
+            opened.connection.execute("INSERT OR IGNORE INTO events_unswept(id) VALUES (1)", [])
+        });
+        hidden.map(drop)
     }
 }
 

@@ -11,10 +11,10 @@ use utoipa::ToSchema;
 use super::later::LaterWriter;
 use super::store::{State, StateError};
 
-/// Maximum of an agent's entries, in bytes; beyond it the oldest go.
-const MAX_BYTES: i64 = 2 << 20;
-/// How many of the oldest go at a time.
-const AT_A_TIME: usize = 64;
+/// Maximum number of an agent's entries; beyond it the oldest go.
+const MAX_ENTRIES: i64 = 10_000;
+/// After how many new entries of all agents that is looked at.
+const AT_A_TIME: i64 = 64;
 /// Maximum number of characters of a query that are kept.
 const MAX_QUERY_CHARS: usize = 500;
 /// Maximum number of places that are kept of what one answer gave.
@@ -88,22 +88,10 @@ impl ReadLog {
         self.0.add(move |connection| {
             let insert = "INSERT INTO read_log(slug, entry) VALUES (?1, ?2)";
             connection.prepare_cached(insert)?.execute([&slug, &entry])?;
-            let grow = "INSERT INTO read_log_bytes(slug, bytes) VALUES (?1, ?2)
-                ON CONFLICT(slug) DO UPDATE SET bytes = bytes + excluded.bytes RETURNING bytes";
-            let mut grow = connection.prepare_cached(grow)?;
-            let before: i64 = grow.query_row(params![slug, entry.len() as i64], |row| row.get(0))?;
-            let mut bytes = before;
-            while bytes > MAX_BYTES {
-                let oldest = "DELETE FROM read_log WHERE id IN
-                    (SELECT id FROM read_log WHERE slug = ?1 ORDER BY id LIMIT ?2) RETURNING length(CAST(entry AS BLOB))";
-                let mut oldest = connection.prepare_cached(oldest)?;
-                let gone = oldest.query_map(params![slug, AT_A_TIME as i64], |row| row.get(0))?;
-                let gone = gone.collect::<rusqlite::Result<Vec<i64>>>()?;
-                bytes = if gone.is_empty() { 0 } else { bytes - gone.iter().sum::<i64>() };
-            }
-            if bytes != before {
-                let set = "UPDATE read_log_bytes SET bytes = ?2 WHERE slug = ?1";
-                connection.execute(set, params![slug, bytes])?;
+            if connection.last_insert_rowid() % AT_A_TIME == 0 {
+                let oldest = "DELETE FROM read_log WHERE slug = ?1 AND id <=
+                    (SELECT id FROM read_log WHERE slug = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)";
+                connection.prepare_cached(oldest)?.execute(params![slug, MAX_ENTRIES])?;
             }
             Ok(())
         });
@@ -143,7 +131,7 @@ impl ReadLog {
             }
             (entry != before).then(|| serde_json::to_string(&entry).ok()).flatten()
         };
-        self.0.read(|opened| {
+        let forgotten = self.0.written().if_there(|opened| {
             let transaction = opened.connection.transaction()?;
             let mut changed: Vec<(i64, String)> = Vec::new();
             for entry in transaction
@@ -156,13 +144,11 @@ impl ReadLog {
             for (id, entry) in changed {
                 transaction.execute("UPDATE read_log SET entry = ?2 WHERE id = ?1", params![id, entry])?;
             }
-            let whole = "UPDATE read_log_bytes SET bytes =
-                (SELECT total(length(CAST(entry AS BLOB))) FROM read_log WHERE read_log.slug = read_log_bytes.slug)";
-            transaction.execute(whole, [])?;
             // What they said is not left where rows have been moved, either.
             transaction.execute("INSERT OR IGNORE INTO events_unswept(id) VALUES (1)", [])?;
             transaction.commit()
-        })
+        });
+        forgotten.map(drop)
     }
 }
 
@@ -182,22 +168,23 @@ mod tests {
         let state = State::in_folder(folder.path());
         let log = ReadLog::new(&state);
         assert!(log.entries("ada", 5).unwrap().is_empty() && !state.file().exists());
-        for number in 0..8_000 {
-            log.add("ada", entry(&format!("{number} {}", "ü".repeat(300))));
-            log.add("bob", entry(&number.to_string()));
+        for number in 0..12_000 {
+            log.add("ada", entry(&number.to_string()));
+            if number < 1_000 {
+                log.add("bob", entry(&number.to_string()));
+            }
             if number % 1000 == 0 {
-                assert!(log.entries("ada", 1).unwrap()[0].query.starts_with(&format!("{number} ")));
+                assert_eq!(log.entries("ada", 1).unwrap()[0].query, number.to_string());
             }
         }
-        let kept = log.entries("ada", 10_000).unwrap();
+        let kept = log.entries("ada", 20_000).unwrap();
         let numbers: Vec<usize> =
-            kept.iter().map(|entry| entry.query.split(' ').next().unwrap().parse().unwrap()).collect();
-        assert!(numbers.windows(2).all(|pair| pair[0] == pair[1] + 1) && numbers[0] == 7999);
-        let bytes: usize = kept.iter().map(|entry| serde_json::to_string(entry).unwrap().len()).sum();
-        assert!(bytes as i64 <= MAX_BYTES && bytes as i64 > MAX_BYTES - 64 * 1000, "{bytes}");
-        assert_eq!(log.entries("bob", 10_000).unwrap().len(), 8_000, "one agent's does not cost another's");
+            kept.iter().map(|entry| entry.query.parse().unwrap()).collect();
+        assert!(numbers.windows(2).all(|pair| pair[0] == pair[1] + 1) && numbers[0] == 11_999);
+        assert!((MAX_ENTRIES..MAX_ENTRIES + AT_A_TIME).contains(&(kept.len() as i64)), "{}", kept.len());
+        assert_eq!(log.entries("bob", 20_000).unwrap().len(), 1_000, "one agent's does not cost another's");
         drop(log);
-        assert_eq!(ReadLog::new(&state).entries("ada", 10_000).unwrap(), kept);
+        assert_eq!(ReadLog::new(&state).entries("ada", 20_000).unwrap(), kept);
     }
 
     #[test]

@@ -22,7 +22,7 @@ CREATE TABLE agents(
     slug TEXT NOT NULL, created_at TEXT NOT NULL, hash TEXT NOT NULL, chat_type TEXT, channel TEXT,
     given TEXT NOT NULL, given_since TEXT, checksum INTEGER NOT NULL) STRICT;
 
--- What agents asked, and how many bytes each agent's entries have.
+-- What agents asked. `read_log_bytes` is no more used.
 CREATE TABLE read_log(id INTEGER PRIMARY KEY, slug TEXT NOT NULL, entry TEXT NOT NULL) STRICT;
 CREATE INDEX read_log_by_agent ON read_log(slug, id);
 CREATE TABLE read_log_bytes(slug TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;

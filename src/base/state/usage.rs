@@ -1,8 +1,7 @@
 //! How often chunks, and entries by keys of their own, were given to those who asked, and when last. Each reader's counts are apart: what an agent was given moves nothing
 //! of another's, and what it was not given moves nothing of its own.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -14,15 +13,10 @@ const MAX_COUNTS: i64 = 200_000;
 /// How many more there may be before some go.
 const SLACK: i64 = 10_000;
 
-/// Maximum age of what the status says.
-const TOTALS_AGE: Duration = Duration::from_secs(1);
-
 /// The counts of all who read.
 #[derive(Debug)]
 pub struct UsageTable {
     table: LaterWriter,
-    /// What was counted last, and when: whoever follows the status asks often.
-    totals: Mutex<Option<(Instant, UsageTotals)>>,
 }
 
 /// How often a chunk was given, and when last.
@@ -46,7 +40,7 @@ pub struct UsageTotals {
 impl UsageTable {
     /// Those of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
-        Self { table: LaterWriter::new(state, "the counts of what was given"), totals: Mutex::default() }
+        Self { table: LaterWriter::new(state, "the counts of what was given") }
     }
 
     /// Counts the chunks of an answer, by their names, for who was given it; that is written in a moment.
@@ -135,23 +129,11 @@ impl UsageTable {
         emptied.map(drop)
     }
 
-    /// What agents were given in all, as of the last second; the person's own searches do not count. Waits for nothing that is being written.
+    /// What agents were given in all; the person's own searches do not count. Waits for nothing that is being written.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn totals(&self) -> Result<UsageTotals, StateError> {
-        let mut known = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, totals)) = &*known
-            && at.elapsed() < TOTALS_AGE
-        {
-            return Ok(*totals);
-        }
-        let totals = self.count()?;
-        *known = Some((Instant::now(), totals));
-        Ok(totals)
-    }
-
-    fn count(&self) -> Result<UsageTotals, StateError> {
         let totals = "SELECT count(DISTINCT chunk), coalesce(sum(count), 0) FROM usage WHERE reader <> ''";
         let totals = self.table.handle().row(totals, &[], |row| {
             Ok(UsageTotals { chunks: row.get::<_, i64>(0)? as u64, times: row.get::<_, i64>(1)? as u64 })
@@ -198,7 +180,7 @@ mod tests {
     /// Once all is written.
     fn counted(usage: &UsageTable) -> Result<UsageTotals, StateError> {
         usage.table.flush();
-        usage.count()
+        usage.totals()
     }
 
     #[test]
