@@ -20,7 +20,7 @@ use crate::text::note::aliases;
 ///
 /// What is not seen is not there: it takes no link from another note of its name.
 pub(crate) struct LinkTargets<'a> {
-    scope: &'a ReadScope,
+    pub(super) scope: &'a ReadScope,
     /// Whether a file that was looked at may be given.
     given: RefCell<HashMap<u32, bool>>,
 }

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::limits::quota;
+use super::checks::quota;
 use super::{ReadScope, Request, RequestError, Workspace};
 use crate::access::rules::{Caller, MemoryMode, Principal, Scope};
 use crate::base::state::LogEntry;

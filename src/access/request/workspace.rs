@@ -1,13 +1,14 @@
-//! One vault at work, as requests need it: its notes on disk, its index, and who may write.
+//! One vault at work, as requests need it: its notes on disk, its index, who may write, and how often chunks and entries are given.
 
+use std::collections::HashSet;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::assist::{ChatHelp, RerankHelp};
-use super::{Owner, RequestError, Role};
+use super::find::{ChatHelp, RerankHelp};
+use super::{Owner, ReadScope, Request, RequestError, Role};
 use crate::access::policy::AgentRegistry;
 use crate::access::rules::Principal;
 use crate::base::config::{Config, Switches};
@@ -16,11 +17,12 @@ use crate::base::state::{ChangeTable, State, UsageTable};
 use crate::index::engine::{ContentHash, EngineError, FileEntry, Reader};
 use crate::index::sync::{Phase, Shared, SyncProgress, Syncer};
 use crate::memory::generated_files::SummaryFiles;
-use crate::memory::items::{EntryStore, FactStore};
+use crate::memory::items::{EntryStore, FactStore, entries_path};
 use crate::memory::trace_files::TraceFiles;
 use crate::models::ModelChoice;
 use crate::serve::wire::ConflictCopy;
-use crate::text::derive::ChunkId;
+use crate::text::derive::entries::{EntriesFile, EntryFileKind, entry_key, entry_key_of, shelf_of};
+use crate::text::derive::{ChunkId, chunk};
 use crate::text::note::{Note, sources};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::disk::{
@@ -411,4 +413,95 @@ impl Workspace {
 /// Whether the index knows of a file that it could not be read.
 fn is_unread(now: &Arc<dyn Reader>, path: &VaultPath) -> bool {
     now.problems().is_ok_and(|problems| problems.iter().any(|(of, _)| path.same_as(of)))
+}
+
+/// The person's name among those who read.
+const PERSON: &str = "";
+
+impl Request {
+    /// Counts the chunks that an answer gives, by their names: what a search found, and what was asked for by its name.
+    pub fn count_given<'a>(&self, chunks: impl IntoIterator<Item = &'a str>) {
+        self.count(chunks.into_iter().filter_map(|name| name.parse::<ChunkId>().ok()).map(ChunkId::to_bits).collect());
+    }
+
+    /// Counts the entries that an answer gives by themselves, by their names: `memories/user.md#^e-1`.
+    pub(crate) fn count_entries<'a>(&self, entries: impl IntoIterator<Item = &'a str>) {
+        self.count(entries.into_iter().filter_map(entry_key_of).collect());
+    }
+
+    fn count(&self, given: Vec<u64>) {
+        if self.is_tried {
+            // What the person tries in an agent's place is neither's.
+            return;
+        }
+        let Some(reader) = self.counted() else { return };
+        self.workspace.usage.add(reader, given, self.at.as_millisecond());
+    }
+
+    /// For whom answers are counted.
+    pub(super) fn counted(&self) -> Option<&str> {
+        match &self.principal {
+            Principal::Owner => Some(PERSON),
+            Principal::Agent(caller) => Some(&caller.slug),
+            Principal::Capture(_) => None,
+        }
+    }
+}
+
+impl ReadScope {
+    /// How often who asks was given each of these chunks: by what it was given itself, an agent learns nothing of others.
+    pub(super) fn given(&self, chunks: &[ChunkId]) -> Vec<u64> {
+        let bits: Vec<u64> = chunks.iter().map(|chunk| chunk.to_bits()).collect();
+        let given = self.workspace.usage.of(&self.counted, &bits);
+        let given = given.inspect_err(|error| tracing::warn!("how often passages were given cannot be read: {error}"));
+        given.unwrap_or_default()
+    }
+}
+
+impl Workspace {
+    /// Takes back what is counted of the chunks and entries that a note had before a change, and has not after it.
+    pub fn forget_given(&self, path: &VaultPath, before: &str, after: Option<&str>) {
+        let given = |text: &str| -> Vec<u64> {
+            let note = Note::of(path, text);
+            let chunks = chunk(path, &note, text);
+            chunks.iter().map(|chunk| chunk.id.to_bits()).chain(entry_keys(path, text)).collect()
+        };
+        let left = after.map(given).unwrap_or_default();
+        let gone: Vec<u64> = given(before).into_iter().filter(|given| !left.contains(given)).collect();
+        if let Err(error) = self.usage.remove(&gone) {
+            tracing::warn!("how often what was forgotten of `{path}` was given cannot be taken back: {error}");
+        }
+    }
+
+    /// Takes back what is counted of an entry that is taken out of its file.
+    pub(crate) fn forget_given_entry(&self, path: &VaultPath, id: &str) {
+        let key = shelf_of(path).and_then(|(holder, _)| entries_path(&holder, EntryFileKind::Known).ok());
+        let Some(key) = key.map(|known| entry_key(&known, id)) else { return };
+        if let Err(error) = self.usage.remove(&[key]) {
+            tracing::warn!("how often an entry of `{path}` was given that is gone cannot be taken back: {error}");
+        }
+    }
+
+    /// Takes back what is counted of all chunks and entries that are not there any more; gives what keeps it from that, as a sentence.
+    pub fn sweep_given(&self) -> Option<String> {
+        let snapshot = self.shared.snapshot()?;
+        let chunks = snapshot.files().iter().flat_map(|file| &file.chunks).map(|chunk| chunk.id.to_bits());
+        let mut there: HashSet<u64> = chunks.collect();
+        for holder in self.entry_store.holders() {
+            // Of what cannot be read nothing is known to be there.
+            let Ok(book) = self.entry_store.entries(&holder) else { continue };
+            there.extend(book.entries.iter().map(|entry| entry_key(&book.path, &entry.id)));
+        }
+        let kept = self.usage.keep(|given| there.contains(&given));
+        kept.err().map(|error| {
+            format!("the counts of how often passages of the text were returned are still stored: {error}")
+        })
+    }
+}
+
+/// The keys of the entries that a text has, if it is that of a file of entries; of those that were set aside, the keys that they had.
+fn entry_keys(path: &VaultPath, text: &str) -> Vec<u64> {
+    let Some((holder, shelf)) = shelf_of(path) else { return Vec::new() };
+    let Ok(known) = entries_path(&holder, EntryFileKind::Known) else { return Vec::new() };
+    EntriesFile::read(text, shelf).entries.iter().map(|entry| entry_key(&known, &entry.id)).collect()
 }

@@ -100,13 +100,6 @@ pub(crate) enum MemoryScope {
     User,
 }
 
-/// Not the name of a memory scope.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is not a memory scope; use `user`, `system`, `orchestrator`, `project:<id>`, `agent-type:<type>` or `agent:<name>`"
-)]
-pub(crate) struct MemoryScopeError(String);
-
 /// The folder with a folder for each type of agent.
 pub(crate) const AGENT_TYPES: &str = "agent-types";
 /// The folder with a folder for each project.
@@ -117,8 +110,9 @@ impl MemoryScope {
     ///
     /// # Errors
     /// When it is none.
-    pub(crate) fn parse(text: &str) -> Result<Self, MemoryScopeError> {
-        let none = || MemoryScopeError(text.to_owned());
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let takes = "use `user`, `system`, `orchestrator`, `project:<id>`, `agent-type:<type>` or `agent:<name>`";
+        let none = || format!("`{text}` is not a memory scope; {takes}");
         let text = text.trim();
         match text {
             "user" => return Ok(Self::User),

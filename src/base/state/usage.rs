@@ -19,15 +19,6 @@ pub struct UsageTable {
     table: LaterWriter,
 }
 
-/// How often a chunk was given, and when last.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ChunkUse {
-    /// How often.
-    pub count: u64,
-    /// When last, in milliseconds since 1970.
-    pub last_ms: i64,
-}
-
 /// What agents were given in all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UsageTotals {
@@ -65,19 +56,17 @@ impl UsageTable {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn of(&self, reader: &str, chunks: &[u64]) -> Result<Vec<ChunkUse>, StateError> {
+    pub fn of(&self, reader: &str, chunks: &[u64]) -> Result<Vec<u64>, StateError> {
         let found = self.table.written().if_there(|opened| {
-            let select = "SELECT count, last_ms FROM usage WHERE reader = ?1 AND chunk = ?2";
+            let select = "SELECT count FROM usage WHERE reader = ?1 AND chunk = ?2";
             let mut select = opened.connection.prepare_cached(select)?;
             let one = |chunk: &u64| {
-                let found = select.query_row(params![reader, *chunk as i64], |row| {
-                    Ok(ChunkUse { count: row.get::<_, i64>(0)?.max(0) as u64, last_ms: row.get(1)? })
-                });
-                Ok(found.optional()?.unwrap_or_default())
+                let found = select.query_row(params![reader, *chunk as i64], |row| row.get::<_, i64>(0));
+                Ok(found.optional()?.map_or(0, |count| count.max(0) as u64))
             };
             chunks.iter().map(one).collect()
         });
-        Ok(found?.unwrap_or_else(|| vec![ChunkUse::default(); chunks.len()]))
+        Ok(found?.unwrap_or_else(|| vec![0; chunks.len()]))
     }
 
     /// Whether each of these was ever given to anybody, in their order.
@@ -188,14 +177,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = State::in_folder(folder.path());
         let usage = UsageTable::new(&state);
-        assert_eq!(usage.of("", &[1]).unwrap(), [ChunkUse::default()]);
+        assert_eq!(usage.of("", &[1]).unwrap(), [0]);
         assert!(counted(&usage).unwrap() == UsageTotals::default() && !state.file().exists());
         usage.add("", vec![1, u64::MAX], 10);
         usage.add("", vec![1], 5);
         usage.add("ada", vec![1, 2], 20);
-        let of = |count, last_ms| ChunkUse { count, last_ms };
-        assert_eq!(usage.of("", &[1, 2, u64::MAX]).unwrap(), [of(2, 10), of(0, 0), of(1, 10)]);
-        assert_eq!(usage.of("ada", &[1, 2]).unwrap(), [of(1, 20), of(1, 20)]);
+        assert_eq!(usage.of("", &[1, 2, u64::MAX]).unwrap(), [2, 0, 1]);
+        assert_eq!(usage.of("ada", &[1, 2]).unwrap(), [1, 1]);
         assert_eq!(usage.given_to_anybody(&[2, 3, u64::MAX]).unwrap(), [true, false, true]);
         assert_eq!(counted(&usage).unwrap(), UsageTotals { chunks: 2, times: 2 }, "the person's own do not count");
         drop(usage);
@@ -227,7 +215,7 @@ mod tests {
         usage.delete(|connection| trim(connection, 5, 20)).unwrap();
         assert_eq!(counted(&usage).unwrap().chunks, 20, "not yet so many more");
         usage.delete(|connection| trim(connection, 5, 3)).unwrap();
-        let left: Vec<u64> = (1..=20).filter(|at| usage.of("ada", &[*at]).unwrap()[0].count > 0).collect();
+        let left: Vec<u64> = (1..=20).filter(|at| usage.of("ada", &[*at]).unwrap()[0] > 0).collect();
         assert_eq!(left, [1, 17, 18, 19, 20]);
     }
 }
