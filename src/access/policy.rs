@@ -24,7 +24,9 @@ use crate::vault::disk::{ReadError, read, slug};
 #[derive(Debug)]
 pub struct AgentRegistry {
     tokens: AgentTable,
-    policies: Policies,
+    root: PathBuf,
+    /// Where memory scopes are.
+    collections: Vec<CollectionConfig>,
     log: ReadLog,
     rates: RateLimiter,
 }
@@ -39,7 +41,8 @@ impl AgentRegistry {
     pub fn new(root: PathBuf, state: &Arc<State>) -> Self {
         Self {
             tokens: AgentTable::new(state),
-            policies: Policies::new(root),
+            root,
+            collections: Vec::new(),
             log: ReadLog::new(state),
             rates: RateLimiter::default(),
         }
@@ -48,13 +51,8 @@ impl AgentRegistry {
     /// The same in a vault whose memory scopes are in the folders that its configuration says.
     #[must_use]
     pub fn with_folders_of(mut self, config: &Config) -> Self {
-        self.policies.collections = config.collections.clone();
+        self.collections = config.collections.clone();
         self
-    }
-
-    /// What each may do.
-    pub fn policies(&self) -> &Policies {
-        &self.policies
     }
 
     /// What each has read.
@@ -72,7 +70,7 @@ impl AgentRegistry {
     /// # Errors
     /// When the disk refuses, or the system has no random numbers.
     pub fn give_token(&self, slug: &str, session: Option<Session>) -> Result<Token, StateError> {
-        let given = self.policies.of(slug).map(|policy| policy.given.clone()).unwrap_or_default().to_string();
+        let given = self.page(slug).map(|policy| policy.given.clone()).unwrap_or_default().to_string();
         let token = Token::random().on("get random numbers from", Path::new("the system"))?;
         self.tokens.put(slug, |before| {
             let before = before.as_ref().map(self::session);
@@ -116,13 +114,13 @@ impl AgentRegistry {
 
     /// What an agent may do now; `None` when there is no such agent, or its time is over.
     pub fn policy(&self, slug: &str) -> Option<Arc<Policy>> {
-        self.policies.of(slug).filter(|policy| !policy.is_expired(Timestamp::now()))
+        self.page(slug).filter(|policy| !policy.is_expired(Timestamp::now()))
     }
 
     /// Looks at an agent's page, so that what it gives from now on is told from what it gave: rights that were taken back and come
     /// again with a checkout are in the log.
     pub fn look_at_page(&self, slug: &str) {
-        if let (Ok(Some(row)), Some(policy)) = (self.token_of(slug), self.policies.of(slug)) {
+        if let (Ok(Some(row)), Some(policy)) = (self.token_of(slug), self.page(slug)) {
             self.watch_page(&row, &policy.given);
         }
     }
@@ -240,33 +238,20 @@ fn changed(before: &Value, after: &Value) -> Vec<String> {
 /// Maximum size of a page that says what an agent may do, in bytes. None is longer.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The policies of all agents, as their pages say whenever they are asked for.
-#[derive(Debug)]
-pub struct Policies {
-    root: PathBuf,
-    /// Where memory scopes are.
-    collections: Vec<CollectionConfig>,
-}
-
-impl Policies {
-    /// Those of the vault at `root`.
-    pub fn new(root: PathBuf) -> Self {
-        Self { root, collections: Vec::new() }
-    }
-
+impl AgentRegistry {
     /// The folders in `agents/` that have a page, in alphabetical order.
     pub fn slugs(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.root.join(AGENTS)).into_iter().flatten().flatten();
         let mut slugs: Vec<String> = entries
             .filter_map(|entry| entry.file_name().into_string().ok())
-            .filter(|slug| self.of(slug).is_some())
+            .filter(|slug| self.page(slug).is_some())
             .collect();
         slugs.sort_unstable();
         slugs
     }
 
     /// What an agent may do; `None` when there is no such agent. A page that cannot be read allows nothing.
-    pub fn of(&self, slug: &str) -> Option<Arc<Policy>> {
+    pub fn page(&self, slug: &str) -> Option<Arc<Policy>> {
         let path = agent_file(slug)?;
         if !is_within(&self.root, &path.on_disk(&self.root)) {
             return None;
@@ -449,7 +434,10 @@ mod tests_of_rate_limiter {
 #[cfg(test)]
 mod tests_of_policies {
     use super::*;
-    use crate::access::rules::Policy;
+
+    fn agents(vault: &tempfile::TempDir) -> AgentRegistry {
+        AgentRegistry::new(vault.path().to_owned(), &State::in_folder(vault.path()))
+    }
 
     fn write(root: &Path, slug: &str, text: &str) {
         let folder = root.join(AGENTS).join(slug);
@@ -460,19 +448,19 @@ mod tests_of_policies {
     #[test]
     fn an_edit_counts_at_once() {
         let vault = tempfile::tempdir().unwrap();
-        let policies = Policies::new(vault.path().to_owned());
-        assert!(policies.of("ada").is_none());
+        let policies = agents(&vault);
+        assert!(policies.page("ada").is_none());
         write(vault.path(), "ada", "---\ncan_read_user_memory: false\n---\n");
-        assert!(policies.of("ada").unwrap().grant.is_none());
+        assert!(policies.page("ada").unwrap().grant.is_none());
         write(vault.path(), "ada", "---\ncan_read_user_memory: true \n---\n");
-        assert!(policies.of("ada").unwrap().grant.is_some());
+        assert!(policies.page("ada").unwrap().grant.is_some());
         assert_eq!(policies.slugs(), ["ada"]);
         for broken in ["---\ncan_read_user_memory: true\n", "---\ncan_read_user_memory: true\n  x: [\n---\n"] {
             write(vault.path(), "ada", broken);
-            assert!(policies.of("ada").unwrap().grant.is_none(), "{broken}");
+            assert!(policies.page("ada").unwrap().grant.is_none(), "{broken}");
         }
         std::fs::remove_dir_all(vault.path().join(AGENTS)).unwrap();
-        assert!(policies.of("ada").is_none());
+        assert!(policies.page("ada").is_none());
     }
 
     #[test]
@@ -488,7 +476,7 @@ mod tests_of_policies {
         let (vault, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         write(elsewhere.path(), "ada", "---\ncan_read_user_memory: true\n---\n");
         std::os::unix::fs::symlink(elsewhere.path().join(AGENTS), vault.path().join(AGENTS)).unwrap();
-        assert!(Policies::new(vault.path().to_owned()).of("ada").is_none());
+        assert!(agents(&vault).page("ada").is_none());
     }
 
     fn policy(text: &str) -> Policy {

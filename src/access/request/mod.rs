@@ -8,7 +8,6 @@ mod checks;
 mod error;
 mod find;
 mod graph;
-mod link_targets;
 mod read_scope;
 mod role;
 mod workspace;
@@ -23,9 +22,8 @@ pub(crate) use checks::{
 };
 pub use error::{ErrorKind, RequestError};
 pub(crate) use find::{AS_TYPED, Given, ORDER_KEPT};
-pub(crate) use graph::line_text;
+pub(crate) use graph::{LinkTargets, line_text};
 pub use graph::{graph, key_relations};
-pub(crate) use link_targets::LinkTargets;
 pub(crate) use read_scope::{
     ReadScope, SPEAKING_TOOLS, Visibility, no_chunk, read_seen, share, trust_of_note, trust_of_place, with_sources,
 };

@@ -477,9 +477,9 @@ pub(crate) fn trust_of_place(files: &FileTable, place: &str) -> TrustLevel {
 /// The same of a note. A digest says of what programs noted how much there is, and nothing of what it says.
 pub(crate) fn trust_of_note(files: &FileTable, file: &FileEntry) -> TrustLevel {
     let is_digest = DIGESTS.iter().any(|folder| file.path.as_str().starts_with(folder));
-    let trust = |file: &FileEntry| match captured(file) {
-        Some(_) if is_digest => said(file).unwrap_or(TrustLevel::Person),
-        captured => said(file).or(captured).unwrap_or_else(|| by_kind(file)),
+    let trust = |file: &FileEntry| {
+        let by_kind = if file.path.is_document() { TrustLevel::Web } else { TrustLevel::Person };
+        said(file).or_else(|| captured(file).filter(|_| !is_digest)).unwrap_or(by_kind)
     };
     with_sources(files, file).into_iter().map(trust).min().unwrap_or(TrustLevel::Person)
 }
@@ -502,11 +502,6 @@ pub(crate) fn with_sources<'f>(files: &'f FileTable, file: &'f FileEntry) -> Vec
         at += 1;
     }
     all
-}
-
-/// How far a file is trusted by what it is.
-fn by_kind(file: &FileEntry) -> TrustLevel {
-    if file.path.is_document() { TrustLevel::Web } else { TrustLevel::Person }
 }
 
 /// How far a file says that it is to be trusted.

@@ -335,7 +335,7 @@ impl Owner {
         let agents = &self.workspace().agents;
         // By a request of its own: this one is not to hold on to the text that goes.
         let Ok(apart) = Self::of(self.by(Principal::Owner)) else { return Vec::new() };
-        let mut readers = agents.policies().slugs();
+        let mut readers = agents.slugs();
         readers.retain(|slug| {
             let seen = agents.named(slug).and_then(|caller| apart.as_seen_by(caller).ok());
             seen.is_some_and(|seen| {

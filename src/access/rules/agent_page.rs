@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::globs::Globs;
-use super::grant::Grant;
+use super::principal::Grant;
 use crate::base::clock::{Edge, moment};
 use crate::base::config::{AgentsConfig, ChannelScope, MemoryScope};
 use crate::base::path::folded;

@@ -12,7 +12,6 @@ mod logs;
 mod model_calls;
 mod queue;
 mod schema;
-mod seen;
 mod sources;
 mod store;
 mod tokens;
@@ -25,8 +24,9 @@ pub use key::{Digest, DigestKey, cut, digest_of, hash_of};
 pub use logs::{ChangeLine, ChangeTable, LogEntry, ReadLog};
 pub use model_calls::{CallAllowance, CallEnd, CallQuota, ModelCall, ModelCallTable, ModelCallTotals};
 pub use queue::{Batch, EventQueue, EventReader, Extent, NewEvent, WaitingEvent};
-pub use seen::SeenTable;
-pub use sources::{ImportRow, ImportTable, ImportedFile, NoteOrigin, SessionNote, SessionSource, SessionTable};
+pub use sources::{
+    ImportRow, ImportTable, ImportedFile, NoteOrigin, SeenTable, SessionNote, SessionSource, SessionTable,
+};
 pub use store::{State, StateError};
 pub use tokens::{AgentRow, AgentTable, TokenRow, TokenTable};
 pub use tombstones::{

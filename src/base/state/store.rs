@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -194,11 +194,7 @@ impl State {
 
     /// Makes an empty file for its owner alone, where there is none. SQLite gives its log the same permissions.
     pub(super) fn make(&self) -> Result<(), FsError> {
-        let mut options = File::options();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(&self.file) {
+        match File::options().write(true).create_new(true).mode(0o600).open(&self.file) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             made => made.map(drop).on("write", &self.file),
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::later::LaterWriter;
-use super::store::{Durability, State, StateError};
+use super::store::{Durability, Handle, State, StateError};
 
 /// Maximum number of counts; beyond it go those that were not asked for for longest.
 const MAX_COUNTS: i64 = 200_000;
@@ -17,6 +17,8 @@ const SLACK: i64 = 10_000;
 #[derive(Debug)]
 pub struct UsageTable {
     table: LaterWriter,
+    /// For what is taken back, which is safe on disk at once.
+    full: Handle,
 }
 
 /// What agents were given in all.
@@ -31,7 +33,8 @@ pub struct UsageTotals {
 impl UsageTable {
     /// Those of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
-        Self { table: LaterWriter::new(state, "the counts of what was given") }
+        let table = LaterWriter::new(state, "the counts of what was given");
+        Self { table, full: Handle::new(state, Durability::Full) }
     }
 
     /// Counts the chunks of an answer, by their names, for who was given it; that is written in a moment.
@@ -111,11 +114,7 @@ impl UsageTable {
             let mut delete = connection.prepare_cached("DELETE FROM usage WHERE chunk = ?1")?;
             gone.iter().try_for_each(|chunk| delete.execute([chunk]).map(drop))
         })?;
-        let emptied = self
-            .table
-            .written()
-            .if_there(|opened| opened.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
-        emptied.map(drop)
+        self.full.row("PRAGMA wal_checkpoint(TRUNCATE)", &[], |_| Ok(())).map(drop)
     }
 
     /// What agents were given in all; the person's own searches do not count. Waits for nothing that is being written.
@@ -131,15 +130,11 @@ impl UsageTable {
     }
 
     fn delete(&self, delete: impl Fn(&Connection) -> rusqlite::Result<()>) -> Result<(), StateError> {
-        let deleted = self.table.written().if_there(|opened| {
-            opened.set_durability(Durability::Full)?;
-            let deleted = (|| {
-                let transaction = opened.connection.transaction()?;
-                delete(&transaction)?;
-                transaction.commit()
-            })();
-            opened.set_durability(Durability::Later)?;
-            deleted
+        self.table.flush();
+        let deleted = self.full.if_there(|opened| {
+            let transaction = opened.connection.transaction()?;
+            delete(&transaction)?;
+            transaction.commit()
         });
         deleted.map(drop)
     }
