@@ -34,14 +34,11 @@ use crate::text::note::{Note, aliases};
 /// # Errors
 /// When a parameter makes no sense, or the index is not open yet.
 pub fn graph(viewer: &Viewer, params: &GraphParams) -> Result<GraphView, RequestError> {
-    let found = found(viewer, params);
-    let given = found.as_ref().map(|view| {
+    let said = [&params.name, &params.relation, &params.kind].into_iter().flatten().cloned().collect::<Vec<_>>();
+    viewer.logged("graph", &said.join(" "), found(viewer, params), |view| {
         let notes = view.entities.iter().chain(&view.near).map(|note| note.path.clone());
         notes.chain(view.edges.iter().map(|edge| edge.citation.clone())).collect()
-    });
-    let said = [&params.name, &params.relation, &params.kind].into_iter().flatten().cloned().collect::<Vec<_>>();
-    viewer.log("graph", &said.join(" "), given.unwrap_or_default());
-    found
+    })
 }
 
 fn found(viewer: &Viewer, params: &GraphParams) -> Result<GraphView, RequestError> {

@@ -375,7 +375,7 @@ impl RulesReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::rules::grant::Subject;
+    use crate::access::rules::Subject;
     use jiff::civil::Date;
     use jiff::tz::TimeZone;
 

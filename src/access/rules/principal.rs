@@ -89,21 +89,11 @@ pub(crate) const SESSION_AGENT: &str = "session_agent";
 /// What marks begin with; nothing that is written after a `#` does.
 const BEGIN: &str = "@session/";
 
-/// Where a session comes from, and whose it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SessionMark<'m> {
-    pub(super) scope: ChannelScope,
-    /// [`folded`]; empty for nobody's.
-    pub(super) agent: &'m str,
-}
-
-impl<'m> SessionMark<'m> {
-    /// Reads a mark; `None` for what is none.
-    pub(super) fn read(mark: &'m str) -> Option<Self> {
-        let (scope, agent) = mark.strip_prefix(BEGIN)?.split_once('/')?;
-        // What says nothing that is known is for nobody else.
-        Some(Self { scope: ChannelScope::of(scope).unwrap_or(ChannelScope::Direct), agent })
-    }
+/// Where a session comes from, and whose it is: [`folded`], and empty for nobody's. `None` for what is no mark.
+fn session_of(mark: &str) -> Option<(ChannelScope, &str)> {
+    let (scope, agent) = mark.strip_prefix(BEGIN)?.split_once('/')?;
+    // What says nothing that is known is for nobody else.
+    Some((ChannelScope::of(scope).unwrap_or(ChannelScope::Direct), agent))
 }
 
 /// The marks of a note's frontmatter: none, where it is no session. A key counts whatever its case. A scope that makes no sense is the
@@ -120,7 +110,7 @@ pub(crate) fn session_marks(metadata: &Map<String, Value>) -> Vec<String> {
 }
 
 /// The mark of sessions of a channel and an agent, whose name is [`folded`].
-pub(super) fn session_mark(scope: ChannelScope, agent: &str) -> String {
+fn session_mark(scope: ChannelScope, agent: &str) -> String {
     format!("{BEGIN}{scope}/{agent}")
 }
 
@@ -327,8 +317,8 @@ impl Grant {
         } else if !self.has_collection(collection) {
             Some(Refusal::Collection(collection.to_owned()))
         } else if let Some(tag) = subject.tags.iter().chain(subject.doubtful).find(|tag| self.excludes(&folded(tag))) {
-            Some(match SessionMark::read(tag) {
-                Some(mark) => Refusal::Session(mark.scope),
+            Some(match session_of(tag) {
+                Some((scope, _)) => Refusal::Session(scope),
                 None => Refusal::Tag(tag.clone()),
             })
         } else if self.denied.is_match(subject.path) {
@@ -363,9 +353,9 @@ impl Grant {
 
     /// Whether a tag, or a mark of sessions, [`folded`], hides a note.
     pub fn excludes(&self, tag: &str) -> bool {
-        if let Some(mark) = SessionMark::read(tag) {
-            let is_own = !self.own.is_empty() && mark.agent == self.own;
-            return !is_own && !self.sessions.contains(&mark.scope);
+        if let Some((scope, agent)) = session_of(tag) {
+            let is_own = !self.own.is_empty() && agent == self.own;
+            return !is_own && !self.sessions.contains(&scope);
         }
         let below = |excluded: &String| tag.strip_prefix(excluded.as_str()).is_some_and(|rest| rest.starts_with('/'));
         self.exclude_tags.iter().any(|excluded| tag == excluded || below(excluded))
@@ -510,9 +500,8 @@ mod tests_of_session_mark {
         ] {
             assert_eq!(session_marks(front.as_object().unwrap()), marks, "{front}");
         }
-        let mark = SessionMark::read("@session/group/ada").unwrap();
-        assert_eq!((mark.scope, mark.agent), (ChannelScope::Group, "ada"));
-        assert_eq!(SessionMark::read("session/group/ada"), None);
+        assert_eq!(session_of("@session/group/ada"), Some((ChannelScope::Group, "ada")));
+        assert_eq!(session_of("session/group/ada"), None);
     }
 }
 

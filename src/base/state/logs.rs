@@ -15,8 +15,8 @@ use super::store::{State, StateError};
 
 /// Maximum number of an agent's entries; beyond it the oldest go.
 const MAX_ENTRIES: i64 = 10_000;
-/// After how many new entries of all agents that is looked at.
-const AT_A_TIME: i64 = 64;
+/// After how many new entries of all agents that is looked at: a prime, so that agents that take turns are all looked at.
+const AT_A_TIME: i64 = 61;
 /// Maximum number of characters of a query that are kept.
 const MAX_QUERY_CHARS: usize = 500;
 /// Maximum number of places that are kept of what one answer gave.
