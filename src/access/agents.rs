@@ -40,7 +40,7 @@ pub fn add(owner: &Owner, params: &AgentParams) -> Result<AgentWithToken, Reques
         agent_file(&slug).ok_or_else(|| RequestError::invalid("`name` gives no folder name; use letters or digits"))?;
     let page = agent_page(name, &now(), &params.rules.frontmatter());
     makes_sense(&page)?;
-    if agents(owner).policies().of(&slug).is_some() {
+    if agents(owner).page(&slug).is_some() {
         let message = format!("the agent `{slug}` already exists");
         let hint =
             format!("`vault agent rotate {slug}` makes a new token, `vault agent allow {slug}` sets what it may read");
@@ -72,7 +72,7 @@ fn left_behind(owner: &Owner, slug: &str) -> Vec<String> {
 /// # Errors
 /// When the tokens cannot be read, or the index is not open yet.
 pub fn list(owner: &Owner) -> Result<AgentsView, RequestError> {
-    let slugs = agents(owner).policies().slugs();
+    let slugs = agents(owner).slugs();
     Ok(AgentsView { agents: slugs.iter().map(|slug| view(owner, slug)).collect::<Result<_, _>>()? })
 }
 
@@ -87,7 +87,7 @@ pub fn listed(
     let workspace = viewer.workspace();
     let slugs = match viewer.agent() {
         Some(own) => vec![own.to_owned()],
-        None => workspace.agents.policies().slugs(),
+        None => workspace.agents.slugs(),
     };
     let one = |slug: String| -> Result<ListedAgent, RequestError> {
         let path = agent_file(&slug).ok_or_else(|| no_agent(&slug))?;
@@ -115,7 +115,7 @@ pub fn listed(
 /// # Errors
 /// When there is none of that name.
 pub fn view(owner: &Owner, slug: &str) -> Result<AgentView, RequestError> {
-    let policy = agents(owner).policies().of(slug).ok_or_else(|| no_agent(slug))?;
+    let policy = agents(owner).page(slug).ok_or_else(|| no_agent(slug))?;
     agents(owner).look_at_page(slug);
     let path = agent_file(slug).ok_or_else(|| no_agent(slug))?;
     let name = owner.workspace().source(&path).map(|source| Note::parse(&source.text, slug).title);
@@ -180,7 +180,7 @@ fn revise(owner: &Owner, slug: &str, rules: &Map<String, Value>) -> Result<(), R
 /// # Errors
 /// When there is no such agent, or the disk refuses.
 pub fn rotate(owner: &Owner, slug: &str, params: RotateParams) -> Result<AgentWithToken, RequestError> {
-    agents(owner).policies().of(slug).ok_or_else(|| no_agent(slug))?;
+    agents(owner).page(slug).ok_or_else(|| no_agent(slug))?;
     let token = agents(owner).give_token(slug, params.session())?;
     Ok(AgentWithToken { agent: view(owner, slug)?, token: token.reveal().to_owned(), inherits: Vec::new() })
 }
@@ -211,7 +211,7 @@ pub fn remove(owner: &Owner, slug: &str) -> Result<AgentRemoved, RequestError> {
 /// # Errors
 /// When there is no such agent, note or chunk.
 pub fn explain(owner: &Owner, slug: &str, what: &str) -> Result<Explained, RequestError> {
-    let policy = agents(owner).policies().of(slug).ok_or_else(|| no_agent(slug))?;
+    let policy = agents(owner).page(slug).ok_or_else(|| no_agent(slug))?;
     let everything = owner.read_scope()?;
     let file = named_file(&everything, what)?;
     let token = agents(owner).token_of(slug)?;
@@ -291,7 +291,7 @@ pub fn log(owner: &Owner, slug: &str, params: &LogParams) -> Result<LogView, Req
     let limit = within("limit", params.limit, 1..=10_000)?.unwrap_or(LOG_ENTRIES);
     agent_file(slug).ok_or_else(|| no_agent(slug))?;
     let entries = agents(owner).log().entries(slug, limit)?;
-    if entries.is_empty() && agents(owner).policies().of(slug).is_none() {
+    if entries.is_empty() && agents(owner).page(slug).is_none() {
         return Err(no_agent(slug));
     }
     Ok(LogView { entries })
@@ -332,7 +332,7 @@ fn makes_sense(page: &str) -> Result<(), RequestError> {
 /// # Errors
 /// When there is no such agent, or the disk refuses.
 pub(crate) fn set_librarian(owner: &Owner, slug: &str, params: &LibrarianParams) -> Result<(), RequestError> {
-    let policy = agents(owner).policies().of(slug).ok_or_else(|| no_agent(slug))?;
+    let policy = agents(owner).page(slug).ok_or_else(|| no_agent(slug))?;
     let mut set = Map::new();
     if let Some(enabled) = params.enabled.filter(|enabled| *enabled != policy.librarian) {
         set.insert("librarian".to_owned(), enabled.into());

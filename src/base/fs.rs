@@ -5,6 +5,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
 /// A failed file operation.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {operation} {}: {source}", path.display())]
@@ -181,16 +184,8 @@ pub(crate) fn write_beside(folder: &Path, bytes: &[u8], mode: Option<u32>) -> Re
 /// # Errors
 /// `AlreadyExists` when something has it; when the system refuses.
 pub(crate) fn move_new(from: &Path, to: &Path) -> Result<(), FsError> {
-    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-    {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            // Not every file system knows how.
-            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {}
-            moved => return moved.map_err(io::Error::from).on("write", to),
-        }
-    }
-    fs::hard_link(from, to).and_then(|()| fs::remove_file(from)).on("write", to)
+    let otherwise = || fs::hard_link(from, to).and_then(|()| fs::remove_file(from));
+    rename_with(from, to, RenameFlags::NOREPLACE, otherwise).on("write", to)
 }
 
 /// Moves a file to the place of another, which takes its. Where the file system does not know how, the other is gone.
@@ -198,15 +193,20 @@ pub(crate) fn move_new(from: &Path, to: &Path) -> Result<(), FsError> {
 /// # Errors
 /// When one of them is not there, or the system refuses.
 pub(crate) fn exchange(one: &Path, other: &Path) -> Result<(), FsError> {
-    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-    {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
-            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {}
-            exchanged => return exchanged.map_err(io::Error::from).on("write", other),
-        }
+    rename_with(one, other, RenameFlags::EXCHANGE, || fs::rename(one, other)).on("write", other)
+}
+
+/// Renames as Linux and macOS can; `otherwise` where the file system does not know how.
+fn rename_with(
+    from: &Path,
+    to: &Path,
+    flags: RenameFlags,
+    otherwise: impl FnOnce() -> io::Result<()>,
+) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, flags) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => otherwise(),
+        renamed => Ok(renamed?),
     }
-    fs::rename(one, other).on("write", other)
 }
 
 /// Makes the name of a file, or that it is gone, safe against a power loss.
@@ -262,15 +262,8 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
 
 /// The bytes that the files below a folder take, by their lengths.
 pub(crate) fn folder_bytes(path: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(path) else { return 0 };
-    entries
-        .flatten()
-        .map(|entry| match entry.metadata() {
-            Ok(meta) if meta.is_dir() => folder_bytes(&entry.path()),
-            Ok(meta) => meta.len(),
-            Err(_) => 0,
-        })
-        .sum()
+    let found = walkdir::WalkDir::new(path).into_iter().flatten().filter_map(|entry| entry.metadata().ok());
+    found.filter(fs::Metadata::is_file).map(|meta| meta.len()).sum()
 }
 
 /// Whether some process has a file open for writing; `None` where the system does not tell, as on a network file system, or for a file of

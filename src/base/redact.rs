@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-use regex::{Captures, Regex};
+use regex::{Captures, Regex, RegexSet};
 
 /// The text with `[redacted: KIND]` in place of every secret that is known by its shape: private keys, tokens, passwords
 /// that are named as such, card numbers.
@@ -54,32 +54,19 @@ impl Rule {
     }
 }
 
-/// The hints by their first byte, each with the place of its rule.
-type Hints = Vec<Vec<(usize, &'static [u8])>>;
-
-static HINTS: LazyLock<Hints> = LazyLock::new(|| {
-    let mut hints: Hints = vec![Vec::new(); 256];
-    for (at, rule) in RULES.iter().enumerate() {
-        for hint in rule.hints {
-            hints[usize::from(hint.as_bytes()[0])].push((at, hint.as_bytes()));
-        }
-    }
-    hints
+/// The hints of each rule.
+static HINTS: LazyLock<RegexSet> = LazyLock::new(|| {
+    let one = |hint: &&str| match hint.is_ascii() {
+        true => format!("(?i-u:{})", regex::escape(hint)),
+        false => (*hint).to_owned(),
+    };
+    let hints = RULES.iter().map(|rule| rule.hints.iter().map(one).collect::<Vec<_>>().join("|"));
+    RegexSet::new(hints).expect("a test uses it")
 });
 
 /// The rules of which a text has a hint, found in one pass over it.
 fn hinted(text: &str) -> impl Iterator<Item = &'static Rule> {
-    let bytes = text.as_bytes();
-    let mut found = vec![false; RULES.len()];
-    for (start, byte) in bytes.iter().enumerate() {
-        for (rule, hint) in &HINTS[usize::from(byte.to_ascii_lowercase())] {
-            let part = bytes.get(start..start + hint.len());
-            if !found[*rule] && part.is_some_and(|part| part.eq_ignore_ascii_case(hint)) {
-                found[*rule] = true;
-            }
-        }
-    }
-    RULES.iter().zip(found).filter(|(_, found)| *found).map(|(rule, _)| rule)
+    HINTS.matches(text).into_iter().filter_map(|at| RULES.get(at))
 }
 
 const fn rule(kind: &'static str, hints: &'static [&'static str], pattern: &'static str) -> Rule {

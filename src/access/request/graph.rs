@@ -2,26 +2,31 @@
 //! links are the edges, with the name of a relation where the note gives one.
 //!
 //! ```text
-//! question ─▶ names (which notes are meant) ─▶ walk (step by step, out of a book that reads each note once) ─▶ view
+//! question ─▶ names (which notes are meant) ─▶ walk (step by step, where each note is read once) ─▶ view
 //! ```
 //!
 //! Nothing of it is stored but the labels of files: each note that a step leads to is looked up among those that who asks sees, and each
 //! relation is read out of a note that is seen. So what is hidden is neither an end of a step nor on the way of one.
+//!
+//! And which note a link means, of those that are seen.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde_json::{Map, Value};
 
-use super::visibility::may_be_planted;
-use super::{LinkTargets, ReadScope, RequestError, Viewer, limit, parse_last, query_text, read_seen, within};
-use crate::base::path::VaultPath;
+use super::read_scope::may_be_planted;
+use super::{ReadScope, RequestError, Viewer, limit, parse_last, query_text, read_seen, within};
+use crate::base::path::{VaultPath, folded};
 use crate::index::engine::FileEntry;
 use crate::serve::wire::{EdgeView, EntityView, FactState, GraphParams, GraphView, citation};
 use crate::text::derive::words::fold;
-use crate::text::derive::{Label, Relation, relations, values_of};
+use crate::text::derive::{Label, Relation, relations, target_name, values_of, without_extension};
 use crate::text::note::{Note, aliases};
 
 /// A part of the graph, as far as it is seen: what is around a note, the relations of a name, or the notes of a type.
@@ -29,14 +34,11 @@ use crate::text::note::{Note, aliases};
 /// # Errors
 /// When a parameter makes no sense, or the index is not open yet.
 pub fn graph(viewer: &Viewer, params: &GraphParams) -> Result<GraphView, RequestError> {
-    let found = found(viewer, params);
-    let given = found.as_ref().map(|view| {
+    let said = [&params.name, &params.relation, &params.kind].into_iter().flatten().cloned().collect::<Vec<_>>();
+    viewer.logged("graph", &said.join(" "), found(viewer, params), |view| {
         let notes = view.entities.iter().chain(&view.near).map(|note| note.path.clone());
         notes.chain(view.edges.iter().map(|edge| edge.citation.clone())).collect()
-    });
-    let said = [&params.name, &params.relation, &params.kind].into_iter().flatten().cloned().collect::<Vec<_>>();
-    viewer.log("graph", &said.join(" "), given.unwrap_or_default());
-    found
+    })
 }
 
 fn found(viewer: &Viewer, params: &GraphParams) -> Result<GraphView, RequestError> {
@@ -45,69 +47,26 @@ fn found(viewer: &Viewer, params: &GraphParams) -> Result<GraphView, RequestErro
     question.limit = scope.results(question.limit);
     let targets = LinkTargets::of(&scope);
     let name = params.name.as_deref().map(|name| query_text("name", name)).transpose()?;
-    let name = name.filter(|name| !name.trim().is_empty());
-    let mut book = RelationCache::new(&scope, &targets, &question);
-    if let Some(name) = name {
-        let NoteMatches { called, near, cut } = meant(&scope, &targets, name);
-        let walk = Walk::around(&called, &mut book)?;
+    let mut walk = Walk::new(&targets, &question);
+    if let Some(name) = name.filter(|name| !name.trim().is_empty()) {
+        let NoteMatches { called, near, cut } = meant(&targets, name);
+        walk.around(&called)?;
         let near = near.into_iter().map(|file| entity(&targets, file, 0)).collect();
-        return view(&scope, &targets, &question, walk, GraphView { near, cut, ..GraphView::default() });
+        return walk.view(GraphView { near, cut, ..GraphView::default() });
     }
     if let Some(label) = question.relation_label {
-        let files = newest_first(targets.labelled(label));
-        let walk = Walk::of_notes(&files, &mut book)?;
-        return view(&scope, &targets, &question, walk, GraphView::default());
+        walk.of_notes(&newest_first(targets.labelled(label)))?;
+        return walk.view(GraphView::default());
     }
     let kind = question.kind.unwrap_or_else(|| Label::of_property("type", None));
-    let mut files = newest_first(targets.labelled(kind));
-    let cut = files.len() > question.limit;
-    files.truncate(question.limit);
-    let walk = Walk::at(&files);
-    view(&scope, &targets, &question, walk, GraphView { cut, ..GraphView::default() })
+    let files = newest_first(targets.labelled(kind));
+    files.iter().copied().take(question.limit).for_each(|file| walk.come_to(file, 0));
+    walk.view(GraphView { cut: files.len() > question.limit, ..GraphView::default() })
 }
 
 fn newest_first(mut files: Vec<&Arc<FileEntry>>) -> Vec<&Arc<FileEntry>> {
     files.sort_by(|one, other| (Reverse(one.updated_ms), &one.path).cmp(&(Reverse(other.updated_ms), &other.path)));
     files
-}
-
-/// A walk as it is answered, as much of it as there is room for: the relations, and the notes that they relate.
-fn view(
-    scope: &ReadScope,
-    targets: &LinkTargets<'_>,
-    question: &GraphQuestion,
-    walk: Walk<'_>,
-    mut view: GraphView,
-) -> Result<GraphView, RequestError> {
-    let mut room = scope.room();
-    view.cut |= walk.cut;
-    view.near.retain(|entity| room.take(entity_chars(entity)));
-    let distances: HashMap<u32, usize> = walk.notes.iter().map(|(file, distance)| (file.id, *distance)).collect();
-    let mut given: HashSet<u32> = HashSet::new();
-    for (file, _) in walk.notes.iter().filter(|(_, distance)| *distance == 0) {
-        scope.go_on()?;
-        let entity = entity(targets, file, 0);
-        if !room.take(entity_chars(&entity)) {
-            return Ok(GraphView { cut: true, ..view });
-        }
-        given.insert(file.id);
-        view.entities.push(entity);
-    }
-    for step in &walk.steps {
-        scope.go_on()?;
-        let edge = edge(question, step);
-        let mut ends: Vec<&Arc<FileEntry>> = [Some(step.from), step.said().to].into_iter().flatten().collect();
-        ends.retain(|end| !given.contains(&end.id));
-        let new: Vec<EntityView> =
-            ends.iter().map(|end| entity(targets, end, distances.get(&end.id).copied().unwrap_or_default())).collect();
-        if !room.take(edge_chars(&edge) + new.iter().map(entity_chars).sum::<usize>()) {
-            return Ok(GraphView { cut: true, ..view });
-        }
-        given.extend(ends.iter().map(|end| end.id));
-        view.entities.extend(new);
-        view.edges.push(edge);
-    }
-    Ok(view)
 }
 
 /// Relations when nobody says how many.
@@ -178,32 +137,34 @@ impl GraphQuestion {
     }
 }
 
-/// One relation that was followed.
-#[derive(Debug, Clone)]
-struct GraphStep<'a> {
+/// A relation that a question follows.
+#[derive(Debug)]
+struct ReadRelation<'a> {
     /// The note that says so.
     from: &'a Arc<FileEntry>,
-    relations: Rc<Vec<ReadRelation<'a>>>,
+    /// Which of those of the note it is.
     at: usize,
-    /// How many steps away from the notes that were asked for it ends.
-    distance: usize,
+    relation: Relation,
+    /// The note that it leads to, of those that are seen.
+    to: Option<&'a Arc<FileEntry>>,
+    /// What is shown of its line.
+    text: String,
 }
 
-impl<'a> GraphStep<'a> {
-    /// What it says.
-    fn said(&self) -> &ReadRelation<'a> {
-        &self.relations[self.at]
-    }
-
-    /// Whether it leads anywhere: to another note, or by a name to what no note is called.
-    fn leads(&self) -> bool {
-        let said = self.said();
-        said.to.map_or(said.relation.name.is_some(), |to| to.id != self.from.id)
+impl<'a> ReadRelation<'a> {
+    /// The notes that it relates.
+    fn ends(&self) -> impl Iterator<Item = &'a Arc<FileEntry>> + use<'a> {
+        std::iter::once(self.from).chain(self.to)
     }
 }
+
+/// A relation that was followed, and how many steps away from the notes that were asked for it ends.
+type GraphStep<'a> = (Rc<ReadRelation<'a>>, usize);
 
 /// The notes around some.
 struct Walk<'a> {
+    targets: &'a LinkTargets<'a>,
+    question: &'a GraphQuestion,
     /// The notes in the order in which they were come to, with how many steps away they are.
     notes: Vec<(&'a Arc<FileEntry>, usize)>,
     /// The relations: the nearest first, of each note those with a name before those without, then its own, then the newest.
@@ -213,211 +174,185 @@ struct Walk<'a> {
     known: HashSet<u32>,
     /// Which relations of which notes were followed.
     followed: HashSet<(u32, usize)>,
+    /// What was read, each note once.
+    read: HashMap<u32, Vec<Rc<ReadRelation<'a>>>>,
 }
 
 impl<'a> Walk<'a> {
-    /// The notes alone.
-    fn at(roots: &[&'a Arc<FileEntry>]) -> Self {
-        Self {
-            notes: roots.iter().map(|file| (*file, 0)).collect(),
-            steps: Vec::new(),
-            cut: false,
-            known: roots.iter().map(|file| file.id).collect(),
-            followed: HashSet::new(),
-        }
+    fn new(targets: &'a LinkTargets<'a>, question: &'a GraphQuestion) -> Self {
+        let (notes, steps, cut, known, followed, read) = Default::default();
+        Self { targets, question, notes, steps, cut, known, followed, read }
     }
 
-    /// Walks around notes, as far and along what the book's question says. Each note is come to once, so that a circle ends.
+    /// Walks around notes, as far and along what the question says. Each note is come to once, so that a circle ends.
     ///
     /// # Errors
     /// When nobody waits any more.
-    fn around(roots: &[&'a Arc<FileEntry>], book: &mut RelationCache<'a>) -> Result<Self, RequestError> {
-        let mut walk = Self::at(roots);
+    fn around(&mut self, roots: &[&'a Arc<FileEntry>]) -> Result<(), RequestError> {
+        roots.iter().copied().for_each(|file| self.come_to(file, 0));
         let mut next = 0;
-        while let Some((file, distance)) = walk.notes.get(next).copied() {
-            if distance >= book.question.depth || walk.cut {
+        while let Some((file, distance)) = self.notes.get(next).copied() {
+            if distance >= self.question.depth || self.cut {
                 break;
             }
-            walk.step_from(file, distance + 1, book)?;
+            self.step_from(file, distance + 1)?;
             next += 1;
         }
-        Ok(walk)
+        Ok(())
     }
 
     /// The relations that some notes have, wherever they lead; where a type is asked for, with an end of it.
     ///
     /// # Errors
     /// As [`Walk::around`].
-    fn of_notes(files: &[&'a Arc<FileEntry>], book: &mut RelationCache<'a>) -> Result<Self, RequestError> {
-        let mut walk = Self::at(&[]);
-        for file in files {
-            let Some(relations) = book.of(file)? else {
-                walk.cut = true;
-                break;
-            };
-            let fits = |step: &GraphStep<'a>| {
-                let ends = [Some(step.from), step.said().to].into_iter().flatten();
-                step.leads() && ends.into_iter().any(|end| book.question.takes(end))
-            };
-            for step in steps_of(file, &relations, 1).filter(fits) {
-                walk.take(step, book.question.limit);
+    fn of_notes(&mut self, files: &[&'a Arc<FileEntry>]) -> Result<(), RequestError> {
+        for file in files.iter().copied() {
+            for relation in self.relations(file)? {
+                if relation.ends().any(|end| self.question.takes(end)) {
+                    self.take(relation, 1);
+                }
             }
-            if walk.cut {
+            if self.cut {
                 break;
             }
         }
-        Ok(walk)
+        Ok(())
     }
 
-    fn step_from(
-        &mut self,
-        file: &'a Arc<FileEntry>,
-        distance: usize,
-        book: &mut RelationCache<'a>,
-    ) -> Result<(), RequestError> {
-        let question = book.question;
-        let Some(relations) = book.of(file)? else {
-            self.cut = true;
-            return Ok(());
-        };
-        let mut found: Vec<GraphStep<'a>> = Vec::new();
-        let own = steps_of(file, &relations, distance).filter(|step| match step.said().to {
+    fn step_from(&mut self, file: &'a Arc<FileEntry>, distance: usize) -> Result<(), RequestError> {
+        let question = self.question;
+        let mut found = self.relations(file)?;
+        found.retain(|relation| match relation.to {
             Some(to) => self.known.contains(&to.id) || question.takes(to),
             None => question.kind.is_none(),
         });
-        found.extend(own.filter(|step| self.is_new(step)));
+        found.retain(|relation| self.is_new(relation));
         let room = question.limit.saturating_sub(self.steps.len());
-        let named = |found: &[GraphStep<'a>]| found.iter().filter(|step| step.said().relation.name.is_some()).count();
-        for (from, may_be_named) in linking(file, book) {
+        for (from, may_be_named) in self.linking(file) {
             if !self.known.contains(&from.id) && !question.takes(from) {
                 continue;
             }
             // Those that may say more are read first, and what they say goes before all plain links. One too many tells that there are more.
-            let before = if may_be_named { named(&found) } else { found.len() };
-            let relations = if before > room { None } else { book.of(from)? };
-            let Some(relations) = relations else {
-                self.cut = true;
+            let before = found.iter().filter(|relation| !may_be_named || relation.relation.name.is_some()).count();
+            self.cut |= before > room;
+            if self.cut {
                 break;
-            };
-            let leads_here = |step: &GraphStep<'a>| step.said().to.is_some_and(|to| to.id == file.id);
-            found.extend(steps_of(from, &relations, distance).filter(|step| leads_here(step) && self.is_new(step)));
+            }
+            let leads_here = |relation: &Rc<ReadRelation<'_>>| relation.to.is_some_and(|to| to.id == file.id);
+            let relations = self.relations(from)?.into_iter().filter(leads_here);
+            found.extend(relations.filter(|relation| self.is_new(relation)));
         }
-        found.sort_by_cached_key(|step: &GraphStep<'a>| {
-            let has_name = step.said().relation.name.is_some();
-            (!has_name, step.from.id != file.id, Reverse(step.from.updated_ms), step.from.path.clone(), step.at)
+        found.sort_by_cached_key(|relation| {
+            let (from, has_name) = (relation.from, relation.relation.name.is_some());
+            (!has_name, from.id != file.id, Reverse(from.updated_ms), from.path.clone(), relation.at)
         });
-        found.into_iter().for_each(|step| self.take(step, question.limit));
+        found.into_iter().for_each(|relation| self.take(relation, distance));
         Ok(())
     }
 
-    fn is_new(&self, step: &GraphStep<'a>) -> bool {
-        step.leads() && !self.followed.contains(&(step.from.id, step.at))
+    fn is_new(&self, relation: &ReadRelation<'_>) -> bool {
+        !self.followed.contains(&(relation.from.id, relation.at))
     }
 
-    fn take(&mut self, step: GraphStep<'a>, limit: usize) {
-        if self.steps.len() >= limit {
+    fn take(&mut self, relation: Rc<ReadRelation<'a>>, distance: usize) {
+        if self.steps.len() >= self.question.limit {
             self.cut = true;
             return;
         }
-        self.followed.insert((step.from.id, step.at));
-        for end in [Some(step.from), step.said().to].into_iter().flatten() {
-            if self.known.insert(end.id) {
-                self.notes.push((end, step.distance));
+        self.followed.insert((relation.from.id, relation.at));
+        relation.ends().for_each(|end| self.come_to(end, distance));
+        self.steps.push((relation, distance));
+    }
+
+    fn come_to(&mut self, file: &'a Arc<FileEntry>, distance: usize) {
+        if self.known.insert(file.id) {
+            self.notes.push((file, distance));
+        }
+    }
+
+    /// The notes that may have a relation to one, each with whether it may have a name: those where it may come first, then the newest.
+    fn linking(&self, file: &FileEntry) -> Vec<(&'a Arc<FileEntry>, bool)> {
+        let names = self.targets.names(file);
+        let named = self.targets.related_to(&names);
+        let ids: HashSet<u32> = named.iter().map(|from| from.id).collect();
+        let mut linking = if self.question.plain { self.targets.linking_to(&names) } else { named };
+        let wanted = self.question.relation_label;
+        linking.retain(|from| from.id != file.id && wanted.is_none_or(|label| from.is_labelled(label)));
+        linking.sort_by_cached_key(|from| (!ids.contains(&from.id), Reverse(from.updated_ms), from.path.clone()));
+        linking.into_iter().map(|from| (from, ids.contains(&from.id))).collect()
+    }
+
+    /// The relations of a note that the question follows and that lead anywhere, to another note or by a name to what no note is called, in the
+    /// order of its lines; none of what cannot be read now, nor where too much has been read already.
+    ///
+    /// # Errors
+    /// When nobody waits any more.
+    fn relations(&mut self, from: &'a Arc<FileEntry>) -> Result<Vec<Rc<ReadRelation<'a>>>, RequestError> {
+        let scope = self.targets.scope;
+        scope.go_on()?;
+        if let Some(known) = self.read.get(&from.id) {
+            return Ok(known.clone());
+        }
+        if self.read.len() >= MAX_READ {
+            self.cut = true;
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        if let Ok((_, source)) = read_seen(scope, from.path.as_str()) {
+            let note = Note::of(&from.path, &source.text);
+            let mut known: HashMap<String, Option<&'a Arc<FileEntry>>> = HashMap::new();
+            for relation in relations(&note, &source.text).into_iter().filter(|one| self.question.follows(one)) {
+                scope.go_on()?;
+                let target = &relation.link.target;
+                let to = known.entry(target.clone()).or_insert_with(|| self.targets.resolve(target, &from.path));
+                let (to, at) = (*to, found.len());
+                if to.map_or(relation.name.is_some(), |to| to.id != from.id) {
+                    let text = line_text(&source.text[note.lines.span(relation.link.line)]);
+                    found.push(Rc::new(ReadRelation { from, at, relation, to, text }));
+                }
             }
         }
-        self.steps.push(step);
+        self.read.insert(from.id, found.clone());
+        Ok(found)
     }
-}
 
-fn steps_of<'a>(
-    from: &'a Arc<FileEntry>,
-    relations: &Rc<Vec<ReadRelation<'a>>>,
-    distance: usize,
-) -> impl Iterator<Item = GraphStep<'a>> {
-    let relations = Rc::clone(relations);
-    (0..relations.len()).map(move |at| GraphStep { from, relations: Rc::clone(&relations), at, distance })
-}
-
-/// The notes that may have a relation to one, each with whether it may have a name: those where it may come first, then the newest.
-fn linking<'a>(file: &FileEntry, book: &RelationCache<'a>) -> Vec<(&'a Arc<FileEntry>, bool)> {
-    let names = book.targets.names(file);
-    let named = book.targets.related_to(&names);
-    let ids: HashSet<u32> = named.iter().map(|from| from.id).collect();
-    let mut linking = if book.question.plain { book.targets.linking_to(&names) } else { named };
-    let wanted = book.question.relation_label;
-    linking.retain(|from| from.id != file.id && wanted.is_none_or(|label| from.is_labelled(label)));
-    linking.sort_by_cached_key(|from| (!ids.contains(&from.id), Reverse(from.updated_ms), from.path.clone()));
-    linking.into_iter().map(|from| (from, ids.contains(&from.id))).collect()
+    /// As it is answered, as much of it as there is room for: the relations, and the notes that they relate.
+    fn view(self, mut view: GraphView) -> Result<GraphView, RequestError> {
+        let scope = self.targets.scope;
+        let mut room = scope.room();
+        view.cut |= self.cut;
+        view.near.retain(|entity| room.take(entity_chars(entity)));
+        let distances: HashMap<u32, usize> = self.notes.iter().map(|(file, distance)| (file.id, *distance)).collect();
+        let mut given: HashSet<u32> = HashSet::new();
+        for (file, _) in self.notes.iter().filter(|(_, distance)| *distance == 0) {
+            scope.go_on()?;
+            let entity = entity(self.targets, file, 0);
+            if !room.take(entity_chars(&entity)) {
+                return Ok(GraphView { cut: true, ..view });
+            }
+            given.insert(file.id);
+            view.entities.push(entity);
+        }
+        for step in &self.steps {
+            scope.go_on()?;
+            let edge = edge(self.question, step);
+            let ends = step.0.ends().filter(|end| !given.contains(&end.id));
+            let new: Vec<EntityView> = ends.map(|end| entity(self.targets, end, distances[&end.id])).collect();
+            if !room.take(edge_chars(&edge) + new.iter().map(entity_chars).sum::<usize>()) {
+                return Ok(GraphView { cut: true, ..view });
+            }
+            given.extend(step.0.ends().map(|end| end.id));
+            view.entities.extend(new);
+            view.edges.push(edge);
+        }
+        Ok(view)
+    }
 }
 
 /// Maximum number of notes that are read for one answer.
 const MAX_READ: usize = 2_000;
 /// Maximum number of characters that are shown of a line.
 const MAX_LINE_CHARS: usize = 300;
-
-/// A relation that a question follows, and where it leads.
-#[derive(Debug)]
-struct ReadRelation<'a> {
-    relation: Relation,
-    /// The note that it leads to, of those that are seen.
-    to: Option<&'a Arc<FileEntry>>,
-    /// What is shown of its line.
-    text: String,
-}
-
-/// What is read for one answer, each note once.
-struct RelationCache<'a> {
-    scope: &'a ReadScope,
-    targets: &'a LinkTargets<'a>,
-    question: &'a GraphQuestion,
-    read: HashMap<u32, Rc<Vec<ReadRelation<'a>>>>,
-}
-
-impl<'a> RelationCache<'a> {
-    fn new(scope: &'a ReadScope, targets: &'a LinkTargets<'a>, question: &'a GraphQuestion) -> Self {
-        Self { scope, targets, question, read: HashMap::new() }
-    }
-
-    /// The relations of a note that the question follows, in the order of its lines; none of what cannot be read now. `None` where too much
-    /// has been read already.
-    ///
-    /// # Errors
-    /// When nobody waits any more.
-    fn of(&mut self, file: &FileEntry) -> Result<Option<Rc<Vec<ReadRelation<'a>>>>, RequestError> {
-        self.scope.go_on()?;
-        if let Some(known) = self.read.get(&file.id) {
-            return Ok(Some(Rc::clone(known)));
-        }
-        if self.read.len() >= MAX_READ {
-            return Ok(None);
-        }
-        let found = Rc::new(self.read(file)?);
-        self.read.insert(file.id, Rc::clone(&found));
-        Ok(Some(found))
-    }
-
-    fn read(&self, file: &FileEntry) -> Result<Vec<ReadRelation<'a>>, RequestError> {
-        let Ok((_, source)) = read_seen(self.scope, file.path.as_str()) else { return Ok(Vec::new()) };
-        let note = Note::of(&file.path, &source.text);
-        let mut known: HashMap<String, Option<&'a Arc<FileEntry>>> = HashMap::new();
-        let mut found = Vec::new();
-        for relation in relations(&note, &source.text).into_iter().filter(|relation| self.question.follows(relation)) {
-            self.scope.go_on()?;
-            let target = &relation.link.target;
-            let to = match known.get(target) {
-                Some(to) => *to,
-                None => {
-                    let to = self.targets.resolve(target, &file.path);
-                    known.insert(target.clone(), to);
-                    to
-                }
-            };
-            let text = line_text(&source.text[note.lines.span(relation.link.line)]);
-            found.push(ReadRelation { relation, to, text });
-        }
-        Ok(found)
-    }
-}
 
 /// What is shown of a line.
 pub(crate) fn line_text(line: &str) -> String {
@@ -444,7 +379,6 @@ pub fn key_relations(viewer: &Viewer, names: &[String]) -> Result<(Vec<EdgeView>
     let question = GraphQuestion { plain: false, ..GraphQuestion::of(&params, viewer.at())? };
     let scope = viewer.read_scope()?;
     let targets = LinkTargets::of(&scope);
-    let mut book = RelationCache::new(&scope, &targets, &question);
     let files = scope.reader().files();
     let mut found: Vec<EdgeView> = Vec::new();
     let mut withheld = HashSet::new();
@@ -452,14 +386,14 @@ pub fn key_relations(viewer: &Viewer, names: &[String]) -> Result<(Vec<EdgeView>
         if found.len() >= MAX_LINES {
             break;
         }
-        let mut steps = Walk::around(&meant(&scope, &targets, name).called, &mut book)?.steps;
-        steps.sort_by_cached_key(|step| {
-            let edge = edge(&question, step);
-            (Reverse(step.from.updated_ms), edge.from, step.said().relation.link.line)
+        let mut walk = Walk::new(&targets, &question);
+        walk.around(&meant(&targets, name).called)?;
+        walk.steps.sort_by_cached_key(|(said, _)| {
+            (Reverse(said.from.updated_ms), said.from.path.clone(), said.relation.link.line)
         });
-        for step in &steps {
+        for step in &walk.steps {
             let edge = edge(&question, step);
-            if std::iter::once(step.from).chain(step.said().to).any(|file| may_be_planted(files, file)) {
+            if step.0.ends().any(|file| may_be_planted(files, file)) {
                 withheld.insert((edge.line(), edge.citation));
                 continue;
             }
@@ -487,7 +421,7 @@ struct NoteMatches<'a> {
 }
 
 /// The notes that a name means, of those that are seen. Case and accents do not count. Where one name alone begins so, it is that one.
-fn meant<'a>(scope: &'a ReadScope, targets: &LinkTargets<'a>, name: &str) -> NoteMatches<'a> {
+fn meant<'a>(targets: &LinkTargets<'a>, name: &str) -> NoteMatches<'a> {
     let name = name.trim().trim_start_matches("[[").trim_end_matches("]]").trim();
     if name.is_empty() {
         return NoteMatches::default();
@@ -512,7 +446,7 @@ fn meant<'a>(scope: &'a ReadScope, targets: &LinkTargets<'a>, name: &str) -> Not
     }
     let begins = |text: &str| fold(text.trim()).starts_with(&wanted);
     let mut near: Vec<&Arc<FileEntry>> =
-        scope.files().filter(|file| begins(&file.title) || begins(file.path.stem())).collect();
+        targets.scope.files().filter(|file| begins(&file.title) || begins(file.path.stem())).collect();
     near.retain(|file| targets.has(file));
     near.sort_by(|one, other| (&one.title, &one.path).cmp(&(&other.title, &other.path)));
     if let [only] = near[..] {
@@ -542,8 +476,8 @@ fn entity_chars(entity: &EntityView) -> usize {
 }
 
 /// A relation that was followed.
-fn edge(question: &GraphQuestion, step: &GraphStep<'_>) -> EdgeView {
-    let (said, from) = (step.said(), step.from);
+fn edge(question: &GraphQuestion, (said, distance): &GraphStep<'_>) -> EdgeView {
+    let from = said.from;
     let (relation, line) = (&said.relation, said.relation.link.line as u32);
     let state = question.phase(relation);
     let written =
@@ -554,7 +488,7 @@ fn edge(question: &GraphQuestion, step: &GraphStep<'_>) -> EdgeView {
         relation: relation.name.clone(),
         to: said.to.map(|to| to.path.to_string()),
         to_title: said.to.map_or_else(|| relation.link.target.clone(), |to: &Arc<FileEntry>| to.title.clone()),
-        distance: step.distance,
+        distance: *distance,
         state,
         valid_from: written(&relation.window.from),
         valid_to: written(&relation.window.until),
@@ -568,4 +502,130 @@ fn edge(question: &GraphQuestion, step: &GraphStep<'_>) -> EdgeView {
 fn edge_chars(edge: &EdgeView) -> usize {
     let texts = [&edge.from_title, &edge.to_title, &edge.text].into_iter().chain(&edge.relation);
     texts.map(|text| text.chars().count()).sum()
+}
+
+/// Finds the notes that links mean. As in Obsidian a link names a note by its path, by the end of it, or by its name alone; where no note is
+/// called so, by its title or an alias. Neither case nor Unicode normalisation counts.
+///
+/// What is not seen is not there: it takes no link from another note of its name.
+pub(crate) struct LinkTargets<'a> {
+    pub(super) scope: &'a ReadScope,
+    /// Whether a file that was looked at may be given.
+    given: RefCell<HashMap<u32, bool>>,
+}
+
+impl<'a> LinkTargets<'a> {
+    /// Of what a scope shows. A file that has changed since it was indexed is none of an agent's: that is looked at for those alone that are
+    /// asked for.
+    pub(crate) fn of(scope: &'a ReadScope) -> Self {
+        Self { scope, given: RefCell::default() }
+    }
+
+    /// Whether a file is there for who asks.
+    pub(crate) fn has(&self, file: &FileEntry) -> bool {
+        let gives = || *self.given.borrow_mut().entry(file.id).or_insert_with(|| self.scope.gives(file));
+        self.scope.has(file) && gives()
+    }
+
+    /// The note that a link in the note at `from` means: the one at this path, from the root or from there; else one beside it, then the
+    /// one nearest to the root.
+    pub(crate) fn resolve(&self, target: &str, from: &VaultPath) -> Option<&'a Arc<FileEntry>> {
+        if target.is_empty() {
+            return self.scope.file(from.as_str());
+        }
+        let folder = folded(Path::new(from.as_str()).parent().and_then(Path::to_str).unwrap_or_default());
+        let wanted = normal(target, &folder);
+        let bare = without_extension(&wanted);
+        let from_here = if folder.is_empty() { bare.to_owned() } else { format!("{folder}/{bare}") };
+        let at_path = self.seen(target_name(target)).into_iter().filter_map(|file| {
+            let path = folded(file.path.as_str());
+            let stem = without_extension(&path);
+            let fits = [&path, stem].iter().any(|path| {
+                path.strip_suffix(&wanted).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+            });
+            let exact = [&path, stem].contains(&wanted.as_str()) || stem == from_here;
+            let beside = path.rsplit_once('/').map_or("", |(folder, _)| folder) == folder;
+            let place = (Reverse(exact), Reverse(beside), path.matches('/').count(), &file.path);
+            fits.then_some((place, file))
+        });
+        let found = at_path.min_by(|(one, _), (other, _)| one.cmp(other)).map(|(_, file)| file);
+        found.or_else(|| {
+            // An attachment is linked to by its whole name, if at all.
+            let called = self.seen(target).into_iter().filter(|file| !file.path.is_document());
+            let called = called.filter(|file| self.is_called(file, target));
+            called.min_by_key(|file| (file.path.as_str().matches('/').count(), &file.path))
+        })
+    }
+
+    /// The names by which links may mean a note: its file's name, its title and its aliases.
+    pub(crate) fn names(&self, file: &FileEntry) -> Vec<String> {
+        let mut names = vec![file.path.stem().to_owned(), file.title.clone()];
+        names.extend(aliases(&self.metadata(file)));
+        names
+    }
+
+    /// The notes that are seen and link to one of these names, in the order of their paths; which of them mean it is to be looked at.
+    pub(crate) fn linking_to(&self, names: &[String]) -> Vec<&'a Arc<FileEntry>> {
+        self.with_links(names, Label::of_link)
+    }
+
+    /// The same of links that have the name of a relation.
+    pub(crate) fn related_to(&self, names: &[String]) -> Vec<&'a Arc<FileEntry>> {
+        self.with_links(names, Label::of_named_link)
+    }
+
+    fn with_links(&self, names: &[String], label_of: fn(&str) -> Option<Label>) -> Vec<&'a Arc<FileEntry>> {
+        let labels = names.iter().filter_map(|name| label_of(target_name(name)));
+        let mut found: Vec<&Arc<FileEntry>> = labels.flat_map(|label| self.labelled(label)).collect();
+        found.sort_by(|one, two| one.path.cmp(&two.path));
+        found.dedup_by_key(|file| file.id);
+        found
+    }
+
+    /// The notes that are seen and have a name, whichever of theirs.
+    pub(crate) fn seen(&self, name: &str) -> Vec<&'a Arc<FileEntry>> {
+        Label::of_name(name).map_or_else(Vec::new, |label| self.labelled(label))
+    }
+
+    /// The notes that are seen and have a label.
+    pub(crate) fn labelled(&self, label: Label) -> Vec<&'a Arc<FileEntry>> {
+        let files = self.scope.reader().files();
+        let labelled = files.facets().labelled(label);
+        labelled.iter().filter_map(|id| files.get(id)).filter(|file| self.has(file)).collect()
+    }
+
+    fn is_called(&self, file: &FileEntry, name: &str) -> bool {
+        let wanted = fold(name.trim());
+        let is_it = |name: &str| fold(name.trim()) == wanted;
+        is_it(&file.title) || aliases(&self.metadata(file)).iter().any(|alias| is_it(alias))
+    }
+
+    /// The frontmatter of a note; nothing where it cannot be read.
+    pub(crate) fn metadata(&self, file: &FileEntry) -> Map<String, Value> {
+        match self.scope.reader().metadata(file.id) {
+            Ok(metadata) => metadata.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default(),
+            // The note can be read all the same.
+            Err(error) => {
+                drop(self.scope.workspace().damaged(error));
+                Map::new()
+            }
+        }
+    }
+}
+
+/// A link's target folded, with `./` and `../` followed from the folder of the note it stands in.
+fn normal(target: &str, folder: &str) -> String {
+    let target = folded(target.trim_start_matches('/'));
+    if !target.starts_with("./") && !target.starts_with("../") {
+        return target;
+    }
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in target.split('/') {
+        match part {
+            "." | "" => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
 }

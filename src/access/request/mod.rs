@@ -4,39 +4,31 @@
 //! What a use case needs of who asks is in its type: [`Owner`], [`Viewer`], [`MemoryWriter`], [`EventSender`]. Only this module
 //! makes one, and refuses everybody else.
 
-mod assist;
 mod checks;
 mod error;
 mod find;
 mod graph;
-mod limits;
-mod link_targets;
 mod read_scope;
 mod role;
-mod usage;
-mod visibility;
 mod workspace;
 
 use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
-pub(crate) use assist::{AS_TYPED, ORDER_KEPT};
 pub(crate) use checks::{
-    MAX_CONTEXT, MeaningAlike, limit, memory_scopes, note_path, query_text, source_place, tags, text, validity, within,
+    Budget, Edge, MAX_CONTEXT, MAY_LACK_THE_NEWEST, MeaningAlike, agent_limits, day_of, frontmatter_chars, limit,
+    memory_scopes, note_path, now, parse, parse_last, query_text, rfc3339, source_place, tags, text, validity, within,
 };
 pub use error::{ErrorKind, RequestError};
-pub(crate) use find::Given;
-pub(crate) use graph::line_text;
+pub(crate) use find::{AS_TYPED, Given, ORDER_KEPT};
+pub(crate) use graph::{LinkTargets, line_text};
 pub use graph::{graph, key_relations};
-pub(crate) use limits::{
-    Budget, Edge, MAY_LACK_THE_NEWEST, agent_limits, day_of, frontmatter_chars, now, parse, parse_last, rfc3339,
+pub(crate) use read_scope::{
+    ReadScope, SPEAKING_TOOLS, Visibility, no_chunk, read_seen, share, trust_of_note, trust_of_place, with_sources,
 };
-pub(crate) use link_targets::LinkTargets;
-pub(crate) use read_scope::{ReadScope, no_chunk, read_seen, share};
 pub(crate) use role::{EventSender, MemoryWriter, SeenByAgent};
 pub use role::{Owner, Role, Viewer};
-pub(crate) use visibility::{SPEAKING_TOOLS, Visibility, trust_of_note, trust_of_place, with_sources};
 pub(crate) use workspace::{SweepPending, Workspace, WorkspaceParts};
 
 use crate::access::rules::{Principal, Scope, Turn};

@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::limits::quota;
+use super::checks::quota;
 use super::{ReadScope, Request, RequestError, Workspace};
 use crate::access::rules::{Caller, MemoryMode, Principal, Scope};
 use crate::base::state::LogEntry;
@@ -159,7 +159,7 @@ impl Owner {
     /// What an agent may read now, to be held against what was forgotten; at least what it keeps itself. `None` where there is no such agent.
     pub(crate) fn reach_of(&self, slug: &str) -> Option<Scope> {
         let agents = &self.workspace().agents;
-        agents.policies().of(slug)?;
+        agents.page(slug)?;
         let rights = agents.named(slug).map(|caller| self.by(Principal::Agent(caller)).own_rights());
         let is_open = |rights: &Scope| matches!(rights, Scope::Own { .. });
         rights.filter(is_open).or_else(|| Some(Scope::Own { slugs: vec![slug.to_owned()], given: None }))

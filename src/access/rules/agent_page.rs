@@ -1,13 +1,12 @@
 //! What a person lets an agent do: the frontmatter of its `agent.md`, read so that what makes no sense is told and denies.
 
-use jiff::civil::{Date, Time};
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
+use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::globs::Globs;
-use super::grant::Grant;
+use super::principal::Grant;
+use crate::base::clock::{Edge, moment};
 use crate::base::config::{AgentLimits, AgentsConfig, ChannelScope, MemoryScope};
 use crate::base::path::folded;
 
@@ -339,18 +338,13 @@ impl RulesReader<'_> {
         if text.is_empty() && value.is_string() {
             return None;
         }
-        let end_of = |day: Date| day.tomorrow().ok()?.to_datetime(Time::midnight()).to_zoned(TimeZone::system()).ok();
-        let zoned = text.parse::<Zoned>().ok().map(|time| time.timestamp());
-        let day = || text.parse::<Date>().ok().filter(|_| text.len() == 10).and_then(end_of);
-        let local = || {
-            let time = text.parse::<jiff::civil::DateTime>().ok()?;
-            time.to_zoned(TimeZone::system()).ok()
-        };
-        let time = zoned.or_else(|| text.parse().ok()).or_else(|| day().or_else(local).map(|time| time.timestamp()));
+        // Not how long ago, nor in a time zone that is named.
+        let is_plain = text.get(4..5) == Some("-") && !text.contains('[');
+        let time = is_plain.then(|| moment(&text, Edge::End, Timestamp::now())).flatten();
         if time.is_none() {
             self.problems.push(format!("`expires` is {value}; write it as 2027-01-31 or 2027-01-31T09:30:00Z"));
         }
-        time
+        time.and_then(|ms| Timestamp::from_millisecond(ms).ok())
     }
 
     fn limits(&mut self) -> Map<String, Value> {
@@ -383,7 +377,7 @@ impl RulesReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::rules::grant::Subject;
+    use crate::access::rules::Subject;
     use jiff::civil::Date;
     use jiff::tz::TimeZone;
 

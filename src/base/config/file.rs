@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use super::outside::{collections_violation, sessions_violation};
+use super::memory_kinds::{collections_violation, sessions_violation};
 use super::sections::{CaptureConfig, Config, EmbedConfig, FILE_NAME, Rerank, RetentionConfig, SearchConfig};
 use crate::base::fs::{Context, FsError, write_over};
 

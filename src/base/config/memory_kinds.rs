@@ -1,10 +1,14 @@
-//! The memory: kinds of entries, its layers, and whose memory it is.
+//! The memory: kinds of entries, its layers, and whose memory it is; and what `memory.toml` names outside of the vault: `[[collections]]`, and
+//! `[[sessions]]` of other programs.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
-use super::outside::CollectionConfig;
+use crate::base::path::{ROOT_COLLECTION, folded};
 
 /// Tokens of the profile: of its page, and in a full context.
 pub(crate) const PROFILE_TOKENS: usize = 2_000;
@@ -100,13 +104,6 @@ pub(crate) enum MemoryScope {
     User,
 }
 
-/// Not the name of a memory scope.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is not a memory scope; use `user`, `system`, `orchestrator`, `project:<id>`, `agent-type:<type>` or `agent:<name>`"
-)]
-pub(crate) struct MemoryScopeError(String);
-
 /// The folder with a folder for each type of agent.
 pub(crate) const AGENT_TYPES: &str = "agent-types";
 /// The folder with a folder for each project.
@@ -117,8 +114,9 @@ impl MemoryScope {
     ///
     /// # Errors
     /// When it is none.
-    pub(crate) fn parse(text: &str) -> Result<Self, MemoryScopeError> {
-        let none = || MemoryScopeError(text.to_owned());
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let takes = "use `user`, `system`, `orchestrator`, `project:<id>`, `agent-type:<type>` or `agent:<name>`";
+        let none = || format!("`{text}` is not a memory scope; {takes}");
         let text = text.trim();
         match text {
             "user" => return Ok(Self::User),
@@ -216,6 +214,195 @@ impl VaultPart {
     }
 }
 
+/// `[[collections]]`: a folder elsewhere whose notes are a collection of the vault. It is only ever read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CollectionConfig {
+    /// The collection's name, and the first part of its notes' paths.
+    pub name: String,
+    /// The folder: absolute, below the home folder (`~/…`), or relative to the vault.
+    pub path: PathBuf,
+    /// Which of its Markdown files count, as a glob over their paths in that folder.
+    #[serde(default = "everything")]
+    pub pattern: String,
+    /// Which of those do not count, as globs; what names a folder means all that is in it. An index that is asked as `qmd` has this key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
+    /// The memory scope of its notes, if it is another than the person's: `project:mech`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// Whether its folder may lie within that of another collection which says so too, or around it. A note of both is found under both
+    /// names. An index that is asked as `qmd` has this key.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overlap: bool,
+}
+
+fn everything() -> String {
+    "**".into()
+}
+
+/// Finds the first collection that cannot be one, as a sentence that names it.
+pub(super) fn collections_violation(collections: &[CollectionConfig]) -> Option<String> {
+    let mut names = HashSet::new();
+    collections.iter().find_map(|CollectionConfig { name, path, scope, .. }| {
+        let wrong = if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) || has_control(name) {
+            "; a name must not be empty, contain a slash or start with a dot"
+        } else if name == ROOT_COLLECTION {
+            ", which is the name for notes outside any folder"
+        } else if folded(name) == "agents" {
+            ", which is the folder of agents"
+        } else if !names.insert(name) {
+            " twice; each name must be unique"
+        } else if path.as_os_str().is_empty() {
+            ", without a `path`"
+        } else if scope.as_ref().is_some_and(|scope| MemoryScope::parse(scope).is_err()) {
+            ", with an invalid `scope`; it takes `project:mech`, `agent-type:coding`, `system` and the like"
+        } else {
+            return None;
+        };
+        Some(format!("`collections` has `{name}`{wrong}"))
+    })
+}
+
+fn has_control(name: &str) -> bool {
+    name.chars().any(char::is_control)
+}
+
+/// From where the turns of a session come, which says who may read them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChannelScope {
+    /// A talk of one person with the agent.
+    Direct,
+    /// A group of several persons.
+    Group,
+    /// A channel or a room, that anybody in it reads.
+    Channel,
+}
+
+impl ChannelScope {
+    /// All of them.
+    pub(crate) const ALL: [Self; 3] = [Self::Direct, Self::Group, Self::Channel];
+
+    /// What it is called in frontmatter, on agents' pages and in `memory.toml`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Group => "group",
+            Self::Channel => "channel",
+        }
+    }
+
+    /// The scope of a name, whatever its case.
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.name().eq_ignore_ascii_case(name.trim()))
+    }
+}
+
+impl fmt::Display for ChannelScope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Which program's sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SessionProgram {
+    /// OpenClaw.
+    #[serde(rename = "openclaw")]
+    OpenClaw,
+    /// Moltis.
+    Moltis,
+    /// Claude Code.
+    ClaudeCode,
+    /// Codex.
+    Codex,
+}
+
+/// `[[sessions]]`: files of sessions elsewhere, which are kept as Markdown for as long as the vault is served.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionsConfig {
+    /// The files, as a glob: absolute, below the home folder (`~/…`), or relative to the vault.
+    pub path: String,
+    /// The program that writes them; told from each file where it is left out.
+    pub kind: Option<SessionProgram>,
+    /// The agent of this vault that they are sessions of, by its folder's name.
+    pub agent: Option<String>,
+    /// The scope of sessions of which the program does not say one.
+    #[serde(default = "direct")]
+    pub scope: ChannelScope,
+    /// The collection that they come to: `conversations`, or `sessions` for `sessions-<agent>`.
+    #[serde(default = "conversations")]
+    pub into: String,
+    /// After so many days without a change they go to the trash; 0 means never.
+    #[serde(default)]
+    pub keep_days: u64,
+    /// So many of them stay, those that changed last; 0 means all.
+    #[serde(default)]
+    pub keep_count: u64,
+}
+
+fn direct() -> ChannelScope {
+    ChannelScope::Direct
+}
+
+fn conversations() -> String {
+    CONVERSATIONS.into()
+}
+
+/// The collection of what was said.
+const CONVERSATIONS: &str = "conversations";
+/// What collections of an agent's sessions are called by, without one and with one.
+const SESSIONS: &str = "sessions";
+
+impl SessionsConfig {
+    /// The collection that they come to.
+    pub(crate) fn collection(&self) -> String {
+        match self.into.as_str() {
+            SESSIONS => format!("{SESSIONS}-{}", made_safe(self.agent.as_deref().unwrap_or_default())),
+            other => other.to_owned(),
+        }
+    }
+}
+
+/// A name as OpenClaw makes those of collections: small letters, digits and dashes.
+fn made_safe(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let lower = name.to_lowercase();
+    let parts: Vec<&str> = lower.split(|c| !is_plain(c)).filter(|part| !part.is_empty()).collect();
+    let safe = parts.join("-");
+    let safe = safe.trim_matches('-');
+    if safe.is_empty() { "agent".into() } else { safe.to_owned() }
+}
+
+/// Finds the first that makes no sense, as a sentence.
+pub(super) fn sessions_violation(sessions: &[SessionsConfig]) -> Option<String> {
+    let mut paths = HashSet::new();
+    sessions.iter().find_map(|entry| {
+        let SessionsConfig { path, agent, into, keep_days, keep_count, .. } = entry;
+        let own = into.strip_prefix("sessions-").is_some_and(|rest| made_safe(rest) == rest);
+        let wrong = if path.trim().is_empty() || path.chars().any(char::is_control) {
+            "a `path` that is empty or has control characters".to_owned()
+        } else if !paths.insert(path) {
+            format!("the path `{path}` twice; each path must be unique")
+        } else if agent.as_ref().is_some_and(|agent| agent.trim().is_empty() || agent.contains(['/', '\\'])) {
+            "an `agent` that is not a folder name".to_owned()
+        } else if into != CONVERSATIONS && into != SESSIONS && !own {
+            format!("`into = \"{into}\"`; it takes \"conversations\", \"sessions\", or a name like \"sessions-ada\"")
+        } else if *keep_days > 36_500 {
+            format!("`keep_days = {keep_days}`; it takes 0 to 36500")
+        } else if *keep_count > 1_000_000 {
+            format!("`keep_count = {keep_count}`; it takes 0 to 1000000")
+        } else {
+            return None;
+        };
+        Some(format!("`sessions` has {wrong}"))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,5 +448,66 @@ mod tests {
         let collections = [docs];
         assert!(MemoryScope::parse("project:mech").unwrap().part(&collections).holds("docs/a.md"));
         assert!(!MemoryScope::User.part(&collections).holds("docs/a.md"));
+    }
+}
+
+#[cfg(test)]
+mod tests_of_outside {
+    use super::*;
+    use crate::base::config::Config;
+
+    #[test]
+    fn a_name_is_the_first_part_of_a_path() {
+        let named = |names: &[&str]| {
+            let of = |name: &&str| CollectionConfig {
+                name: (*name).into(),
+                path: "x".into(),
+                pattern: everything(),
+                exclude: Vec::new(),
+                scope: None,
+                overlap: false,
+            };
+            collections_violation(&names.iter().map(of).collect::<Vec<_>>())
+        };
+        assert_eq!(named(&["papers", "my books"]), None);
+        for bad in ["Agents", "", ".git", "a/b", "..", "a\nb", "vault"] {
+            assert!(named(&[bad]).unwrap().starts_with(&format!("`collections` has `{bad}`")), "{bad:?}");
+        }
+        assert_eq!(named(&["a", "a"]).unwrap(), "`collections` has `a` twice; each name must be unique");
+    }
+
+    fn read(text: &str) -> Result<Vec<SessionsConfig>, String> {
+        let parsed = Config::parse(text, std::path::Path::new("memory.toml"));
+        parsed.map(|config| config.sessions).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_path_alone_is_enough() {
+        let sessions = read("[[sessions]]\npath = \"~/.openclaw/agents/main/sessions/*.jsonl\"\n").unwrap();
+        assert_eq!((sessions[0].kind, sessions[0].scope), (None, ChannelScope::Direct));
+        assert_eq!(sessions[0].collection(), "conversations");
+        let into = |agent: &str| {
+            read(&format!("[[sessions]]\npath = \"a\"\nkind = \"claude-code\"\ninto = \"sessions\"\n{agent}")).unwrap()
+        };
+        assert_eq!(into("agent = \"Ada the 1st\"")[0].collection(), "sessions-ada-the-1st");
+        assert_eq!(into("")[0].collection(), "sessions-agent");
+        assert_eq!(into("agent = \"мия\"")[0].collection(), "sessions-agent");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for (wrong, said) in [
+            ("path = \"\"", "empty"),
+            ("path = \"a\"\ninto = \"notes\"", "it takes \"conversations\""),
+            ("path = \"a\"\ninto = \"sessions-../x\"", "it takes \"conversations\""),
+            ("path = \"a\"\nagent = \"../ada\"", "`agent`"),
+            ("path = \"a\"\nkeep_days = 40000", "it takes 0 to 36500"),
+            ("path = \"a\"\nkind = \"chatgpt\"", "openclaw"),
+            ("path = \"a\"\nscope = \"secret\"", "direct"),
+            ("path = \"a\"\n[[sessions]]\npath = \"a\"", "twice"),
+        ] {
+            let error = read(&format!("[[sessions]]\n{wrong}\n")).unwrap_err();
+            assert!(error.contains(said), "{wrong}: {error}");
+        }
     }
 }

@@ -4,13 +4,13 @@
 
 mod file;
 mod memory_kinds;
-mod outside;
 mod sections;
 
 pub(crate) use file::{ConfigError, MAX_FILE_BYTES, Switches};
 pub(crate) use memory_kinds::{AGENT_TYPES, MemoryScope, PROFILE_TOKENS, PROJECTS};
-pub use memory_kinds::{MemoryKind, MemoryLayer, VaultPart};
-pub use outside::{ChannelScope, CollectionConfig, SessionProgram, SessionsConfig};
+pub use memory_kinds::{
+    ChannelScope, CollectionConfig, MemoryKind, MemoryLayer, SessionProgram, SessionsConfig, VaultPart,
+};
 pub(crate) use sections::{
     AgentLimits, AgentsConfig, CaptureConfig, ChatConfig, EmbedConfig, FILE_NAME, IndexConfig, PoolingChoice, Rerank,
     RetentionConfig, STARTER, ScopeRule, SearchConfig,

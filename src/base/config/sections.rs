@@ -9,8 +9,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::memory_kinds::MemoryKind;
-use super::outside::{CollectionConfig, SessionsConfig};
+use super::memory_kinds::{CollectionConfig, MemoryKind, SessionsConfig};
 
 /// The file that makes a folder a vault.
 pub(crate) const FILE_NAME: &str = "memory.toml";

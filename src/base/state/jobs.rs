@@ -64,28 +64,21 @@ impl JobTable {
         })
     }
 
-    /// Takes the next job that is due, the latest first. One that was taken up too often is put aside instead.
+    /// Takes the next job that is due, the latest first. Those that were taken up too often are put aside.
     pub fn claim(&self, kind: &str, now: i64) -> Result<Option<Job>, StateError> {
         self.handle.if_there(|opened| {
             let transaction = opened.connection.transaction()?;
             let late = now.saturating_add(MOST_DELAY_MS);
             transaction.execute("UPDATE jobs SET due = ?2 WHERE kind = ?1 AND due > ?3", params![kind, now, late])?;
+            let bury = "UPDATE jobs SET state = 'dead', passing = 0,
+                reason = coalesce(reason, 'the program ended each time it was worked on')
+                WHERE kind = ?1 AND state <> 'dead' AND due <= ?2 AND attempts >= ?3";
+            transaction.execute(bury, params![kind, now, MOST_ATTEMPTS])?;
             let next = format!(
-                "SELECT {COLUMNS} FROM jobs WHERE kind = ?1 AND state <> 'dead' AND due <= ?2 ORDER BY due DESC, key LIMIT 1"
+                "UPDATE jobs SET attempts = attempts + 1 WHERE kind = ?1 AND key = (SELECT key FROM jobs
+                    WHERE kind = ?1 AND state <> 'dead' AND due <= ?2 ORDER BY due DESC, key LIMIT 1) RETURNING {COLUMNS}"
             );
-            let job = loop {
-                let Some(mut job) = transaction.query_row(&next, params![kind, now], job).optional()? else { break None };
-                let key = params![kind, &job.key[..]];
-                if job.attempts >= MOST_ATTEMPTS {
-                    let bury = "UPDATE jobs SET state = 'dead', passing = 0,
-                        reason = coalesce(reason, 'the program ended each time it was worked on') WHERE kind = ?1 AND key = ?2";
-                    transaction.execute(bury, key)?;
-                    continue;
-                }
-                transaction.execute("UPDATE jobs SET attempts = attempts + 1 WHERE kind = ?1 AND key = ?2", key)?;
-                job.attempts += 1;
-                break Some(job);
-            };
+            let job = transaction.query_row(&next, params![kind, now], job).optional()?;
             transaction.commit()?;
             Ok(job)
         })

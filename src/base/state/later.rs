@@ -1,5 +1,5 @@
-//! What is written in a moment: no answer waits for it. A thread writes what has come, in one transaction that no sync of the disk
-//! belongs to.
+//! What is written in a moment: no answer waits for it. A thread writes what has come meanwhile, in one transaction that no sync of the
+//! disk belongs to.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,10 +8,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::store::{Durability, Handle, OpenedState, State, StateError};
+use super::store::{Durability, Handle, State};
 
-/// Default time for which what comes after a row is gathered, to be written with it.
-const GATHER: Duration = Duration::from_millis(100);
 /// Maximum time that whoever reads waits for what is being written.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Maximum number of rows that wait for a disk that does not answer.
@@ -30,12 +28,8 @@ pub(super) struct LaterWriter {
 /// Writes something; again where the file was damaged.
 type Write = Box<dyn Fn(&Connection) -> rusqlite::Result<()> + Send>;
 
-/// What the thread is told.
-enum Message {
-    Write(Write),
-    /// Somebody wants to read what came before this, and is told by this when it is written.
-    Flush(Sender<()>),
-}
+/// What the thread is told: what to write, or that somebody waits until what came before is written. That one hears when this is dropped.
+type Message = Result<Write, Sender<()>>;
 
 impl LaterWriter {
     /// Of a vault's state.
@@ -53,7 +47,7 @@ impl LaterWriter {
             let started = started.inspect_err(|error| tracing::warn!("no thread for {what}: {error}"));
             *thread = started.ok().map(|thread| (sender, thread));
         }
-        let sent = thread.as_ref().map(|(sender, _)| sender.try_send(Message::Write(Box::new(write))));
+        let sent = thread.as_ref().map(|(sender, _)| sender.try_send(Ok(Box::new(write))));
         if !matches!(sent, Some(Ok(()))) {
             tracing::warn!("{} is lost: too much waits for the disk", self.what);
         }
@@ -66,7 +60,7 @@ impl LaterWriter {
         let Some(sender) = thread.as_ref().map(|(sender, _)| sender.clone()) else { return };
         drop(thread);
         let until = Instant::now() + PATIENCE;
-        let mut flush = Message::Flush(written);
+        let mut flush: Message = Err(written);
         // Where too much waits already there is room in a moment: what is read next, or taken out of the table, has to be whole.
         while let Err(TrySendError::Full(back)) = sender.try_send(flush) {
             if Instant::now() >= until {
@@ -85,14 +79,6 @@ impl LaterWriter {
         &self.handle
     }
 
-    /// Reads what was added until now; nothing where there is none.
-    pub(super) fn read<R: Default>(
-        &self,
-        read: impl FnMut(&mut OpenedState) -> rusqlite::Result<R>,
-    ) -> Result<R, StateError> {
-        Ok(self.written().if_there(read)?.unwrap_or_default())
-    }
-
     /// The file as it is.
     pub(super) fn handle(&self) -> &Handle {
         &self.handle
@@ -109,32 +95,18 @@ impl Drop for LaterWriter {
 
 fn run(handle: &Handle, what: &str, messages: &Receiver<Message>) {
     while let Ok(first) = messages.recv() {
-        let (mut writes, mut flush, mut next) = (Vec::new(), None, Some(first));
-        let until = Instant::now() + GATHER;
-        while let Some(message) = next {
-            let left = until.saturating_duration_since(Instant::now());
-            next = match message {
-                Message::Flush(written) => {
-                    flush = Some(written);
-                    None
-                }
-                Message::Write(write) => {
-                    writes.push(write);
-                    (!left.is_zero()).then(|| messages.recv_timeout(left).ok()).flatten()
-                }
-            };
+        let batch: Vec<Message> = std::iter::once(first).chain(messages.try_iter()).collect();
+        let writes: Vec<&Write> = batch.iter().flatten().collect();
+        if writes.is_empty() {
+            continue;
         }
-        if !writes.is_empty() {
-            let written = handle.with(|opened| {
-                let transaction = opened.connection.transaction()?;
-                writes.iter().try_for_each(|write| write(&transaction))?;
-                transaction.commit()
-            });
-            if let Err(error) = written {
-                tracing::warn!("{what} cannot be written ({} entries): {error}", writes.len());
-            }
+        let written = handle.with(|opened| {
+            let transaction = opened.connection.transaction()?;
+            writes.iter().try_for_each(|write| write(&transaction))?;
+            transaction.commit()
+        });
+        if let Err(error) = written {
+            tracing::warn!("{what} cannot be written ({} entries): {error}", writes.len());
         }
-        // Nobody may wait for it any more.
-        let _ = flush.map(|flush| flush.send(()));
     }
 }

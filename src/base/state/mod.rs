@@ -4,14 +4,13 @@
 //! It is a file of its own beside the index, for its owner's eyes only. Several processes read and write it: the daemon, and
 //! commands beside it. What is deleted of it is overwritten, and what it says is safe on disk when a call returns.
 
-mod changes;
 mod export;
 mod jobs;
 mod key;
 mod later;
+mod logs;
 mod model_calls;
 mod queue;
-mod read_log;
 mod schema;
 mod sources;
 mod store;
@@ -19,13 +18,12 @@ mod tokens;
 mod tombstones;
 mod usage;
 
-pub use changes::{ChangeLine, ChangeTable};
 pub use jobs::{Job, JobTable};
 pub(crate) use jobs::{MOST_ATTEMPTS, MOST_DELAY_MS};
 pub use key::{Digest, DigestKey, cut, digest_of, hash_of};
+pub use logs::{ChangeLine, ChangeTable, LogEntry, ReadLog};
 pub use model_calls::{CallAllowance, CallEnd, CallQuota, ModelCall, ModelCallTable, ModelCallTotals};
 pub use queue::{Batch, EventQueue, EventReader, Extent, NewEvent, WaitingEvent};
-pub use read_log::{LogEntry, ReadLog};
 pub use sources::{ImportRow, ImportTable, ImportedFile, NoteOrigin, SessionNote, SessionSource, SessionTable};
 pub use store::{State, StateError};
 pub use tokens::{AgentRow, AgentTable, TokenRow, TokenTable};
@@ -33,4 +31,4 @@ pub use tombstones::{
     ForgottenKind, KnownTombstones, LeftOut, LeftOutTable, OpenPurge, OpenPurgeTable, Tombstone, TombstoneTable,
     Tombstones,
 };
-pub use usage::{ChunkUse, UsageTable, UsageTotals};
+pub use usage::{UsageTable, UsageTotals};

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -13,8 +13,6 @@ use super::store::{Durability, Handle, State, StateError};
 
 /// Period of the limits, in milliseconds.
 const DAY_MS: i64 = 86_400_000;
-/// Maximum number of calls that are listed; of those before, the sums are kept.
-const MOST_CALLS: i64 = 5_000;
 /// How a call is called that is being made.
 const UNDER_WAY: &str = "under way";
 /// And one of which nobody knows how it ended.
@@ -135,18 +133,13 @@ impl ModelCallTable {
     }
 
     /// A call has ended. Where the provider has counted, its tokens count.
-    pub fn finish(&self, id: i64, end: CallEnd<'_>, now: i64) -> Result<(), StateError> {
-        self.handle.with(|opened| {
-            let transaction = opened.connection.transaction()?;
-            let finish = "UPDATE model_calls SET outcome = ?2, prompt_tokens = ?3, answer_tokens = ?4, ms = ?5,
-                kept = ?6, dropped = ?7,
-                weight = CASE WHEN ?3 + ?4 > 0 THEN ?3 + ?4 ELSE weight END WHERE id = ?1";
-            let [prompt, answer] = end.tokens.map(|tokens| tokens.min(1 << 40) as i64);
-            let [kept, dropped] = end.kept_and_dropped.map(|count| count as i64);
-            transaction.execute(finish, params![id, end.outcome, prompt, answer, end.ms as i64, kept, dropped])?;
-            sum_up(&transaction, now)?;
-            transaction.commit()
-        })
+    pub fn finish(&self, id: i64, end: CallEnd<'_>) -> Result<(), StateError> {
+        let finish = "UPDATE model_calls SET outcome = ?2, prompt_tokens = ?3, answer_tokens = ?4, ms = ?5,
+            kept = ?6, dropped = ?7,
+            weight = CASE WHEN ?3 + ?4 > 0 THEN ?3 + ?4 ELSE weight END WHERE id = ?1";
+        let [prompt, answer] = end.tokens.map(|tokens| tokens.min(1 << 40) as i64);
+        let [kept, dropped] = end.kept_and_dropped.map(|count| count as i64);
+        self.handle.execute(finish, params![id, end.outcome, prompt, answer, end.ms as i64, kept, dropped])
     }
 
     /// Says of those that were being made when somebody was killed that nobody knows how they ended.
@@ -207,21 +200,6 @@ fn of_day(connection: &Connection, now: i64) -> rusqlite::Result<[u64; 2]> {
     day.query_row([now.saturating_sub(DAY_MS)], |row| Ok([row.get::<_, i64>(0)? as u64, row.get::<_, i64>(1)? as u64]))
 }
 
-/// Keeps the sums of those calls alone that are too many to be listed, and count for no limit any more.
-fn sum_up(connection: &Connection, now: i64) -> rusqlite::Result<()> {
-    let bound = "SELECT id FROM model_calls ORDER BY id DESC LIMIT 1 OFFSET ?1";
-    let bound: Option<i64> = connection.query_row(bound, [MOST_CALLS], |row| row.get(0)).optional()?;
-    let Some(bound) = bound else { return Ok(()) };
-    let bound = [bound, now.saturating_sub(DAY_MS)];
-    let sums = "INSERT INTO model_calls_before(outcome, calls, prompt_tokens, answer_tokens, bytes, first)
-        SELECT outcome, count(*), sum(prompt_tokens), sum(answer_tokens), sum(bytes), min(at) FROM model_calls
-        WHERE id <= ?1 AND at <= ?2 GROUP BY outcome
-        ON CONFLICT(outcome) DO UPDATE SET calls = calls + excluded.calls, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
-        answer_tokens = answer_tokens + excluded.answer_tokens, bytes = bytes + excluded.bytes, first = min(first, excluded.first)";
-    connection.execute(sums, bound)?;
-    connection.execute("DELETE FROM model_calls WHERE id <= ?1 AND at <= ?2", bound).map(drop)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -256,7 +234,7 @@ mod tests {
         call(&table, 400, 2_000);
         table.cut_off().unwrap();
         assert_eq!(reserve(&table, 400, 3_000), CallQuota::Full(1_000 + DAY_MS));
-        table.finish(one, end([100, 20]), 2_500).unwrap();
+        table.finish(one, end([100, 20])).unwrap();
         call(&table, 400, 3_000);
         assert_eq!(reserve(&table, 1, 4_000), CallQuota::Full(1_000 + DAY_MS), "three calls are enough");
         assert!(matches!(reserve(&table, 1, 1_001 + DAY_MS), CallQuota::Call(_)), "a day rolls on");
@@ -271,7 +249,7 @@ mod tests {
     fn a_provider_that_does_not_count_costs_what_was_estimated() {
         let (_folder, table) = table();
         let id = call(&table, 900, 0);
-        table.finish(id, end([0, 0]), 1).unwrap();
+        table.finish(id, end([0, 0])).unwrap();
         assert_eq!(table.totals(1).unwrap().day, [1, 900]);
         assert!(matches!(reserve(&table, 200, 1), CallQuota::Full(_)));
         assert_eq!(table.newest(9).unwrap()[0].prompt_tokens, 0, "and no estimate is shown as a count");
@@ -284,28 +262,5 @@ mod tests {
         (0..3).for_each(|_| _ = call(&table, 10, ahead));
         assert_eq!(reserve(&table, 1, 5_000), CallQuota::Full(5_000 + DAY_MS), "they count, and from now on");
         assert!(matches!(reserve(&table, 1, 5_001 + DAY_MS), CallQuota::Call(_)));
-    }
-
-    #[test]
-    fn of_old_calls_the_sums_are_kept() {
-        let (_folder, table) = table();
-        let allowance = CallAllowance { calls: u64::MAX, tokens: u64::MAX };
-        table
-            .handle
-            .with(|opened| {
-                let fill = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
-                    INSERT INTO model_calls(at, kind, model, outcome, prompt_tokens, answer_tokens, weight, ms, bytes, kept, dropped)
-                    SELECT i, 'extraction', 'm', 'answered', 2, 1, 3, 1, 5, 0, 0 FROM n";
-                opened.connection.execute(fill, [MOST_CALLS + 10])
-            })
-            .unwrap();
-        let later = 9_999 + DAY_MS;
-        let CallQuota::Call(id) = table.reserve("extraction", "m", [3, 5], allowance, later).unwrap() else { panic!() };
-        table.finish(id, end([2, 1]), later).unwrap();
-        let all = MOST_CALLS as u64 + 11;
-        let totals = table.totals(later).unwrap();
-        assert_eq!(totals.outcomes, [("answered".to_owned(), [all, 2 * all, all, 5 * all])]);
-        assert_eq!(totals.first, Some(1));
-        assert_eq!(table.newest(10_000).unwrap().len() as i64, MOST_CALLS);
     }
 }

@@ -22,7 +22,7 @@ CREATE TABLE agents(
     slug TEXT NOT NULL, created_at TEXT NOT NULL, hash TEXT NOT NULL, chat_type TEXT, channel TEXT,
     given TEXT NOT NULL, given_since TEXT, checksum INTEGER NOT NULL) STRICT;
 
--- What agents asked, and how many bytes each agent's entries have.
+-- What agents asked. `read_log_bytes` is no more used.
 CREATE TABLE read_log(id INTEGER PRIMARY KEY, slug TEXT NOT NULL, entry TEXT NOT NULL) STRICT;
 CREATE INDEX read_log_by_agent ON read_log(slug, id);
 CREATE TABLE read_log_bytes(slug TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -64,8 +64,8 @@ CREATE TABLE open_purges(
 -- Not used any more.
 CREATE TABLE facts_seen(path TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 
--- Work that waits, by digests of what it is about, and what of it was done with which content; calls of chat models, and what those that
--- are not listed any more came to. None of it holds a text.
+-- Work that waits, by digests of what it is about, and what of it was done with which content; calls of chat models, and what those of
+-- an earlier version came to that it did not list any more. None of it holds a text.
 CREATE TABLE jobs(
     kind TEXT NOT NULL, key BLOB NOT NULL, content BLOB NOT NULL, state TEXT NOT NULL, due INTEGER NOT NULL, attempts INTEGER NOT NULL,
     revived INTEGER NOT NULL, passing INTEGER NOT NULL, reason TEXT, created INTEGER NOT NULL,
@@ -171,7 +171,13 @@ fn format(connection: &Connection) -> rusqlite::Result<i64> {
 fn check_format(connection: &Connection, path: &Path) -> Result<(), StateError> {
     match format(connection).map_err(|error| StateError::of(path, error))? {
         FORMAT => Ok(()),
-        found => Err(StateError::Format { path: path.to_owned(), found, known: FORMAT }),
+        found => {
+            let reason = format!(
+                "it has format {found}, and this version knows only format {FORMAT}: use the version that wrote it, or move the file away; \
+                 the vault then starts with a new one, without tokens and without its list of purged texts"
+            );
+            Err(StateError::Refused { path: path.to_owned(), reason })
+        }
     }
 }
 
@@ -194,7 +200,8 @@ mod tests {
         let ours = Connection::open_in_memory().unwrap();
         assert!(make(&ours, Path::new("x")).is_ok() && make(&ours, Path::new("x")).is_ok());
         ours.execute_batch("PRAGMA user_version = 99").unwrap();
-        assert!(matches!(make(&ours, Path::new("x")), Err(StateError::Format { found: 99, .. })));
+        let refused = make(&ours, Path::new("x")).unwrap_err();
+        assert!(matches!(&refused, StateError::Refused { reason, .. } if reason.contains("format 99")), "{refused}");
         let theirs = Connection::open_in_memory().unwrap();
         theirs.execute_batch("CREATE TABLE notes(id)").unwrap();
         assert!(matches!(make(&theirs, Path::new("x")), Err(StateError::Damaged { .. })));

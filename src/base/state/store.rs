@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,14 +40,13 @@ pub struct State {
 /// The state cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// SQLite refused.
-    #[error("cannot use {}: {source}", path.display())]
-    Sqlite {
+    /// SQLite refused, or another version of this program wrote it.
+    #[error("cannot use {}: {reason}", path.display())]
+    Refused {
         /// The file.
         path: PathBuf,
         /// Why.
-        #[source]
-        source: rusqlite::Error,
+        reason: String,
     },
     /// The file is not as this program writes it.
     #[error("{} is damaged: {reason}", path.display())]
@@ -56,20 +55,6 @@ pub enum StateError {
         path: PathBuf,
         /// What is wrong.
         reason: String,
-    },
-    /// Another version of this program wrote it.
-    #[error(
-        "{} has format {found}, and this version knows only format {known}: use the version that wrote it, or move the file away; \
-         the vault then starts with a new one, without tokens and without its list of purged texts",
-        path.display()
-    )]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// The format found.
-        found: i64,
-        /// The format that is known.
-        known: i64,
     },
     /// A file operation failed.
     #[error(transparent)]
@@ -88,7 +73,7 @@ impl StateError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 Self::Damaged { path, reason: source.to_string() }
             }
-            _ => Self::Sqlite { path, source },
+            _ => Self::Refused { path, reason: source.to_string() },
         }
     }
 
@@ -209,11 +194,7 @@ impl State {
 
     /// Makes an empty file for its owner alone, where there is none. SQLite gives its log the same permissions.
     pub(super) fn make(&self) -> Result<(), FsError> {
-        let mut options = File::options();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(&self.file) {
+        match File::options().write(true).create_new(true).mode(0o600).open(&self.file) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             made => made.map(drop).on("write", &self.file),
         }
@@ -411,9 +392,9 @@ impl State {
 /// What is taken over row by row: events on their way, what agents asked, what was given how often, what was changed and what was forgotten,
 /// what was imported or kept of sessions, so that it does not come twice, and what was done.
 /// Each row of an event or a tombstone says itself whether it is whole.
-const SALVAGED: [&str; 18] = [
-    "events", "events_seen", "events_plan", "read_log", "read_log_bytes", "usage", "tombstones", "tombstone_digests",
-    "left_out", "changes", "imports", "import_keys", "import_files", "import_notes", "jobs_done", "session_sources",
+const SALVAGED: [&str; 17] = [
+    "events", "events_seen", "events_plan", "read_log", "usage", "tombstones", "tombstone_digests", "left_out",
+    "changes", "imports", "import_keys", "import_files", "import_notes", "jobs_done", "session_sources",
     "session_notes", "open_purges",
 ];
 

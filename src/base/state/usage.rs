@@ -1,37 +1,24 @@
 //! How often chunks, and entries by keys of their own, were given to those who asked, and when last. Each reader's counts are apart: what an agent was given moves nothing
 //! of another's, and what it was not given moves nothing of its own.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::later::LaterWriter;
-use super::store::{Durability, State, StateError};
+use super::store::{Durability, Handle, State, StateError};
 
 /// Maximum number of counts; beyond it go those that were not asked for for longest.
 const MAX_COUNTS: i64 = 200_000;
 /// How many more there may be before some go.
 const SLACK: i64 = 10_000;
 
-/// Maximum age of what the status says.
-const TOTALS_AGE: Duration = Duration::from_secs(1);
-
 /// The counts of all who read.
 #[derive(Debug)]
 pub struct UsageTable {
     table: LaterWriter,
-    /// What was counted last, and when: whoever follows the status asks often.
-    totals: Mutex<Option<(Instant, UsageTotals)>>,
-}
-
-/// How often a chunk was given, and when last.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ChunkUse {
-    /// How often.
-    pub count: u64,
-    /// When last, in milliseconds since 1970.
-    pub last_ms: i64,
+    /// For what is taken back, which is safe on disk at once.
+    full: Handle,
 }
 
 /// What agents were given in all.
@@ -46,7 +33,8 @@ pub struct UsageTotals {
 impl UsageTable {
     /// Those of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
-        Self { table: LaterWriter::new(state, "the counts of what was given"), totals: Mutex::default() }
+        let table = LaterWriter::new(state, "the counts of what was given");
+        Self { table, full: Handle::new(state, Durability::Full) }
     }
 
     /// Counts the chunks of an answer, by their names, for who was given it; that is written in a moment.
@@ -71,19 +59,17 @@ impl UsageTable {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn of(&self, reader: &str, chunks: &[u64]) -> Result<Vec<ChunkUse>, StateError> {
+    pub fn of(&self, reader: &str, chunks: &[u64]) -> Result<Vec<u64>, StateError> {
         let found = self.table.written().if_there(|opened| {
-            let select = "SELECT count, last_ms FROM usage WHERE reader = ?1 AND chunk = ?2";
+            let select = "SELECT count FROM usage WHERE reader = ?1 AND chunk = ?2";
             let mut select = opened.connection.prepare_cached(select)?;
             let one = |chunk: &u64| {
-                let found = select.query_row(params![reader, *chunk as i64], |row| {
-                    Ok(ChunkUse { count: row.get::<_, i64>(0)?.max(0) as u64, last_ms: row.get(1)? })
-                });
-                Ok(found.optional()?.unwrap_or_default())
+                let found = select.query_row(params![reader, *chunk as i64], |row| row.get::<_, i64>(0));
+                Ok(found.optional()?.map_or(0, |count| count.max(0) as u64))
             };
             chunks.iter().map(one).collect()
         });
-        Ok(found?.unwrap_or_else(|| vec![ChunkUse::default(); chunks.len()]))
+        Ok(found?.unwrap_or_else(|| vec![0; chunks.len()]))
     }
 
     /// Takes back what is counted of chunks, for whoever it is. It is safe on disk when this returns.
@@ -116,30 +102,14 @@ impl UsageTable {
             let mut delete = connection.prepare_cached("DELETE FROM usage WHERE chunk = ?1")?;
             gone.iter().try_for_each(|chunk| delete.execute([chunk]).map(drop))
         })?;
-        let emptied = self
-            .table
-            .written()
-            .if_there(|opened| opened.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
-        emptied.map(drop)
+        self.full.row("PRAGMA wal_checkpoint(TRUNCATE)", &[], |_| Ok(())).map(drop)
     }
 
-    /// What agents were given in all, as of the last second; the person's own searches do not count. Waits for nothing that is being written.
+    /// What agents were given in all; the person's own searches do not count. Waits for nothing that is being written.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn totals(&self) -> Result<UsageTotals, StateError> {
-        let mut known = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, totals)) = &*known
-            && at.elapsed() < TOTALS_AGE
-        {
-            return Ok(*totals);
-        }
-        let totals = self.count()?;
-        *known = Some((Instant::now(), totals));
-        Ok(totals)
-    }
-
-    fn count(&self) -> Result<UsageTotals, StateError> {
         let totals = "SELECT count(DISTINCT chunk), coalesce(sum(count), 0) FROM usage WHERE reader <> ''";
         let totals = self.table.handle().row(totals, &[], |row| {
             Ok(UsageTotals { chunks: row.get::<_, i64>(0)? as u64, times: row.get::<_, i64>(1)? as u64 })
@@ -148,15 +118,11 @@ impl UsageTable {
     }
 
     fn delete(&self, delete: impl Fn(&Connection) -> rusqlite::Result<()>) -> Result<(), StateError> {
-        let deleted = self.table.written().if_there(|opened| {
-            opened.set_durability(Durability::Full)?;
-            let deleted = (|| {
-                let transaction = opened.connection.transaction()?;
-                delete(&transaction)?;
-                transaction.commit()
-            })();
-            opened.set_durability(Durability::Later)?;
-            deleted
+        self.table.flush();
+        let deleted = self.full.if_there(|opened| {
+            let transaction = opened.connection.transaction()?;
+            delete(&transaction)?;
+            transaction.commit()
         });
         deleted.map(drop)
     }
@@ -186,7 +152,7 @@ mod tests {
     /// Once all is written.
     fn counted(usage: &UsageTable) -> Result<UsageTotals, StateError> {
         usage.table.flush();
-        usage.count()
+        usage.totals()
     }
 
     #[test]
@@ -194,14 +160,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = State::in_folder(folder.path());
         let usage = UsageTable::new(&state);
-        assert_eq!(usage.of("", &[1]).unwrap(), [ChunkUse::default()]);
+        assert_eq!(usage.of("", &[1]).unwrap(), [0]);
         assert!(counted(&usage).unwrap() == UsageTotals::default() && !state.file().exists());
         usage.add("", vec![1, u64::MAX], 10);
         usage.add("", vec![1], 5);
         usage.add("ada", vec![1, 2], 20);
-        let of = |count, last_ms| ChunkUse { count, last_ms };
-        assert_eq!(usage.of("", &[1, 2, u64::MAX]).unwrap(), [of(2, 10), of(0, 0), of(1, 10)]);
-        assert_eq!(usage.of("ada", &[1, 2]).unwrap(), [of(1, 20), of(1, 20)]);
+        assert_eq!(usage.of("", &[1, 2, u64::MAX]).unwrap(), [2, 0, 1]);
+        assert_eq!(usage.of("ada", &[1, 2]).unwrap(), [1, 1]);
         assert_eq!(counted(&usage).unwrap(), UsageTotals { chunks: 2, times: 2 }, "the person's own do not count");
         drop(usage);
         assert_eq!(counted(&UsageTable::new(&state)).unwrap().times, 2, "a stop writes what waits");
@@ -232,7 +197,7 @@ mod tests {
         usage.delete(|connection| trim(connection, 5, 20)).unwrap();
         assert_eq!(counted(&usage).unwrap().chunks, 20, "not yet so many more");
         usage.delete(|connection| trim(connection, 5, 3)).unwrap();
-        let left: Vec<u64> = (1..=20).filter(|at| usage.of("ada", &[*at]).unwrap()[0].count > 0).collect();
+        let left: Vec<u64> = (1..=20).filter(|at| usage.of("ada", &[*at]).unwrap()[0] > 0).collect();
         assert_eq!(left, [1, 17, 18, 19, 20]);
     }
 }

@@ -90,7 +90,7 @@ impl ExtractionAsker<'_> {
         let ms = started.elapsed().as_millis() as u64;
         crash::point("extraction-answered");
         let end = |outcome, tokens, kept_and_dropped| {
-            self.calls.finish(id, CallEnd { outcome, tokens, ms, kept_and_dropped }, (self.now)())
+            self.calls.finish(id, CallEnd { outcome, tokens, ms, kept_and_dropped })
         };
         let reply = match asked {
             Ok(reply) => reply,

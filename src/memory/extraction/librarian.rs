@@ -66,10 +66,10 @@ impl TraceProgress {
 impl Extraction {
     /// The agents whose traces may be read.
     fn librarian_agents(&self) -> Vec<String> {
-        let policies = self.workspace.agents.policies();
+        let registry = &self.workspace.agents;
         let reads = |policy: &Policy| policy.librarian && policy.finds_any();
-        let mut agents = policies.slugs();
-        agents.retain(|slug| policies.of(slug).is_some_and(|policy| reads(&policy)));
+        let mut agents = registry.slugs();
+        agents.retain(|slug| registry.page(slug).is_some_and(|policy| reads(&policy)));
         agents
     }
 
@@ -156,7 +156,7 @@ impl Extraction {
 
     /// What was found, for the agent's own memory: by its word, whoever it says has said it.
     fn found_in_traces(&self, agent: &str, part: &TracePart, found: &[CheckedEntry]) -> Proposals {
-        let policy = self.workspace.agents.policies().of(agent).unwrap_or_default();
+        let policy = self.workspace.agents.page(agent).unwrap_or_default();
         let wanted = found.iter().filter(|found| policy.finds(found.kind == MemoryKind::Preference));
         let proposals = wanted.map(|found| {
             let evidence = part.evidence(found.lines);
@@ -185,7 +185,7 @@ impl Extraction {
     /// # Errors
     /// When there is no such agent, or the state cannot be read.
     pub(crate) fn librarian_view(&self, owner: &Owner, slug: &str) -> Result<LibrarianView, RequestError> {
-        let policy = owner.workspace().agents.policies().of(slug);
+        let policy = owner.workspace().agents.page(slug);
         let absent = || RequestError::not_found(format!("there is no agent `{slug}`"));
         let policy = policy.ok_or_else(absent)?;
         let is_on = policy.librarian;

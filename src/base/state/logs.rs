@@ -1,20 +1,22 @@
-//! What agents asked and got, as entries in the order they came. An answer never waits for one to be written.
+//! Logs, in the order in which it came: what agents asked and got, and what this program changed of the memory, apart from what can be undone. That
+//! one holds no text, so that it can outlive what was forgotten. No answer waits for an entry to be written.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
-use rusqlite::params;
+use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
+use super::key::{Digest, DigestKey};
 use super::later::LaterWriter;
 use super::store::{State, StateError};
 
-/// Maximum of an agent's entries, in bytes; beyond it the oldest go.
-const MAX_BYTES: i64 = 2 << 20;
-/// How many of the oldest go at a time.
-const AT_A_TIME: usize = 64;
+/// Maximum number of an agent's entries; beyond it the oldest go.
+const MAX_ENTRIES: i64 = 10_000;
+/// After how many new entries of all agents that is looked at: a prime, so that agents that take turns are all looked at.
+const AT_A_TIME: i64 = 61;
 /// Maximum number of characters of a query that are kept.
 const MAX_QUERY_CHARS: usize = 500;
 /// Maximum number of places that are kept of what one answer gave.
@@ -88,22 +90,10 @@ impl ReadLog {
         self.0.add(move |connection| {
             let insert = "INSERT INTO read_log(slug, entry) VALUES (?1, ?2)";
             connection.prepare_cached(insert)?.execute([&slug, &entry])?;
-            let grow = "INSERT INTO read_log_bytes(slug, bytes) VALUES (?1, ?2)
-                ON CONFLICT(slug) DO UPDATE SET bytes = bytes + excluded.bytes RETURNING bytes";
-            let mut grow = connection.prepare_cached(grow)?;
-            let before: i64 = grow.query_row(params![slug, entry.len() as i64], |row| row.get(0))?;
-            let mut bytes = before;
-            while bytes > MAX_BYTES {
-                let oldest = "DELETE FROM read_log WHERE id IN
-                    (SELECT id FROM read_log WHERE slug = ?1 ORDER BY id LIMIT ?2) RETURNING length(CAST(entry AS BLOB))";
-                let mut oldest = connection.prepare_cached(oldest)?;
-                let gone = oldest.query_map(params![slug, AT_A_TIME as i64], |row| row.get(0))?;
-                let gone = gone.collect::<rusqlite::Result<Vec<i64>>>()?;
-                bytes = if gone.is_empty() { 0 } else { bytes - gone.iter().sum::<i64>() };
-            }
-            if bytes != before {
-                let set = "UPDATE read_log_bytes SET bytes = ?2 WHERE slug = ?1";
-                connection.execute(set, params![slug, bytes])?;
+            if connection.last_insert_rowid() % AT_A_TIME == 0 {
+                let oldest = "DELETE FROM read_log WHERE slug = ?1 AND id <=
+                    (SELECT id FROM read_log WHERE slug = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)";
+                connection.prepare_cached(oldest)?.execute(params![slug, MAX_ENTRIES])?;
             }
             Ok(())
         });
@@ -143,7 +133,7 @@ impl ReadLog {
             }
             (entry != before).then(|| serde_json::to_string(&entry).ok()).flatten()
         };
-        self.0.read(|opened| {
+        let forgotten = self.0.written().if_there(|opened| {
             let transaction = opened.connection.transaction()?;
             let mut changed: Vec<(i64, String)> = Vec::new();
             for entry in transaction
@@ -156,14 +146,132 @@ impl ReadLog {
             for (id, entry) in changed {
                 transaction.execute("UPDATE read_log SET entry = ?2 WHERE id = ?1", params![id, entry])?;
             }
-            let whole = "UPDATE read_log_bytes SET bytes =
-                (SELECT total(length(CAST(entry AS BLOB))) FROM read_log WHERE read_log.slug = read_log_bytes.slug)";
-            transaction.execute(whole, [])?;
             // What they said is not left where rows have been moved, either.
             transaction.execute("INSERT OR IGNORE INTO events_unswept(id) VALUES (1)", [])?;
             transaction.commit()
-        })
+        });
+        forgotten.map(drop)
     }
+}
+
+/// Maximum of lines; beyond it the oldest go.
+const MAX_LINES: i64 = 100_000;
+
+/// A change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeLine {
+    /// When.
+    pub at: Timestamp,
+    /// Who: `owner`, `agent NAME`, `program NAME`, `retention`.
+    pub by: String,
+    /// What was done: `create`, `edit`, `append`, `forget`, `trash`, `restore`, `purge`.
+    pub what: String,
+    /// The note, or the folder of one that is gone for good.
+    pub path: String,
+    /// The first and the last line that is another than before, where there is one now.
+    pub lines: Option<(u32, u32)>,
+    /// A keyed digest of what the note had; none where it was not there.
+    pub before: Option<Digest>,
+    /// Of what it has.
+    pub after: Option<Digest>,
+    /// What undoes it.
+    pub checkpoint: Option<String>,
+}
+
+/// All of it.
+#[derive(Debug)]
+pub struct ChangeTable {
+    log: LaterWriter,
+    state: Arc<State>,
+    key: OnceLock<DigestKey>,
+}
+
+impl ChangeTable {
+    /// That of a vault's state.
+    pub fn new(state: &Arc<State>) -> Self {
+        Self { log: LaterWriter::new(state, "changes"), state: Arc::clone(state), key: OnceLock::new() }
+    }
+
+    /// Adds a line, which is written in a moment. No change waits for it, or fails with it.
+    pub fn add(&self, line: ChangeLine) {
+        self.log.add(move |connection| {
+            let insert =
+                "INSERT INTO changes(at, by_whom, what, path, first_line, last_line, before, after, checkpoint)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+            connection.prepare_cached(insert)?.execute(params![
+                line.at.as_millisecond(),
+                line.by,
+                line.what,
+                line.path,
+                line.lines.map(|(first, _)| first),
+                line.lines.map(|(_, last)| last),
+                line.before.map(|digest| digest.to_vec()),
+                line.after.map(|digest| digest.to_vec()),
+                line.checkpoint,
+            ])?;
+            let old = "DELETE FROM changes WHERE id <= (SELECT max(id) FROM changes) - ?1";
+            connection.prepare_cached(old)?.execute([MAX_LINES]).map(drop)
+        });
+    }
+
+    /// A digest that tells the same content again, and cannot be made by who guesses what it was.
+    pub fn digest(&self, bytes: &[u8]) -> Option<Digest> {
+        let key = match self.key.get() {
+            Some(key) => key,
+            None => match self.state.key_or_new() {
+                Ok(key) => self.key.get_or_init(|| key),
+                Err(error) => {
+                    tracing::warn!("a change is logged without its digests: {error}");
+                    return None;
+                }
+            },
+        };
+        Some(key.digest("file", &[bytes]))
+    }
+
+    /// The newest lines, newest first: of a note, or of a folder that ends in `/`; from a moment on, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn newest(&self, path: Option<&str>, since: Option<i64>, limit: usize) -> Result<Vec<ChangeLine>, StateError> {
+        let newest = "SELECT at, by_whom, what, path, first_line, last_line, before, after, checkpoint FROM changes
+            WHERE (?1 IS NULL OR path = ?1 OR (substr(?1, -1) = '/' AND substr(path, 1, length(?1)) = ?1))
+            AND (?2 IS NULL OR at >= ?2) ORDER BY id DESC LIMIT ?3";
+        self.log.written().rows(newest, params![path, since, limit as i64], line)
+    }
+
+    /// Says `instead` where a note is named, which is gone for good, and not in which lines.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn hide(&self, path: &str, instead: &str) -> Result<(), StateError> {
+        let hidden = self.log.written().if_there(|opened| {
+            let hide =
+                "UPDATE changes SET path = ?2, first_line = NULL, last_line = NULL, checkpoint = NULL WHERE path = ?1";
+            opened.connection.execute(hide, [path, instead])?;
+            // What it said is not left where rows have been moved, either.
+            opened.connection.execute("INSERT OR IGNORE INTO events_unswept(id) VALUES (1)", [])
+        });
+        hidden.map(drop)
+    }
+}
+
+fn line(row: &Row<'_>) -> rusqlite::Result<ChangeLine> {
+    let at = Timestamp::from_millisecond(row.get(0)?).unwrap_or(Timestamp::UNIX_EPOCH);
+    let (first, last): (Option<u32>, Option<u32>) = (row.get(4)?, row.get(5)?);
+    let digest = |at: usize| -> rusqlite::Result<Option<Digest>> {
+        Ok(row.get::<_, Option<Vec<u8>>>(at)?.and_then(|bytes| bytes.try_into().ok()))
+    };
+    Ok(ChangeLine {
+        at,
+        by: row.get(1)?,
+        what: row.get(2)?,
+        path: row.get(3)?,
+        lines: first.zip(last),
+        before: digest(6)?,
+        after: digest(7)?,
+        checkpoint: row.get(8)?,
+    })
 }
 
 #[cfg(test)]
@@ -182,22 +290,22 @@ mod tests {
         let state = State::in_folder(folder.path());
         let log = ReadLog::new(&state);
         assert!(log.entries("ada", 5).unwrap().is_empty() && !state.file().exists());
-        for number in 0..8_000 {
-            log.add("ada", entry(&format!("{number} {}", "ü".repeat(300))));
-            log.add("bob", entry(&number.to_string()));
+        for number in 0..12_000 {
+            log.add("ada", entry(&number.to_string()));
+            if number < 1_000 {
+                log.add("bob", entry(&number.to_string()));
+            }
             if number % 1000 == 0 {
-                assert!(log.entries("ada", 1).unwrap()[0].query.starts_with(&format!("{number} ")));
+                assert_eq!(log.entries("ada", 1).unwrap()[0].query, number.to_string());
             }
         }
-        let kept = log.entries("ada", 10_000).unwrap();
-        let numbers: Vec<usize> =
-            kept.iter().map(|entry| entry.query.split(' ').next().unwrap().parse().unwrap()).collect();
-        assert!(numbers.windows(2).all(|pair| pair[0] == pair[1] + 1) && numbers[0] == 7999);
-        let bytes: usize = kept.iter().map(|entry| serde_json::to_string(entry).unwrap().len()).sum();
-        assert!(bytes as i64 <= MAX_BYTES && bytes as i64 > MAX_BYTES - 64 * 1000, "{bytes}");
-        assert_eq!(log.entries("bob", 10_000).unwrap().len(), 8_000, "one agent's does not cost another's");
+        let kept = log.entries("ada", 20_000).unwrap();
+        let numbers: Vec<usize> = kept.iter().map(|entry| entry.query.parse().unwrap()).collect();
+        assert!(numbers.windows(2).all(|pair| pair[0] == pair[1] + 1) && numbers[0] == 11_999);
+        assert!((MAX_ENTRIES..MAX_ENTRIES + AT_A_TIME).contains(&(kept.len() as i64)), "{}", kept.len());
+        assert_eq!(log.entries("bob", 20_000).unwrap().len(), 1_000, "one agent's does not cost another's");
         drop(log);
-        assert_eq!(ReadLog::new(&state).entries("ada", 10_000).unwrap(), kept);
+        assert_eq!(ReadLog::new(&state).entries("ada", 20_000).unwrap(), kept);
     }
 
     #[test]
@@ -257,5 +365,41 @@ mod tests {
         let entry = LogEntry::now("search", &"ä".repeat(9000), vec!["a".into(); 150]);
         assert_eq!((entry.query.chars().count(), entry.given.len()), (500, 101));
         assert_eq!(entry.given[100], "and 50 more");
+    }
+}
+
+#[cfg(test)]
+mod tests_of_changes {
+    use super::*;
+
+    #[test]
+    fn lines_are_kept_in_order_and_a_note_that_is_gone_is_named_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = State::in_folder(folder.path());
+        let table = ChangeTable::new(&state);
+        assert!(table.newest(None, None, 5).unwrap().is_empty());
+        let line = |second: i64, path: &str| ChangeLine {
+            at: Timestamp::from_second(second).unwrap(),
+            by: "owner".into(),
+            what: "edit".into(),
+            path: path.into(),
+            lines: Some((2, 3)),
+            before: None,
+            after: table.digest(path.as_bytes()),
+            checkpoint: Some("x".into()),
+        };
+        let lines = [line(1, "notes/a.md"), line(2, "notes/b.md"), line(3, "notes/a.md")];
+        lines.iter().cloned().for_each(|line| table.add(line));
+        let newest =
+            |path: Option<&str>, since: Option<i64>| table.newest(path, since.map(|since| since * 1000), 9).unwrap();
+        assert_eq!(newest(None, None), [lines[2].clone(), lines[1].clone(), lines[0].clone()]);
+        assert_eq!(newest(Some("notes/b.md"), None), [lines[1].clone()]);
+        assert_eq!(newest(Some("notes/"), Some(2)).len(), 2);
+        assert_eq!(newest(Some("note"), None).len(), 0);
+        table.hide("notes/a.md", "notes/").unwrap();
+        assert_eq!(newest(Some("notes/a.md"), None), []);
+        let hidden = &newest(None, None)[0];
+        assert_eq!((hidden.path.as_str(), hidden.lines, hidden.checkpoint.as_deref()), ("notes/", None, None));
+        assert!(hidden.after.is_some() && hidden.after != table.digest(b"notes/b.md"));
     }
 }
