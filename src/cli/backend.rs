@@ -127,21 +127,6 @@ impl Backend {
         }
     }
 
-    /// Connects to the daemon of a vault whose folder is not there, if one runs; it knows what was there last.
-    pub(super) fn open_missing(named: Option<&Path>) -> anyhow::Result<Option<Self>> {
-        let Some(root) = named.and_then(|named| std::path::absolute(named).ok()) else { return Ok(None) };
-        // What is there of the path is without links, as the daemon knows it.
-        let known = root.parent().and_then(|parent| Some(parent.canonicalize().ok()?.join(root.file_name()?)));
-        for root in [known, Some(root)].into_iter().flatten() {
-            if let Some(socket) = Home::socket_outside(&root)
-                && let Some(daemon) = Self::reach(&socket, PATIENCE)?
-            {
-                return Ok(Some(daemon));
-            }
-        }
-        Ok(None)
-    }
-
     /// Connects to the vault's daemon, or starts to work alone. `adjust` changes the configuration for the latter.
     pub(super) fn open(named: Option<&Path>, adjust: impl FnOnce(&mut Config)) -> anyhow::Result<Self> {
         Self::open_for(named, false, adjust)

@@ -377,9 +377,8 @@ impl DaemonLink {
         loop {
             let known = self.reached.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let home = self.home.clone();
-            let said = move || [home.daemon().map(|daemon| daemon.socket), Home::socket_outside(home.root())];
-            let [announced, outside] = spawn_blocking(said).await?;
-            for socket in [announced, known.clone(), outside].into_iter().flatten() {
+            let announced = spawn_blocking(move || home.daemon().map(|daemon| daemon.socket)).await?;
+            for socket in [announced, known.clone()].into_iter().flatten() {
                 if let Ok(stream) = UnixStream::connect(&socket).await {
                     *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = Some(socket);
                     return Ok(stream);

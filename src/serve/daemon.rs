@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 use crate::access::rules::{OwnerToken, Token};
 use crate::base::config::Config;
-use crate::base::fs::{Context, FsError, create_private_dir};
+use crate::base::fs::{Context, FsError};
 use crate::memory::capture::CaptureTokens;
 use crate::serve::api::{ConnectionLimits, Guard, Live, guarded, local, serve};
 use crate::serve::app::{App, StartError};
@@ -133,22 +133,18 @@ impl Daemon {
             }
         };
         let inside = serve_locally(Arc::clone(&app), &live, announced, unix, stopped.clone());
-        let outside_vault = Home::socket_outside(app.home.root()).filter(|path| *path != socket);
-        let beside = serve_beside(Arc::clone(&app), &live, outside_vault.clone(), stopped.clone());
         let stop = async {
             stop.await;
             let _ = stopping.send(true);
             tokio::time::Instant::now()
         };
-        let (.., stopped_at) = tokio::join!(outside, inside, beside, stop);
+        let (.., stopped_at) = tokio::join!(outside, inside, stop);
         // Closing the stores blocks; requests that outlived the drain no longer matter. What is being opened, checked or built
         // just now may take longer than anyone waits: then it ends like a killed process, which loses nothing.
         let closing = tokio::task::spawn_blocking(move || {
             app.home.withdraw();
-            for path in [Some(socket), outside_vault].into_iter().flatten() {
-                #[allow(clippy::disallowed_methods, reason = "on a thread that may block")]
-                let _ = std::fs::remove_file(path);
-            }
+            #[allow(clippy::disallowed_methods, reason = "on a thread that may block")]
+            let _ = std::fs::remove_file(socket);
             drop(app);
         });
         let closed = tokio::time::timeout_at(stopped_at + STOPS_WITHIN, closing).await.is_ok();
@@ -210,20 +206,6 @@ async fn serve_locally(
             Some(found) => listener = found,
             None => return,
         }
-    }
-}
-
-/// Serves on a Unix socket outside of the vault, for those who ask what became of it. Where there can be none, they are told
-/// less.
-async fn serve_beside(app: Arc<App>, live: &Live, socket: Option<PathBuf>, stopped: watch::Receiver<bool>) {
-    let listening = tokio::task::spawn_blocking(move || {
-        let socket = socket?;
-        create_private_dir(socket.parent()?).ok()?;
-        listen_locally(&socket).ok()
-    });
-    if let Ok(Some(listener)) = listening.await {
-        let more = mcp::router(Arc::clone(&app));
-        serve(listener, local(app, live, more), ConnectionLimits::default(), stopped).await;
     }
 }
 
