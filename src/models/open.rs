@@ -129,12 +129,6 @@ pub(crate) fn open_reranker(_: &str, _: &Path) -> Result<Arc<dyn Reranker>, Mode
     Err(ModelError::NoModels)
 }
 
-/// How often a model was loaded since this process began: never, in this build.
-#[cfg(not(feature = "gguf"))]
-pub(crate) fn model_loads() -> u64 {
-    0
-}
-
 #[cfg(not(feature = "gguf"))]
 fn gguf(_: &EmbedConfig, _: &Path) -> LoadEmbedder {
     Box::new(|| Err(ModelError::NoModels))

@@ -38,7 +38,7 @@ use crate::memory::trace_files::TraceFiles;
 use crate::memory::traces::tidy_traces;
 use crate::models::{ChatModel, ChatUsage, LoadEmbedder, ModelChoice, ModelInUse, ModelTrouble, UpstreamClient};
 use crate::serve::jobs::{phase, to_embed};
-use crate::serve::qmd::{IndexPaths, QmdCollections, QmdDocuments, QmdError};
+use crate::serve::qmd::{IndexPaths, QmdDocuments};
 use crate::serve::wire::{
     Backup, ChatState, EventsAccepted, FactProblem, FactsState, ImportParams, ImportTaken, LibrarianParams,
     LibrarianView, Model, ProcessingView, SessionsState, Skipped, Status, SummariesState, TurnsIngested, TurnsParams,
@@ -501,63 +501,30 @@ fn follow_documents(root: &Path, shared: &Arc<Shared>) -> Result<Option<Task>, F
     let Some(place) = IndexPaths::of_folder(root) else { return Ok(None) };
     let (shared, signal) = (Arc::clone(shared), TaskSignal::default());
     shared.wakes(&signal);
-    let mut followed = None;
+    // The state of the index and the file of the database that were looked at last, when, and what came of it.
+    let (mut looked, mut at, mut failure, mut not_before) = (None, Instant::now(), None, Instant::now());
     let task = Task::start("documents", signal, move |_, _| {
-        if followed.is_none() {
-            followed = FollowedDocuments::open(&place).unwrap_or_else(|error| {
-                tracing::warn!("the documents of {} are looked at by commands alone: {error}", place.folder.display());
-                None
-            });
+        let begun = Instant::now();
+        if begun < not_before {
+            return Some(not_before - begun);
         }
-        followed.as_mut().map(|followed| followed.step(&shared))
+        // What is published from here on is looked at once more. No state is held: the stores may be closed meanwhile. One that was put in
+        // the place of the database, or is to be made anew, has not all documents.
+        let generation = shared.snapshot().map(|snapshot| snapshot.generation());
+        let is_due = looked != Some((generation, QmdDocuments::database_id(&place)))
+            || begun.duration_since(at) >= RECHECK_INTERVAL;
+        if generation.is_some() && is_due {
+            let refreshed = QmdDocuments::refresh_at(&place).map_err(|error| error.to_string());
+            looked = refreshed.is_ok().then(|| (generation, QmdDocuments::database_id(&place)));
+            if let Some(why) = refreshed.as_ref().err().filter(|why| failure.as_ref() != Some(*why)) {
+                tracing::warn!("the documents of {} are looked at again later: {why}", place.folder.display());
+            }
+            (at, failure) = (begun, refreshed.err());
+            not_before = Instant::now() + PAUSE.max(begun.elapsed() * PAUSES_FOR_LOOKS);
+        }
+        Some(LOOK_FOR_DATABASE)
     });
     task.map(Some)
-}
-
-struct FollowedDocuments {
-    documents: QmdDocuments,
-    folder: String,
-    /// The generation of the index that they were compared with last.
-    looked: Option<u64>,
-    /// When that was.
-    at: Instant,
-    /// When they may be looked at again.
-    not_before: Instant,
-    failure: Option<String>,
-}
-
-impl FollowedDocuments {
-    /// Opens the documents; `None` where there are no collections: whoever changes those has the index closed first.
-    fn open(place: &IndexPaths) -> Result<Option<Self>, QmdError> {
-        let Some(collections) = QmdCollections::load(place)? else { return Ok(None) };
-        let (documents, now) = (QmdDocuments::open(place, &collections)?, Instant::now());
-        let folder = place.folder.display().to_string();
-        Ok(Some(Self { documents, folder, looked: None, at: now, not_before: now, failure: None }))
-    }
-
-    /// Looks at all files where something may have changed; says after what time to be called again.
-    fn step(&mut self, shared: &Shared) -> Duration {
-        let begun = Instant::now();
-        if begun < self.not_before {
-            return self.not_before - begun;
-        }
-        // What is published from here on is looked at once more. No state is held: the stores may be closed meanwhile.
-        let generation = shared.snapshot().map(|snapshot| snapshot.generation());
-        // One that was put in its place, or is to be made anew, has not all documents.
-        let is_due = generation != self.looked
-            || self.failure.is_some()
-            || self.documents.is_replaced()
-            || begun.duration_since(self.at) >= RECHECK_INTERVAL;
-        if generation.is_some() && is_due {
-            let failure = self.documents.refresh().err().map(|error| error.to_string());
-            if let Some(failure) = failure.as_ref().filter(|failure| self.failure.as_ref() != Some(failure)) {
-                tracing::warn!("the documents of {} are looked at again later: {failure}", self.folder);
-            }
-            (self.looked, self.at, self.failure) = (generation, begun, failure);
-            self.not_before = Instant::now() + PAUSE.max(begun.elapsed() * PAUSES_FOR_LOOKS);
-        }
-        LOOK_FOR_DATABASE
-    }
 }
 
 fn facts(kept: FactsSeen) -> FactsState {

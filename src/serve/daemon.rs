@@ -1,8 +1,4 @@
-//! Wires a vault to its listeners: start, serve, drain, stop. Many vaults in one process are a [`VaultHost`].
-
-mod host;
-#[cfg(test)]
-mod tests;
+//! Wires a vault to its listeners: start, serve, drain, stop.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -23,8 +19,6 @@ use crate::serve::api::{ConnectionLimits, Guard, Live, guarded, local, serve};
 use crate::serve::app::{App, StartError};
 use crate::serve::mcp;
 use crate::vault::disk::{DaemonInfo, Home, HomeError};
-
-pub(crate) use host::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
 
 /// Why the daemon did not start.
 #[derive(Debug, thiserror::Error)]
@@ -152,6 +146,16 @@ impl Daemon {
             tracing::warn!("the index could not be closed in time; the next start checks it");
         }
         closed
+    }
+}
+
+/// Done when something is so, which is looked at now and then on a thread that may block, or when that look fails.
+pub(crate) async fn until(every: Duration, is_so: impl Fn() -> bool + Clone + Send + 'static) {
+    loop {
+        tokio::time::sleep(every).await;
+        if tokio::task::spawn_blocking(is_so.clone()).await.unwrap_or(true) {
+            return;
+        }
     }
 }
 

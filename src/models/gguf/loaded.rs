@@ -3,7 +3,6 @@
 use std::fs::metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 
@@ -17,9 +16,6 @@ use super::worker;
 
 static EMBEDDERS: LoadedModels<WorkingModel> = LoadedModels::new();
 static RERANKERS: LoadedModels<GgufReranker> = LoadedModels::new();
-
-/// How often a model was loaded in this process.
-static LOADS: AtomicU64 = AtomicU64::new(0);
 
 impl GgufEmbedder {
     /// An embedder by a model that is shared: it is loaded where no other embedder of this process has it, and let go of with the last.
@@ -41,11 +37,6 @@ impl GgufReranker {
         let key = ModelKey::of(&ModelSource::File(file.to_owned()), options);
         RERANKERS.get(key, || Self::open(file, options).map(Arc::new))
     }
-}
-
-/// How often a model was loaded to be shared since this process began.
-pub(crate) fn model_loads() -> u64 {
-    LOADS.load(Ordering::Relaxed)
 }
 
 /// What makes two models one: the file as it is now, and how it is run.
@@ -85,7 +76,6 @@ impl<M> LoadedModels<M> {
             return Ok(model);
         }
         let model = load()?;
-        LOADS.fetch_add(1, Ordering::Relaxed);
         models.push((key, Arc::downgrade(&model)));
         Ok(model)
     }
@@ -149,6 +139,7 @@ impl Drop for WorkingModel {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
     use std::thread;
 
     use super::*;

@@ -35,7 +35,6 @@ mod tokens;
 mod worker;
 
 pub use embedder::GgufEmbedder;
-pub(crate) use loaded::model_loads;
 pub(crate) use model::read_model_file;
 pub use model::{GgufOptions, ModelSource, Pooling};
 pub(crate) use reranker::GgufReranker;
