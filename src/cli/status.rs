@@ -30,7 +30,6 @@ impl StatusCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |_| {})?;
         backend.catch_up(true)?;
-        backend.warn_if_read_only();
         let (served, status) = (backend.is_served(), backend.status()?);
         answer(&status, true, |out| print(&status, served, out))
     }

@@ -168,28 +168,41 @@ impl App {
             cookies: Arc::new(CookieFolder::new(index_dir.join("cookies"))),
         };
         let syncer = Syncer::start(options, model);
-        let parts = read_parts(home, config, outside, Arc::clone(syncer.shared()), attachments);
-        let (home, config) = (&parts.home, &parts.config);
-        let files = Files::new(home.root().to_owned(), &home.state_dir(), parts.outside.clone());
-        let files = Arc::new(files.logged(Arc::clone(&parts.changes)));
+        let (root, state) = (home.root().to_owned(), home.state());
+        let changes = Arc::new(ChangeTable::new(&state));
+        let files = Files::new(root.clone(), &home.state_dir(), outside.clone()).logged(Arc::clone(&changes));
+        let fact_store = FactStore::new(root.clone(), config.facts.history, config.index.max_file_bytes, Some(&state));
+        let parts = WorkspaceParts {
+            files: Arc::new(files),
+            lock,
+            switches: Arc::new(Switches::new(&root, &config)),
+            index_dir,
+            forgotten: Arc::new(ForgottenTexts::new(&state)),
+            changes,
+            agents: Arc::new(AgentRegistry::new(root.clone(), &state).with_folders_of(&config)),
+            fact_store: Arc::new(fact_store),
+            entry_store: Arc::new(EntryStore::new(root.clone(), config.index.max_file_bytes)),
+            traces: Arc::new(TraceFiles::new(&root)),
+            state,
+            outside,
+            shared: Arc::clone(syncer.shared()),
+            syncer,
+            attachments,
+            home,
+            config,
+        };
+        let WorkspaceParts { home, config, files, .. } = &parts;
         let private = globs("access.private", &config.access.private)?;
-        let capture = watch.then(|| Capture::start(&parts, &files, private)).transpose()?.map(Arc::new);
+        let capture = watch.then(|| Capture::start(&parts, files, private)).transpose()?.map(Arc::new);
         let pending = capture::pending(capture.clone(), &parts);
         let backup = config.backup.interval().filter(|_| watch);
-        let backup = backup.map(|every| back_up(home.root().to_owned(), Trust::of(home), every)).transpose()?;
+        let backup = backup.map(|every| back_up(root, Trust::of(home), every)).transpose()?;
         let noticed = watch.then(|| {
-            let (fact_store, files) = (Arc::clone(&parts.fact_store), Arc::clone(&files));
-            FactsParts { fact_store, files, shared: Arc::clone(&parts.shared), lock: Arc::clone(&lock) }.start()
+            let (fact_store, files) = (Arc::clone(&parts.fact_store), Arc::clone(files));
+            FactsParts { fact_store, files, shared: Arc::clone(&parts.shared), lock: Arc::clone(&parts.lock) }.start()
         });
         let noticed = noticed.transpose()?;
-        let workspace = Workspace::new(WorkspaceParts {
-            pending: Some(pending),
-            files: Some(files),
-            syncer: Some(syncer),
-            lock: Some(lock),
-            ..parts
-        });
-        let workspace = Arc::new(workspace);
+        let workspace = Arc::new(Workspace::new(parts, pending));
         // Before anybody makes anything of what was to go.
         let request = Request::new(Arc::clone(&workspace), Principal::Owner, Turn::default());
         let open = Owner::of(request).iter().flat_map(finish_purges).collect::<Vec<_>>();
@@ -212,41 +225,12 @@ impl App {
             _tasks: tasks.into_iter().flatten().collect(),
             capture,
             backup,
-            ..Self::of(workspace, extraction)
-        })
-    }
-
-    /// Answers from an index that another process writes, as it is now, by keyword alone.
-    ///
-    /// # Errors
-    /// When there is none yet, or it cannot be read.
-    pub fn read_only(home: Home, config: Config) -> Result<Self, StartError> {
-        let outside = Outside::new(home.root(), &config.collections)?;
-        let shared = Arc::new(Shared::default());
-        shared.publish(local(&home, &config)?.read()?);
-        let attachments = Arc::new(AttachmentReader::looking_at(&home.index_dir(&config.index.dir)));
-        let workspace = Workspace::new(read_parts(home, config, outside, shared, attachments));
-        let workspace = Arc::new(workspace);
-        let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
-        Ok(Self::of(workspace, extraction))
-    }
-
-    /// Its parts, without those that have threads.
-    fn of(workspace: Arc<Workspace>, extraction: Arc<Extraction>) -> Self {
-        Self {
-            summaries: None,
-            worker: None,
-            extraction,
-            fact_store: None,
-            sessions: None,
-            _tasks: Vec::new(),
-            capture: None,
-            backup: None,
             workspace,
+            extraction,
             frozen: FrozenContexts::default(),
             upstream: OnceLock::new(),
             address: OnceLock::new(),
-        }
+        })
     }
 
     /// A request of somebody, who waits for it until `turn` is over.
@@ -436,38 +420,6 @@ impl Deref for App {
 
     fn deref(&self) -> &Workspace {
         &self.workspace
-    }
-}
-
-/// The parts of whoever reads a vault; who writes it has more.
-fn read_parts(
-    home: Home,
-    config: Config,
-    outside: Outside,
-    shared: Arc<Shared>,
-    attachments: Arc<AttachmentReader>,
-) -> WorkspaceParts {
-    let (root, state, facts) = (home.root().to_owned(), home.state(), config.facts.history);
-    let fact_store = FactStore::new(root.clone(), facts, config.index.max_file_bytes, Some(&state));
-    WorkspaceParts {
-        pending: None,
-        files: None,
-        syncer: None,
-        lock: None,
-        switches: Arc::new(Switches::new(&root, &config)),
-        index_dir: home.index_dir(&config.index.dir),
-        forgotten: Arc::new(ForgottenTexts::new(&state)),
-        changes: Arc::new(ChangeTable::new(&state)),
-        agents: Arc::new(AgentRegistry::new(root.clone(), &state).with_folders_of(&config)),
-        fact_store: Arc::new(fact_store),
-        entry_store: Arc::new(EntryStore::new(root.clone(), config.index.max_file_bytes)),
-        traces: Arc::new(TraceFiles::new(&root)),
-        state,
-        outside,
-        shared,
-        attachments,
-        home,
-        config,
     }
 }
 

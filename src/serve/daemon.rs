@@ -217,9 +217,11 @@ async fn serve_locally(
 #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
 fn announce_again(app: &App, announced: &Announced) -> Option<UnixListener> {
     let (home, daemon) = (&app.home, &announced.daemon);
-    let lock = app.lock().filter(|lock| lock.is_held())?;
+    if !app.lock.is_held() {
+        return None;
+    }
     if home.daemon().as_ref() != Some(daemon)
-        && let Err(error) = home.announce(lock, daemon).and_then(|()| home.restore_owner_token(&announced.token))
+        && let Err(error) = home.announce(&app.lock, daemon).and_then(|()| home.restore_owner_token(&announced.token))
     {
         tracing::warn!("the command line cannot find this daemon: {error}");
     }
