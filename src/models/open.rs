@@ -105,7 +105,7 @@ fn gguf(config: &EmbedConfig, root: &Path) -> LoadEmbedder {
         max_tokens: config.max_tokens,
         ..GgufOptions::new(cache_folder())
     };
-    Box::new(move || Ok(Arc::new(GgufEmbedder::shared(&source, &options)?) as Arc<dyn Embedder>))
+    Box::new(move || Ok(Arc::new(GgufEmbedder::open(&source, &options)?) as Arc<dyn Embedder>))
 }
 
 /// Opens the cross-encoder of a file, which is looked for as that of `embed.model` is.
@@ -117,7 +117,7 @@ pub(crate) fn open_reranker(file: &str, root: &Path) -> Result<Arc<dyn Reranker>
     use super::files::{cache_folder, model_file};
     use super::{GgufOptions, GgufReranker};
 
-    Ok(GgufReranker::shared(&model_file(file, root), &GgufOptions::new(cache_folder()))?)
+    Ok(Arc::new(GgufReranker::open(&model_file(file, root), &GgufOptions::new(cache_folder()))?))
 }
 
 /// Fails: this build runs no models.

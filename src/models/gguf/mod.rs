@@ -23,7 +23,6 @@ mod bundled;
 mod cpu;
 mod embedder;
 mod file;
-mod loaded;
 mod model;
 mod queue;
 mod reranker;
