@@ -307,6 +307,25 @@ fn name_and_part(what: &str) -> Option<(&str, &str)> {
     parts.filter(|(name, _)| !name.trim().is_empty())
 }
 
+/// Names of one act, in this program and in others. Of each the one that is a command is meant.
+const SYNONYMS: [&[&str]; 15] = [
+    &["search", "find", "query", "grep", "ask", "recall"],
+    &["forget", "remove", "delete", "rm", "del", "unset"],
+    &["ls", "list", "dir"],
+    &["save", "add", "new", "create", "write", "set", "remember", "note"],
+    &["get", "show", "cat", "read", "view", "print"],
+    &["related", "similar", "near"],
+    &["undo", "restore", "revert", "rollback", "checkpoints"],
+    &["open", "page", "ui", "web"],
+    &["memory", "memories", "entries", "review", "profile", "summaries", "proposals"],
+    &["model", "models", "embed", "embedding"],
+    &["connect", "setup", "install"],
+    &["config", "configure", "settings", "options"],
+    &["serve", "start", "run", "daemon"],
+    &["status", "info", "stats", "doctor"],
+    &["log", "history", "changes"],
+];
+
 /// The command line with the listing that a group of commands by itself means, where parsing it failed for want of one.
 pub(super) fn listing(error: &Error, args: &[OsString], root: &Command) -> Option<Vec<OsString>> {
     let wants = [
@@ -327,7 +346,9 @@ pub(super) fn suggested(mut error: Error, args: &[OsString], root: &Command) -> 
     let (group, _) = group(args, root);
     let there: Vec<&str> =
         group.get_subcommands().filter(|known| !known.is_hide_set()).map(Command::get_name).collect();
-    let meant: Vec<String> = nearest(typed, &there).into_iter().collect();
+    let meant = SYNONYMS.iter().find(|names| names.contains(&typed.as_str())).copied().unwrap_or_default();
+    let meant: Vec<String> = meant.iter().filter(|name| there.contains(name)).map(|name| (*name).to_owned()).collect();
+    let meant = if meant.is_empty() { nearest(typed, &there).into_iter().collect() } else { meant };
     if ["edit", "rename", "move", "mv"].contains(&typed.as_str()) {
         let tip = "notes are files: change them in any editor, and vault follows";
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));

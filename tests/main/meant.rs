@@ -7,10 +7,20 @@ fn run(args: &[&str]) -> Ran {
 }
 
 #[test]
-fn a_misspelt_command_names_the_one_that_is_meant() {
+fn an_unknown_command_names_the_one_that_is_meant() {
     for (typed, meant) in [
-        (&["serach", "bread"][..], "search"),
-        (&["--vault", "somewhere", "serach"], "search"),
+        (&["find", "bread"][..], "search"),
+        (&["delete", "notes/a.md"], "forget"),
+        (&["rm"], "forget"),
+        (&["list"], "ls"),
+        (&["new", "note"], "save"),
+        (&["restore"], "undo"),
+        (&["review"], "memory"),
+        (&["settings"], "config"),
+        (&["serach", "bread"], "search"),
+        (&["--vault", "somewhere", "find"], "search"),
+        (&["agent", "delete", "ada"], "remove"),
+        (&["fact", "add"], "set"),
         (&["memory", "lst"], "list"),
     ] {
         let refused = run(typed);
