@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use axum::Router;
@@ -72,6 +72,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// What reads the whole index or calls a model may take longer, on a disk that is slow.
 const SLOW_PATIENCE: Duration = Duration::from_secs(1800);
 
+/// Maximum time for another command to let go of the vault, and for a daemon that is starting to say where it listens.
+const LETS_GO_WITHIN: Duration = Duration::from_secs(3);
+
 /// Maximum time that a search which works alone waits for texts to be embedded; then it answers with what there is.
 const EMBED_WAIT: Duration = Duration::from_secs(5);
 
@@ -127,21 +130,6 @@ impl Backend {
         }
     }
 
-    /// Connects to the daemon of a vault whose folder is not there, if one runs; it knows what was there last.
-    pub(super) fn open_missing(named: Option<&Path>) -> anyhow::Result<Option<Self>> {
-        let Some(root) = named.and_then(|named| std::path::absolute(named).ok()) else { return Ok(None) };
-        // What is there of the path is without links, as the daemon knows it.
-        let known = root.parent().and_then(|parent| Some(parent.canonicalize().ok()?.join(root.file_name()?)));
-        for root in [known, Some(root)].into_iter().flatten() {
-            if let Some(socket) = Home::socket_outside(&root)
-                && let Some(daemon) = Self::reach(&socket, PATIENCE)?
-            {
-                return Ok(Some(daemon));
-            }
-        }
-        Ok(None)
-    }
-
     /// Connects to the vault's daemon, or starts to work alone. `adjust` changes the configuration for the latter.
     pub(super) fn open(named: Option<&Path>, adjust: impl FnOnce(&mut Config)) -> anyhow::Result<Self> {
         Self::open_for(named, false, adjust)
@@ -159,13 +147,6 @@ impl Backend {
         Ok(backend)
     }
 
-    /// The same for who reads: where another process is writing the index, it is said.
-    pub(super) fn reading(named: Option<&Path>) -> anyhow::Result<Self> {
-        let backend = Self::caught_up(named)?;
-        backend.warn_if_read_only();
-        Ok(backend)
-    }
-
     /// The same, and what is captured is brought into its files by this process, too; no model and no git is called.
     pub(super) fn open_capturing(named: Option<&Path>) -> anyhow::Result<Self> {
         Self::open_for(named, true, |config| {
@@ -177,7 +158,8 @@ impl Backend {
 
     fn open_for(named: Option<&Path>, captures: bool, adjust: impl FnOnce(&mut Config)) -> anyhow::Result<Self> {
         let home = home(named)?;
-        for _ in 0..20 {
+        let started = Instant::now();
+        loop {
             if let Some(daemon) = home.daemon()
                 && let Some(daemon) = Self::reach(&daemon.socket, PATIENCE)?
             {
@@ -189,13 +171,13 @@ impl Backend {
                     adjust(&mut config);
                     return Self::of(App::start(home, config, lock, captures)?);
                 }
-                // A daemon that is just starting says where it listens in a moment.
-                Err(HomeError::Held(_)) => std::thread::sleep(Duration::from_millis(50)),
+                // A daemon that is just starting says where it listens in a moment; a command is done in a moment.
+                Err(HomeError::Held(_)) if started.elapsed() < LETS_GO_WITHIN => {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
                 Err(error) => return Err(error.into()),
             }
         }
-        let config = Config::load(home.root())?;
-        Self::of(App::read_only(home, config)?)
     }
 
     /// This process, which has the vault open.
@@ -217,9 +199,9 @@ impl Backend {
     /// Finds passages.
     pub(super) fn search(&mut self, params: &SearchQuery) -> anyhow::Result<SearchResponse> {
         let mut found = self.ask(&routes::SEARCH, params)?;
-        if let Some(app) = &self.app {
+        if self.app.is_some() {
             // All that was saved before has been read before.
-            found.fresh = (!app.is_read_only()).then_some(true);
+            found.fresh = Some(true);
         }
         Ok(found)
     }
@@ -242,9 +224,6 @@ impl Backend {
     pub(super) fn catch_up(&self, embed: bool) -> anyhow::Result<()> {
         let Some(app) = &self.app else { return Ok(()) };
         let shared = &app.shared;
-        if app.is_read_only() {
-            return Ok(());
-        }
         if let Some(failure) = follow_files(shared).failure {
             return Err(anyhow!(failure));
         }
@@ -252,13 +231,6 @@ impl Backend {
             follow_embeddings(shared, EMBED_WAIT);
         }
         Ok(())
-    }
-
-    /// Says so when the answers come from an index that another process is writing.
-    pub(super) fn warn_if_read_only(&self) {
-        if self.app.as_ref().is_some_and(|app| app.is_read_only()) {
-            remark!("vault: another process is writing the index; this answer uses the index as it is now");
-        }
     }
 
     /// Connects anew by this from now on, where who answered is gone.

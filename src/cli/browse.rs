@@ -31,7 +31,7 @@ pub(super) struct LsCommand {
 
 impl LsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut backend = Backend::reading(vault)?;
+        let mut backend = Backend::caught_up(vault)?;
         let folder = self.which.folder.map(|folder| folder.trim_start_matches("./").to_owned());
         if self.attachments {
             return attachments(&mut backend, folder.as_deref());
@@ -93,7 +93,7 @@ pub(super) struct TagsCommand {
 
 impl TagsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut tags = Backend::reading(vault)?.ask(&endpoints::links::TAGS, &())?;
+        let mut tags = Backend::caught_up(vault)?.ask(&endpoints::links::TAGS, &())?;
         if self.flat {
             tags.tags.retain(|tag| tag.notes > 0);
             // Sorting keeps the alphabet among those that are as frequent.
@@ -122,7 +122,7 @@ pub(super) struct CollectionsCommand;
 
 impl CollectionsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let collections = Backend::reading(vault)?.ask(&endpoints::routes::STATS, &())?.details;
+        let collections = Backend::caught_up(vault)?.ask(&endpoints::routes::STATS, &())?.details;
         answer(&collections, true, |out| {
             let width = collections.keys().map(|name| name.chars().count()).max().unwrap_or(0);
             for (name, collection) in &collections {
@@ -180,7 +180,7 @@ impl GetCommand {
 
     fn passage(&self, hash: &str, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let chunk = endpoints::routes::CHUNK.answering::<ChunkView>();
-        let chunk = Backend::reading(vault)?.ask_of(&chunk, hash, &()).context("nothing to print")?;
+        let chunk = Backend::caught_up(vault)?.ask_of(&chunk, hash, &()).context("nothing to print")?;
         answer(&chunk, true, |out| writeln!(out, "{}", chunk.content))
     }
 }
@@ -204,7 +204,7 @@ pub(super) struct LinksCommand {
 
 impl LinksCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut backend = Backend::reading(vault)?;
+        let mut backend = Backend::caught_up(vault)?;
         let Some(note) = &self.note else { return self.unresolved(&mut backend) };
         let (path, _) = meant(note, &home(vault)?, &mut backend)?;
         let links = backend.ask(&endpoints::links::LINKS, &LinksParams { path, limit: self.limit })?;
@@ -272,9 +272,8 @@ impl RelatedCommand {
         let (path, line) = meant(&self.note, &home(vault)?, &mut backend)?;
         let found = backend.ask(&endpoints::links::RELATED, &RelatedParams { path, line, limit: self.limit })?;
         answer(&found, !found.results.is_empty(), |out| {
-            match &found.degraded {
-                Some(degraded) => remark!("vault: {degraded}"),
-                None => backend.warn_if_read_only(),
+            if let Some(degraded) = &found.degraded {
+                remark!("vault: {degraded}");
             }
             for (at, note) in found.results.iter().enumerate() {
                 if at > 0 {
@@ -321,7 +320,7 @@ impl GraphCommand {
             bare if bare == name => name,
             link => link.split('#').next().unwrap_or_default().to_owned(),
         });
-        let found = Backend::reading(vault)?.ask(&endpoints::graph::NOTES_AROUND, &params)?;
+        let found = Backend::caught_up(vault)?.ask(&endpoints::graph::NOTES_AROUND, &params)?;
         let any = match params.name.is_none() && params.relation.is_some() {
             true => !found.edges.is_empty(),
             false => !found.entities.is_empty(),

@@ -469,7 +469,7 @@ impl ConflictsCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         match self.action {
             None => {
-                let found = Backend::reading(vault)?.ask(&endpoints::conflicts::CONFLICTS, &())?;
+                let found = Backend::caught_up(vault)?.ask(&endpoints::conflicts::CONFLICTS, &())?;
                 answer(&found, !found.conflicts.is_empty(), |out| {
                     for copy in &found.conflicts {
                         out.row(&[(TITLE, &copy.path), (DIM, &about(copy))]);

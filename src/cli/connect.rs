@@ -29,8 +29,7 @@ const USER_MEMORY_URL: &str = "QMD_USER_MEMORY_URL";
 /// Set up a program so that it can search your notes, over MCP.
 ///
 /// The program becomes an agent, which reads what you allow and keeps its own memory. vault asks before it edits the program's
-/// settings, and keeps a copy beside them (`….before-vault`); `--undo` reverts the change. Without a program, lists the programs
-/// vault knows.
+/// settings, and changes nothing there but its own entry; `--undo` removes that. Without a program, lists the programs vault knows.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  vault connect claude-code --allow\n  vault connect codex --print\n  vault connect --check\n  vault connect cursor --undo"
@@ -48,7 +47,7 @@ pub(super) struct ConnectCommand {
     /// Print what to add to its settings, and write nothing.
     #[arg(long, requires = "program", group = "what")]
     print: bool,
-    /// Remove vault from its settings; if nothing else has changed, they are again as before, to the byte.
+    /// Remove vault from its settings.
     #[arg(long, requires = "program", group = "what")]
     undo: bool,
     /// Start the configured command as the program would, and ask how many notes it sees. For taOS, ask the address in its environment.
@@ -168,14 +167,13 @@ impl ConnectCommand {
                 &AgentParams { name: agent.to_owned(), rules, chat_type: None, channel: None },
             )?;
         }
-        file.keep_and_write(&before, &after, there.is_none())?;
+        file.write(&before, &after)?;
         self.told(program, file, agent, !is_agent)
     }
 
     fn told(&self, program: &Program, file: &SettingsFile, agent: &str, made: bool) -> anyhow::Result<Outcome> {
-        let (name, copy) = (program.name, file.copy());
-        let copy = copy.exists().then_some(copy);
-        let told = json!({ "program": name, "file": file.path, "copy": copy, "agent": agent, "agent_made": made });
+        let name = program.name;
+        let told = json!({ "program": name, "file": file.path, "agent": agent, "agent_made": made });
         answer(&told, true, |out| {
             writeln!(out, "{} connects as the agent `{agent}`: {}", program.title, file.path.display());
             if made && !self.allow {
@@ -204,31 +202,16 @@ impl ConnectCommand {
             bail!("{} is set up by its environment; remove {USER_MEMORY_URL} from it", program.title);
         };
         let now = file.read()?;
-        let Some(entry) = file.entry(&now)?.filter(is_ours) else {
+        if !file.entry(&now)?.is_some_and(|entry| is_ours(&entry)) {
             bail!("{} has no entry of `vault connect`", file.path.display());
-        };
-        let as_it_was = file.is_copy_with(&now, &entry)?;
+        }
         file.is_writable()?;
         if !self.yes && !agreed(&format!("Remove `vault` from {}?", file.path.display()))? {
             bail!("nothing was written; --yes skips the question");
         }
-        if as_it_was {
-            file.put_back(&now)?;
-        } else {
-            let without = file.without_entry(&now)?;
-            file.write(&now, &without)?;
-        }
-        let taken_out = json!({ "program": program.name, "file": file.path, "as_it_was": as_it_was });
-        answer(&taken_out, true, |out| {
-            let path = file.path.display();
-            if as_it_was {
-                return writeln!(out, "{path} is as before");
-            }
-            writeln!(out, "`vault` is removed from {path}; other changes there stay");
-            if file.copy().exists() {
-                writeln!(out, "the file as before: {}", file.copy().display());
-            }
-        })
+        file.write(&now, &file.with_entry(&now, None)?)?;
+        let taken_out = json!({ "program": program.name, "file": file.path });
+        answer(&taken_out, true, |out| writeln!(out, "`vault` is removed from {}", file.path.display()))
     }
 
     fn checked(&self, programs: &[&Program]) -> anyhow::Result<Outcome> {

@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 
 use super::backend::Backend;
 use super::search::joined;
-use super::terminal::{Bar, DIM, EMBEDDING, Out, Outcome, TITLE, answer, count, is_in_json, remark, say};
+use super::terminal::{Bar, DIM, EMBEDDING, Out, Outcome, TITLE, answer, count, remark};
 use crate::access::request::{AS_TYPED, ORDER_KEPT};
 use crate::base::config::Mode;
 use crate::index::eval::{self, HitLocation, Interval, Judged, MEASURES, Question, difference, interval};
 use crate::serve::api::endpoints;
-use crate::serve::wire::{HitView, LogParams, NoteName, NotesParams, SearchQuery};
+use crate::serve::wire::{HitView, NoteName, NotesParams, SearchQuery};
 
 /// Measure how well searches find the answers to a list of questions.
 ///
@@ -32,14 +32,14 @@ use crate::serve::wire::{HitView, LogParams, NoteName, NotesParams, SearchQuery}
 /// of 1 over the rank of the first answer, and nDCG@10 weights each answer by its rank; with 95 %
 /// intervals (bootstrap over the questions). --against measures again with other settings, and
 /// prints the difference.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(
     verbatim_doc_comment,
-    after_help = "Examples:\n  vault eval questions.md\n  vault eval questions.md --mode hybrid --against limit=20 --against per_file=0\n  vault eval questions.md --mode hybrid,keyword --misses\n  vault eval --from-log ada > questions.md"
+    after_help = "Examples:\n  vault eval questions.md\n  vault eval questions.md --mode hybrid --against limit=20 --against per_file=0\n  vault eval questions.md --mode hybrid,keyword --misses"
 )]
 pub(super) struct EvalCommand {
     /// Files of questions with their answers.
-    #[arg(required_unless_present = "from_log", value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The modes to measure; default: keyword, semantic and hybrid, or only keyword if there is no model.
     #[arg(long, value_enum, value_delimiter = ',')]
@@ -65,9 +65,6 @@ pub(super) struct EvalCommand {
     /// List the questions without an answer among the first five passages.
     #[arg(long)]
     misses: bool,
-    /// Print questions instead: an agent's searches with the passages it got, for you to correct.
-    #[arg(long, value_name = "AGENT", conflicts_with_all = ["files", "section", "set", "against", "misses"])]
-    from_log: Option<String>,
 }
 
 /// What is measured of a question.
@@ -75,9 +72,6 @@ type Measure = fn(&Judged) -> f64;
 
 /// As many hits of each search are looked at.
 const HITS: usize = 10;
-
-/// Maximum number of searches of an agent's log.
-const LOGGED: usize = 10_000;
 
 /// What one mode with one set of settings gave.
 struct MeasuredRun {
@@ -95,28 +89,15 @@ struct MeasuredRun {
 impl EvalCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let mut backend = Backend::open(vault, |_| {})?;
-        match &self.from_log {
-            Some(agent) => self.print_log(&mut backend, agent),
-            None => self.measure(&mut backend),
-        }
-    }
-
-    /// All questions of files, in the modes and with the settings that are usual.
-    pub(super) fn of(files: Vec<PathBuf>) -> Self {
-        Self { files, ..Self::default() }
-    }
-
-    /// Measures and prints.
-    pub(super) fn measure(&self, backend: &mut Backend) -> anyhow::Result<Outcome> {
         let questions = self.questions()?;
         backend.catch_up(false)?;
-        let modes = self.modes(backend)?;
+        let modes = self.modes(&mut backend)?;
         if modes.iter().any(|mode| *mode != Mode::Keyword) {
-            wait_for_embeddings(backend)?;
+            wait_for_embeddings(&mut backend)?;
         }
         let (with, without): (Vec<Question>, Vec<Question>) =
             questions.into_iter().partition(|question| !question.targets.is_empty());
-        say_absent(&with, backend)?;
+        say_absent(&with, &mut backend)?;
         let (first, second) = (joined(&self.set), joined(&self.against));
         let bar = Bar::of("asking");
         let total = modes.len() * (1 + usize::from(second.is_some())) * (with.len() + without.len());
@@ -135,7 +116,7 @@ impl EvalCommand {
                 for question in with.iter().chain(&without) {
                     bar.show(done, total - done);
                     done += 1;
-                    let hits = self.search(backend, question, &mut run)?;
+                    let hits = self.search(&mut backend, question, &mut run)?;
                     if question.targets.is_empty() {
                         run.answered_all_the_same += usize::from(hits.iter().any(|hit| !hit.perhaps));
                     } else {
@@ -206,36 +187,6 @@ impl EvalCommand {
             bail!("`{}` was searched by {by} instead of {wanted}: {why}", question.query);
         }
         Ok(found.results)
-    }
-
-    /// What was asked and given, as questions.
-    fn print_log(&self, backend: &mut Backend, agent: &str) -> anyhow::Result<Outcome> {
-        let log = backend.ask_of(&endpoints::agents::LOG, agent, &LogParams { limit: Some(LOGGED) })?;
-        let mut asked: Vec<(&str, Vec<&str>)> = Vec::new();
-        for entry in log.entries.iter().rev().filter(|entry| entry.what == "search") {
-            let query = entry.query.trim();
-            let is_one_line = !query.is_empty() && !query.contains(['\n', '→']);
-            if is_one_line && asked.iter().all(|(other, _)| *other != query) {
-                asked.push((query, entry.given.iter().map(String::as_str).filter(|at| at.contains('#')).collect()));
-            }
-        }
-        if asked.is_empty() {
-            // There has to be such an agent.
-            backend.ask_of(&endpoints::agents::SHOW, agent, &())?;
-            remark!("vault: {agent} has not searched yet");
-            return Ok(Outcome::NothingFound);
-        }
-        if is_in_json() {
-            let line = |(query, given): &(&str, Vec<&str>)| json!({ "query": query, "relevant": given }).to_string();
-            asked.iter().map(line).for_each(|line| say!("{line}"));
-            return Ok(Outcome::Done);
-        }
-        say!("# What {agent} searched for\n");
-        say!("With the passages it got, best first. Keep those that answer, delete the others, add missing ones.\n");
-        for (query, given) in asked {
-            say!("- {query} → {}", given.join(", "));
-        }
-        Ok(Outcome::Done)
     }
 
     fn print(&self, runs: &[MeasuredRun], with: &[Question], without: usize, out: &mut Out) {

@@ -29,7 +29,7 @@ use crate::vault::disk::{FilesElsewhere, FoldersWatcher, Stamp};
 /// With --from, PATH is another program's data: its conversations, bookmarks or notes become files of your vault, as if captured at their
 /// time. vault keeps who spoke and when, removes secrets, leaves out what you permanently forgot, and leaves out and counts what programs
 /// add to conversations (system prompts, tool output, reasoning, recalled memory). Importing again adds only what is new, and `vault
-/// restore import-N` undoes the whole import. It writes only notes, bookmarks and conversations. docs/import.md says how to get each
+/// undo import-N` undoes the whole import. It writes only notes, bookmarks and conversations. docs/import.md says how to get each
 /// program's files.
 ///
 /// Without --from, vault unpacks FILE beside DIR, checks all of it, and then moves it there in one step: a truncated or changed archive

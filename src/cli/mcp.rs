@@ -28,7 +28,7 @@ use crate::access::policy::agent_file;
 use crate::base::config::Config;
 use crate::index::sync::Shared;
 use crate::serve::api::AS_AGENT;
-use crate::serve::daemon::{Daemon, DaemonError, Serves};
+use crate::serve::daemon::{Daemon, DaemonError, Serves, until};
 use crate::serve::mcp::{ErrorCode, MAX_MESSAGE_BYTES, SESSION, changes_nothing, read_message, refusal};
 use crate::vault::disk::{Home, HomeError, slug};
 
@@ -377,9 +377,8 @@ impl DaemonLink {
         loop {
             let known = self.reached.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let home = self.home.clone();
-            let said = move || [home.daemon().map(|daemon| daemon.socket), Home::socket_outside(home.root())];
-            let [announced, outside] = spawn_blocking(said).await?;
-            for socket in [announced, known.clone(), outside].into_iter().flatten() {
+            let announced = spawn_blocking(move || home.daemon().map(|daemon| daemon.socket)).await?;
+            for socket in [announced, known.clone()].into_iter().flatten() {
                 if let Ok(stream) = UnixStream::connect(&socket).await {
                     *self.reached.lock().unwrap_or_else(PoisonError::into_inner) = Some(socket);
                     return Ok(stream);
@@ -488,15 +487,9 @@ async fn serve(
     };
     let _ = tell.send(Ok(Arc::clone(&daemon.app.shared)));
     let over = async {
-        loop {
-            tokio::select! {
-                _ = stopped.wait_for(|stop| *stop) => break,
-                () = tokio::time::sleep(CHECK_INTERVAL) => {}
-            }
-            let home = home.clone();
-            if spawn_blocking(move || home.is_lock_wanted()).await.unwrap_or(true) {
-                break;
-            }
+        tokio::select! {
+            _ = stopped.wait_for(|stop| *stop) => {}
+            () = until(CHECK_INTERVAL, move || home.is_lock_wanted()) => {}
         }
     };
     daemon.run(over).await

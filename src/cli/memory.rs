@@ -458,7 +458,6 @@ impl SummariesCommand {
             let made = backend.ask(&endpoints::summaries::MAKE_SUMMARIES, &which)?;
             return answer(&made, true, |out| tell_made(&made, out));
         }
-        backend.warn_if_read_only();
         let of = self.which.of.as_ref();
         let all = self.which.all == Some(true);
         let asked = SummariesParams { all: Some(all || of.is_some()), ..self.which.clone() };
@@ -549,7 +548,6 @@ impl DigestCommand {
                 Some(reason) => remark!("vault: {} is not written: {reason}", written.path),
             });
         }
-        backend.warn_if_read_only();
         let digest = backend.ask(&endpoints::summaries::SHOW_DIGEST, &params)?;
         answer(&digest, !digest.sections.is_empty(), |out| {
             if digest.sections.is_empty() {

@@ -11,7 +11,7 @@ use serde_json::json;
 use serde_with::skip_serializing_none;
 
 use super::backend::{Backend, home};
-use super::eval::{EvalCommand, name};
+use super::eval::name;
 use super::terminal::{
     BAD, Bar, DIM, EMBEDDING, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, say,
 };
@@ -21,9 +21,8 @@ use crate::models::{
     self, Document, KNOWN_MODELS, KnownModel, ModelFile, download, model_file, models_folder, read_model_file,
 };
 use crate::serve::api::endpoints;
-use crate::serve::app::App;
 use crate::serve::wire::ModelReloaded;
-use crate::vault::disk::{Home, Lock};
+use crate::vault::disk::Home;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ModelCommand {
@@ -78,9 +77,6 @@ pub(super) enum ModelCommand {
         /// Passages to embed. 1 to 100000.
         #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=100_000))]
         passages: u32,
-        /// Also embed the whole vault with it, in a separate index, and run `vault eval` on this file; not while a daemon runs.
-        #[arg(long, value_name = "FILE")]
-        questions: Vec<PathBuf>,
     },
 }
 
@@ -93,7 +89,7 @@ impl ModelCommand {
             Self::Gc => gc(vault),
             Self::Import { file, keep, shape } => import(&home, &file, !keep, shape),
             Self::Pull { address, sha256, keep, shape } => pull(&home, &address, sha256.as_deref(), !keep, shape),
-            Self::Bench { name, passages, questions } => bench(home, name.as_deref(), passages as usize, questions),
+            Self::Bench { name, passages } => bench(&home, name.as_deref(), passages as usize),
         }
     }
 }
@@ -248,7 +244,7 @@ const PASSAGE_CHARS: usize = 500;
 const QUERIES: usize = 50;
 const QUERY_CHARS: usize = 60;
 
-fn bench(home: Home, name: Option<&str>, passages: usize, questions: Vec<PathBuf>) -> anyhow::Result<Outcome> {
+fn bench(home: &Home, name: Option<&str>, passages: usize) -> anyhow::Result<Outcome> {
     let config = match name {
         None => Config::load(home.root())?.embed,
         Some(name @ ("bundled" | "none")) => EmbedConfig { model: name.into(), ..EmbedConfig::default() },
@@ -258,11 +254,6 @@ fn bench(home: Home, name: Option<&str>, passages: usize, questions: Vec<PathBuf
         }
     };
     let index = home.index_dir(&Config::load(home.root())?.index.dir);
-    // Before anything takes its time.
-    let lock = match questions.is_empty() {
-        true => None,
-        false => Some(home.lock().context("--questions needs the vault without a daemon: stop `vault serve` first")?),
-    };
     let Some(mut open) = models::open(&config, home.root(), &index) else {
         bail!("`embed.model` is \"none\": name a model to time");
     };
@@ -306,7 +297,7 @@ fn bench(home: Home, name: Option<&str>, passages: usize, questions: Vec<PathBuf
             "query_p50_ms": milliseconds(half),
             "query_p95_ms": milliseconds(most),
     });
-    let done = answer(&measured, true, |out| {
+    answer(&measured, true, |out| {
         let computed =
             model.instructions().map(|instructions| format!("computed with {instructions}, ")).unwrap_or_default();
         let [loaded, half, most] = [loaded, half, most].map(milliseconds);
@@ -316,21 +307,7 @@ fn bench(home: Home, name: Option<&str>, passages: usize, questions: Vec<PathBuf
             out,
             "queries    {query_rate:.1} a second, one after the other; half within {half} ms, 95 of 100 within {most} ms"
         )
-    })?;
-    drop(model);
-    match lock {
-        Some(lock) => answers(home, config, lock, questions),
-        None => Ok(done),
-    }
-}
-
-/// Embeds the vault with a model, in a folder of its own, and measures how well questions are answered.
-fn answers(home: Home, embed: EmbedConfig, lock: Lock, questions: Vec<PathBuf>) -> anyhow::Result<Outcome> {
-    let folder = tempfile::tempdir().context("cannot make a temporary folder for another index")?;
-    let mut config = Config { embed, ..Config::load(home.root())? };
-    folder.path().clone_into(&mut config.index.dir);
-    let mut backend = Backend::of(App::start(home, config, lock, false)?)?;
-    EvalCommand::of(questions).measure(&mut backend)
+    })
 }
 
 /// So many pieces of English prose, none like another: each begins one character later in what this program says of its configuration.

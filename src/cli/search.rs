@@ -179,10 +179,8 @@ impl SearchCommand {
         if response.without_topic {
             remark!("vault: fewer than three hits have that topic; these hits are from all topics");
         }
-        match &response.degraded {
-            // It says as much itself.
-            Some(degraded) => remark!("vault: {degraded}"),
-            None => backend.warn_if_read_only(),
+        if let Some(degraded) = &response.degraded {
+            remark!("vault: {degraded}");
         }
         if response.fresh == Some(false) {
             remark!("vault: {MAY_LACK_THE_NEWEST}");

@@ -28,12 +28,8 @@ const SHOWN: usize = 20;
 
 impl StatusCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
-        let mut backend = match Backend::open(vault, |_| {}) {
-            Ok(backend) => backend,
-            Err(error) => Backend::open_missing(vault)?.ok_or(error)?,
-        };
+        let mut backend = Backend::open(vault, |_| {})?;
         backend.catch_up(true)?;
-        backend.warn_if_read_only();
         let (served, status) = (backend.is_served(), backend.status()?);
         answer(&status, true, |out| print(&status, served, out))
     }
@@ -43,9 +39,6 @@ impl StatusCommand {
 fn watching(watching: &wire::Watching) -> Vec<(&'static str, String)> {
     let mut lines = vec![("changes", format!("noticed by {}", watching.by))];
     let mut more = |text: String| lines.push(("", text));
-    if let Some(since) = watching.missing_since.as_deref().map(local) {
-        more(format!("the vault's folder is not there since {since}; answers use the notes as last known"));
-    }
     if let Some(reason) = &watching.reason {
         more(reason.clone());
     }
@@ -403,7 +396,5 @@ mod tests {
         );
         let recovered = wire::Watching { recovered_at: Some("12:02".into()), ..lost };
         assert!(told(&recovered).contains("; all notes were compared and caught up with by 12:02\n"));
-        let missing = wire::Watching { missing_since: Some("12:03".into()), ..calm };
-        assert!(told(&missing).contains(": the vault's folder is not there since 12:03;"));
     }
 }

@@ -41,17 +41,17 @@ pub(crate) use fingerprint::ContentHash;
 pub use fingerprint::Fingerprint;
 #[cfg(feature = "gguf")]
 pub(crate) use gguf::GgufReranker;
+#[cfg(feature = "gguf")]
+pub(crate) use gguf::read_model_file;
 #[cfg(all(test, feature = "bundled-model"))]
 pub(crate) use gguf::reranker_tests;
 #[cfg(feature = "gguf")]
 pub use gguf::{GgufEmbedder, GgufOptions, ModelSource, Pooling};
-#[cfg(feature = "gguf")]
-pub(crate) use gguf::{model_loads, read_model_file};
 pub use hashed::HashEmbedder;
 pub(crate) use known::{KNOWN_MODELS, KnownModel, ModelFile, reads_english_alone};
+#[cfg(not(feature = "gguf"))]
+pub(crate) use open::read_model_file;
 pub(crate) use open::{
     ChosenModel, FormerModel, LoadEmbedder, ModelChoice, ModelInUse, open, open_chat, open_memory_chat, open_reranker,
 };
-#[cfg(not(feature = "gguf"))]
-pub(crate) use open::{model_loads, read_model_file};
 pub use token_vectors::{PackedTokens, TokenQuery, TokenVectors};

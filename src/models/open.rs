@@ -105,7 +105,7 @@ fn gguf(config: &EmbedConfig, root: &Path) -> LoadEmbedder {
         max_tokens: config.max_tokens,
         ..GgufOptions::new(cache_folder())
     };
-    Box::new(move || Ok(Arc::new(GgufEmbedder::shared(&source, &options)?) as Arc<dyn Embedder>))
+    Box::new(move || Ok(Arc::new(GgufEmbedder::open(&source, &options)?) as Arc<dyn Embedder>))
 }
 
 /// Opens the cross-encoder of a file, which is looked for as that of `embed.model` is.
@@ -117,7 +117,7 @@ pub(crate) fn open_reranker(file: &str, root: &Path) -> Result<Arc<dyn Reranker>
     use super::files::{cache_folder, model_file};
     use super::{GgufOptions, GgufReranker};
 
-    Ok(GgufReranker::shared(&model_file(file, root), &GgufOptions::new(cache_folder()))?)
+    Ok(Arc::new(GgufReranker::open(&model_file(file, root), &GgufOptions::new(cache_folder()))?))
 }
 
 /// Fails: this build runs no models.
@@ -127,12 +127,6 @@ pub(crate) fn open_reranker(file: &str, root: &Path) -> Result<Arc<dyn Reranker>
 #[cfg(not(feature = "gguf"))]
 pub(crate) fn open_reranker(_: &str, _: &Path) -> Result<Arc<dyn Reranker>, ModelError> {
     Err(ModelError::NoModels)
-}
-
-/// How often a model was loaded since this process began: never, in this build.
-#[cfg(not(feature = "gguf"))]
-pub(crate) fn model_loads() -> u64 {
-    0
 }
 
 #[cfg(not(feature = "gguf"))]

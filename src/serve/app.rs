@@ -38,7 +38,7 @@ use crate::memory::trace_files::TraceFiles;
 use crate::memory::traces::tidy_traces;
 use crate::models::{ChatModel, ChatUsage, LoadEmbedder, ModelChoice, ModelInUse, ModelTrouble, UpstreamClient};
 use crate::serve::jobs::{phase, to_embed};
-use crate::serve::qmd::{IndexPaths, QmdCollections, QmdDocuments, QmdError};
+use crate::serve::qmd::{IndexPaths, QmdDocuments};
 use crate::serve::wire::{
     Backup, ChatState, EventsAccepted, FactsState, ImportParams, ImportTaken, LibrarianParams, LibrarianView, Model,
     ProcessingView, SessionsState, Skipped, Status, SummariesState, TurnsIngested, TurnsParams, Watching,
@@ -165,23 +165,36 @@ impl App {
             cookies: Arc::new(CookieFolder::new(index_dir.join("cookies"))),
         };
         let syncer = Syncer::start(options, model);
-        let parts = read_parts(home, config, outside, Arc::clone(syncer.shared()), attachments);
-        let (home, config) = (&parts.home, &parts.config);
-        let files = Files::new(home.root().to_owned(), &home.state_dir(), parts.outside.clone());
-        let files = Arc::new(files.logged(Arc::clone(&parts.changes)));
+        let (root, state) = (home.root().to_owned(), home.state());
+        let changes = Arc::new(ChangeTable::new(&state));
+        let files = Files::new(root.clone(), &home.state_dir(), outside.clone()).logged(Arc::clone(&changes));
+        let fact_store = FactStore::new(root.clone(), config.facts.history, config.index.max_file_bytes);
+        let parts = WorkspaceParts {
+            files: Arc::new(files),
+            lock,
+            switches: Arc::new(Switches::new(&root, &config)),
+            index_dir,
+            forgotten: Arc::new(ForgottenTexts::new(&state)),
+            changes,
+            agents: Arc::new(AgentRegistry::new(root.clone(), &state).with_folders_of(&config)),
+            fact_store: Arc::new(fact_store),
+            entry_store: Arc::new(EntryStore::new(root.clone(), config.index.max_file_bytes)),
+            traces: Arc::new(TraceFiles::new(&root)),
+            state,
+            outside,
+            shared: Arc::clone(syncer.shared()),
+            syncer,
+            attachments,
+            home,
+            config,
+        };
+        let WorkspaceParts { home, config, files, .. } = &parts;
         let private = globs("access.private", &config.access.private)?;
-        let capture = watch.then(|| Capture::start(&parts, &files, private)).transpose()?.map(Arc::new);
+        let capture = watch.then(|| Capture::start(&parts, files, private)).transpose()?.map(Arc::new);
         let pending = capture::pending(capture.clone(), &parts);
         let backup = config.backup.interval().filter(|_| watch);
-        let backup = backup.map(|every| back_up(home.root().to_owned(), Trust::of(home), every)).transpose()?;
-        let workspace = Workspace::new(WorkspaceParts {
-            pending: Some(pending),
-            files: Some(files),
-            syncer: Some(syncer),
-            lock: Some(lock),
-            ..parts
-        });
-        let workspace = Arc::new(workspace);
+        let backup = backup.map(|every| back_up(root, Trust::of(home), every)).transpose()?;
+        let workspace = Arc::new(Workspace::new(parts, pending));
         // Before anybody makes anything of what was to go.
         let request = Request::new(Arc::clone(&workspace), Principal::Owner, Turn::default());
         let open = Owner::of(request).iter().flat_map(finish_purges).collect::<Vec<_>>();
@@ -205,40 +218,11 @@ impl App {
             _tasks: tasks.into_iter().flatten().collect(),
             capture,
             backup,
-            ..Self::of(workspace, extraction)
-        })
-    }
-
-    /// Answers from an index that another process writes, as it is now, by keyword alone.
-    ///
-    /// # Errors
-    /// When there is none yet, or it cannot be read.
-    pub fn read_only(home: Home, config: Config) -> Result<Self, StartError> {
-        let outside = Outside::new(home.root(), &config.collections)?;
-        let shared = Arc::new(Shared::default());
-        shared.publish(local(&home, &config)?.read()?);
-        let attachments = Arc::new(AttachmentReader::looking_at(&home.index_dir(&config.index.dir)));
-        let workspace = Workspace::new(read_parts(home, config, outside, shared, attachments));
-        let workspace = Arc::new(workspace);
-        let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
-        Ok(Self::of(workspace, extraction))
-    }
-
-    /// Its parts, without those that have threads.
-    fn of(workspace: Arc<Workspace>, extraction: Arc<Extraction>) -> Self {
-        Self {
-            summaries: None,
-            worker: None,
-            extraction,
-            facts: None,
-            sessions: None,
-            _tasks: Vec::new(),
-            capture: None,
-            backup: None,
             workspace,
+            extraction,
             upstream: OnceLock::new(),
             address: OnceLock::new(),
-        }
+        })
     }
 
     /// A request of somebody, who waits for it until `turn` is over.
@@ -431,38 +415,6 @@ impl Deref for App {
     }
 }
 
-/// The parts of whoever reads a vault; who writes it has more.
-fn read_parts(
-    home: Home,
-    config: Config,
-    outside: Outside,
-    shared: Arc<Shared>,
-    attachments: Arc<AttachmentReader>,
-) -> WorkspaceParts {
-    let (root, state, facts) = (home.root().to_owned(), home.state(), config.facts.history);
-    let fact_store = FactStore::new(root.clone(), facts, config.index.max_file_bytes);
-    WorkspaceParts {
-        pending: None,
-        files: None,
-        syncer: None,
-        lock: None,
-        switches: Arc::new(Switches::new(&root, &config)),
-        index_dir: home.index_dir(&config.index.dir),
-        forgotten: Arc::new(ForgottenTexts::new(&state)),
-        changes: Arc::new(ChangeTable::new(&state)),
-        agents: Arc::new(AgentRegistry::new(root.clone(), &state).with_folders_of(&config)),
-        fact_store: Arc::new(fact_store),
-        entry_store: Arc::new(EntryStore::new(root.clone(), config.index.max_file_bytes)),
-        traces: Arc::new(TraceFiles::new(&root)),
-        state,
-        outside,
-        shared,
-        attachments,
-        home,
-        config,
-    }
-}
-
 /// The engine of this process, for a vault.
 fn local(home: &Home, config: &Config) -> Result<LocalEngine, RulesError> {
     let settings = Settings {
@@ -493,63 +445,30 @@ fn follow_documents(root: &Path, shared: &Arc<Shared>) -> Result<Option<Task>, F
     let Some(place) = IndexPaths::of_folder(root) else { return Ok(None) };
     let (shared, signal) = (Arc::clone(shared), TaskSignal::default());
     shared.wakes(&signal);
-    let mut followed = None;
+    // The state of the index and the file of the database that were looked at last, when, and what came of it.
+    let (mut looked, mut at, mut failure, mut not_before) = (None, Instant::now(), None, Instant::now());
     let task = Task::start("documents", signal, move |_, _| {
-        if followed.is_none() {
-            followed = FollowedDocuments::open(&place).unwrap_or_else(|error| {
-                tracing::warn!("the documents of {} are looked at by commands alone: {error}", place.folder.display());
-                None
-            });
+        let begun = Instant::now();
+        if begun < not_before {
+            return Some(not_before - begun);
         }
-        followed.as_mut().map(|followed| followed.step(&shared))
+        // What is published from here on is looked at once more. No state is held: the stores may be closed meanwhile. One that was put in
+        // the place of the database, or is to be made anew, has not all documents.
+        let generation = shared.snapshot().map(|snapshot| snapshot.generation());
+        let is_due = looked != Some((generation, QmdDocuments::database_id(&place)))
+            || begun.duration_since(at) >= RECHECK_INTERVAL;
+        if generation.is_some() && is_due {
+            let refreshed = QmdDocuments::refresh_at(&place).map_err(|error| error.to_string());
+            looked = refreshed.is_ok().then(|| (generation, QmdDocuments::database_id(&place)));
+            if let Some(why) = refreshed.as_ref().err().filter(|why| failure.as_ref() != Some(*why)) {
+                tracing::warn!("the documents of {} are looked at again later: {why}", place.folder.display());
+            }
+            (at, failure) = (begun, refreshed.err());
+            not_before = Instant::now() + PAUSE.max(begun.elapsed() * PAUSES_FOR_LOOKS);
+        }
+        Some(LOOK_FOR_DATABASE)
     });
     task.map(Some)
-}
-
-struct FollowedDocuments {
-    documents: QmdDocuments,
-    folder: String,
-    /// The generation of the index that they were compared with last.
-    looked: Option<u64>,
-    /// When that was.
-    at: Instant,
-    /// When they may be looked at again.
-    not_before: Instant,
-    failure: Option<String>,
-}
-
-impl FollowedDocuments {
-    /// Opens the documents; `None` where there are no collections: whoever changes those has the index closed first.
-    fn open(place: &IndexPaths) -> Result<Option<Self>, QmdError> {
-        let Some(collections) = QmdCollections::load(place)? else { return Ok(None) };
-        let (documents, now) = (QmdDocuments::open(place, &collections)?, Instant::now());
-        let folder = place.folder.display().to_string();
-        Ok(Some(Self { documents, folder, looked: None, at: now, not_before: now, failure: None }))
-    }
-
-    /// Looks at all files where something may have changed; says after what time to be called again.
-    fn step(&mut self, shared: &Shared) -> Duration {
-        let begun = Instant::now();
-        if begun < self.not_before {
-            return self.not_before - begun;
-        }
-        // What is published from here on is looked at once more. No state is held: the stores may be closed meanwhile.
-        let generation = shared.snapshot().map(|snapshot| snapshot.generation());
-        // One that was put in its place, or is to be made anew, has not all documents.
-        let is_due = generation != self.looked
-            || self.failure.is_some()
-            || self.documents.is_replaced()
-            || begun.duration_since(self.at) >= RECHECK_INTERVAL;
-        if generation.is_some() && is_due {
-            let failure = self.documents.refresh().err().map(|error| error.to_string());
-            if let Some(failure) = failure.as_ref().filter(|failure| self.failure.as_ref() != Some(failure)) {
-                tracing::warn!("the documents of {} are looked at again later: {failure}", self.folder);
-            }
-            (self.looked, self.at, self.failure) = (generation, begun, failure);
-            self.not_before = Instant::now() + PAUSE.max(begun.elapsed() * PAUSES_FOR_LOOKS);
-        }
-        LOOK_FOR_DATABASE
-    }
 }
 
 /// How many chunks the model is not given.

@@ -1,8 +1,4 @@
-//! Wires a vault to its listeners: start, serve, drain, stop. Many vaults in one process are a [`VaultHost`].
-
-mod host;
-#[cfg(test)]
-mod tests;
+//! Wires a vault to its listeners: start, serve, drain, stop.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -17,14 +13,12 @@ use tokio::sync::watch;
 
 use crate::access::rules::{OwnerToken, Token};
 use crate::base::config::Config;
-use crate::base::fs::{Context, FsError, create_private_dir};
+use crate::base::fs::{Context, FsError};
 use crate::memory::capture::CaptureTokens;
 use crate::serve::api::{ConnectionLimits, Guard, Live, guarded, local, serve};
 use crate::serve::app::{App, StartError};
 use crate::serve::mcp;
 use crate::vault::disk::{DaemonInfo, Home, HomeError};
-
-pub(crate) use host::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
 
 /// Why the daemon did not start.
 #[derive(Debug, thiserror::Error)]
@@ -133,22 +127,18 @@ impl Daemon {
             }
         };
         let inside = serve_locally(Arc::clone(&app), &live, announced, unix, stopped.clone());
-        let outside_vault = Home::socket_outside(app.home.root()).filter(|path| *path != socket);
-        let beside = serve_beside(Arc::clone(&app), &live, outside_vault.clone(), stopped.clone());
         let stop = async {
             stop.await;
             let _ = stopping.send(true);
             tokio::time::Instant::now()
         };
-        let (.., stopped_at) = tokio::join!(outside, inside, beside, stop);
+        let (.., stopped_at) = tokio::join!(outside, inside, stop);
         // Closing the stores blocks; requests that outlived the drain no longer matter. What is being opened, checked or built
         // just now may take longer than anyone waits: then it ends like a killed process, which loses nothing.
         let closing = tokio::task::spawn_blocking(move || {
             app.home.withdraw();
-            for path in [Some(socket), outside_vault].into_iter().flatten() {
-                #[allow(clippy::disallowed_methods, reason = "on a thread that may block")]
-                let _ = std::fs::remove_file(path);
-            }
+            #[allow(clippy::disallowed_methods, reason = "on a thread that may block")]
+            let _ = std::fs::remove_file(socket);
             drop(app);
         });
         let closed = tokio::time::timeout_at(stopped_at + STOPS_WITHIN, closing).await.is_ok();
@@ -156,6 +146,16 @@ impl Daemon {
             tracing::warn!("the index could not be closed in time; the next start checks it");
         }
         closed
+    }
+}
+
+/// Done when something is so, which is looked at now and then on a thread that may block, or when that look fails.
+pub(crate) async fn until(every: Duration, is_so: impl Fn() -> bool + Clone + Send + 'static) {
+    loop {
+        tokio::time::sleep(every).await;
+        if tokio::task::spawn_blocking(is_so.clone()).await.unwrap_or(true) {
+            return;
+        }
     }
 }
 
@@ -213,27 +213,15 @@ async fn serve_locally(
     }
 }
 
-/// Serves on a Unix socket outside of the vault, for those who ask what became of it. Where there can be none, they are told
-/// less.
-async fn serve_beside(app: Arc<App>, live: &Live, socket: Option<PathBuf>, stopped: watch::Receiver<bool>) {
-    let listening = tokio::task::spawn_blocking(move || {
-        let socket = socket?;
-        create_private_dir(socket.parent()?).ok()?;
-        listen_locally(&socket).ok()
-    });
-    if let Ok(Some(listener)) = listening.await {
-        let more = mcp::router(Arc::clone(&app));
-        serve(listener, local(app, live, more), ConnectionLimits::default(), stopped).await;
-    }
-}
-
 /// Says again what is no longer said, where the vault is and is ours, and listens on the socket where that is gone too.
 #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
 fn announce_again(app: &App, announced: &Announced) -> Option<UnixListener> {
     let (home, daemon) = (&app.home, &announced.daemon);
-    let lock = app.lock().filter(|lock| lock.is_held())?;
+    if !app.lock.is_held() {
+        return None;
+    }
     if home.daemon().as_ref() != Some(daemon)
-        && let Err(error) = home.announce(lock, daemon).and_then(|()| home.restore_owner_token(&announced.token))
+        && let Err(error) = home.announce(&app.lock, daemon).and_then(|()| home.restore_owner_token(&announced.token))
     {
         tracing::warn!("the command line cannot find this daemon: {error}");
     }

@@ -15,31 +15,30 @@ use crate::serve::wire::{
 /// Starts to compare every note with the index, or with `full` to build it from nothing.
 ///
 /// # Errors
-/// When another process writes the index, or it cannot be written.
+/// When the index cannot be written.
 pub fn reindex(owner: &Owner, full: bool) -> Result<Reindexing, RequestError> {
-    owner.workspace().syncer()?.reindex(full)?;
+    owner.workspace().syncer.reindex(full)?;
     Ok(Reindexing { ok: true })
 }
 
 /// Compares everything in the index with its checksums. What is damaged is mended from then on.
 ///
 /// # Errors
-/// When another process writes the index, or it cannot be read.
+/// When the index cannot be read.
 pub fn verify(owner: &Owner) -> Result<Verification, RequestError> {
-    Ok(owner.workspace().syncer()?.verify()?)
+    Ok(owner.workspace().syncer.verify()?)
 }
 
 /// Loads the model that `memory.toml` names now, or does without one. The one there was serves until the vectors of that one are there.
 ///
 /// # Errors
-/// When another process writes the index, or `memory.toml` is not right.
+/// When `memory.toml` is not right.
 pub fn reload_model(owner: &Owner) -> Result<ModelReloaded, RequestError> {
     let workspace = owner.workspace();
-    workspace.syncer()?;
     let config = Config::load(workspace.home.root()).map_err(|error| RequestError::invalid(error.to_string()))?;
     let choice = ModelChoice::of(&config.embed, workspace.home.root(), &workspace.index_dir);
     match choice {
-        None => workspace.syncer()?.drop_model(),
+        None => workspace.syncer.drop_model(),
         Some(choice) if workspace.shared.embedder().is_some() => {
             workspace.replace_model(ModelChoice { former: None, ..choice });
         }
@@ -52,9 +51,9 @@ pub fn reload_model(owner: &Owner) -> Result<ModelReloaded, RequestError> {
 /// Drops the vectors of models that are not in use.
 ///
 /// # Errors
-/// When another process writes the index, while a model is being loaded, or when the index cannot be written.
+/// While a model is being loaded, or when the index cannot be written.
 pub fn drop_kept_vectors(owner: &Owner) -> Result<DroppedVectors, RequestError> {
-    Ok(DroppedVectors { dropped: owner.workspace().syncer()?.drop_kept_vectors()? })
+    Ok(DroppedVectors { dropped: owner.workspace().syncer.drop_kept_vectors()? })
 }
 
 /// Follows the progress. Holds neither the vault nor the index, so that the stores can be closed.

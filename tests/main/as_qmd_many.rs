@@ -1,7 +1,4 @@
-//! Many indexes of `qmd` in one process: one model, each closed by itself.
-
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
+//! Many indexes of `qmd`, each with a process of its own that ends by itself.
 
 use rustix::process::{Pid, Signal};
 
@@ -47,66 +44,48 @@ fn pid(workspace: &Workspace, index: &str) -> Option<Pid> {
     process_of(&folder(workspace, index))
 }
 
-/// What the process of all indexes says of itself.
-fn status(workspace: &Workspace) -> Value {
-    let mut stream = UnixStream::connect(workspace.path("state/memory-vault/qmd/host.sock")).unwrap();
-    stream.write_all(b"\"status\"\n").unwrap();
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).unwrap();
-    let said: Value = serde_json::from_str(&line).unwrap();
-    said["status"].clone()
-}
-
 /// Makes it so that nobody has asked an index for eleven minutes.
 fn let_time_pass(workspace: &Workspace, index: &str) {
     set_time(folder(workspace, index).join("asked"), SystemTime::now() - Duration::from_secs(660));
 }
 
 #[test]
-fn two_indexes_share_a_process_and_a_model_and_are_closed_alone() {
+fn each_index_has_a_process_of_its_own_that_ends_alone() {
     let workspace = two_indexes(true);
     for name in INDEXES {
         of(&workspace, name, &["embed"]).ok();
         let found = of(&workspace, name, &["vsearch", "what stands here", "--json"]).ok().json();
         assert!(found[0]["docid"].is_string(), "{found}");
     }
-    let process = pid(&workspace, "one").unwrap();
-    assert_eq!(pid(&workspace, "two"), Some(process));
-    let said = status(&workspace);
-    assert_eq!(said["pid"], process.as_raw_nonzero().get());
-    assert_eq!((said["vaults"].as_array().unwrap().len(), &said["model_loads"]), (2, &1.into()), "{said}");
+    let [one, two] = INDEXES.map(|name| pid(&workspace, name).unwrap());
+    assert_ne!(one, two);
     let place = workspace.path("state/memory-vault/qmd");
-    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode(&place), mode(&place.join("host.sock"))), (0o700, 0o600));
-    // One is closed when nobody asks it; the other answers all the while.
+    assert_eq!(place.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    // One ends when nobody asks it; the other answers all the while.
     let_time_pass(&workspace, "one");
     until("the idle one to be closed", || {
         finds(&workspace, "two");
         pid(&workspace, "one").is_none()
     });
-    until("it to be gone", || status(&workspace)["vaults"].as_array().unwrap().len() == 1);
+    ends(one);
     finds(&workspace, "one");
     of(&workspace, "one", &["embed"]).ok();
-    assert_eq!(pid(&workspace, "one"), Some(process), "it is opened again by the same process");
-    assert_eq!(status(&workspace)["model_loads"], 1);
     // A change of a collection closes that index alone, too.
     let memory = workspace.path("work");
     of(&workspace, "one", &["collection", "add", memory.to_str().unwrap(), "--name", "more", "--mask", "*.md"]).ok();
     finds(&workspace, "two");
-    assert_eq!(pid(&workspace, "one"), Some(process));
-    // The process ends with the last.
-    for name in INDEXES {
-        let_time_pass(&workspace, name);
-    }
-    ends(process);
-    assert!(!place.join("host.sock").exists());
+    assert_eq!(pid(&workspace, "two"), Some(two));
+    let_time_pass(&workspace, "two");
+    ends(two);
 }
 
 #[test]
-fn first_commands_at_the_same_instant_start_one_process() {
+fn first_commands_at_the_same_instant_start_one_process_for_each() {
     let workspace = two_indexes(false);
     let first = pid(&workspace, "one").unwrap();
-    end(first, Signal::KILL);
+    for name in INDEXES {
+        end(pid(&workspace, name).unwrap(), Signal::KILL);
+    }
     std::thread::scope(|scope| {
         for at in 0..6 {
             let workspace = &workspace;
@@ -115,11 +94,9 @@ fn first_commands_at_the_same_instant_start_one_process() {
     });
     let second = pid(&workspace, "one").unwrap();
     assert_ne!(first, second, "a process that was killed is followed by another");
-    assert_eq!(pid(&workspace, "two"), Some(second));
-    assert_eq!(status(&workspace)["vaults"].as_array().unwrap().len(), 2);
-    // Told to stop, it closes them in order.
+    // Told to stop, it closes its index in order.
     end(second, Signal::TERM);
-    assert_eq!((pid(&workspace, "one"), pid(&workspace, "two")), (None, None));
+    assert_eq!(pid(&workspace, "one"), None);
     finds(&workspace, "two");
 }
 
@@ -139,8 +116,9 @@ fn an_index_that_cannot_be_opened_says_why_and_harms_no_other() {
     fs::write(&settings, before).unwrap();
     finds(&workspace, "one");
     // One whose folder is gone is closed, and the other goes on.
+    let one = pid(&workspace, "one").unwrap();
     fs::remove_dir_all(folder(&workspace, "one")).unwrap();
-    until("it to be closed", || status(&workspace)["vaults"].as_array().unwrap().len() == 1);
+    ends(one);
     finds(&workspace, "two");
 }
 
@@ -174,7 +152,7 @@ fn a_look_at_the_documents_that_fails_is_tried_again() {
     let before = fs::read_to_string(&settings).unwrap();
     fs::write(&settings, format!("nonsense = 1\n{before}")).unwrap();
     workspace.write("memory/notes.md", "---\nprivate: true\n---\n# Target\n");
-    let log = workspace.path("state/memory-vault/qmd/host.log");
+    let log = workspace.path("state/memory-vault/qmd/qmd.log");
     until("it to fail", || fs::read_to_string(&log).unwrap_or_default().contains("nonsense"));
     assert!(workspace.documents().iter().any(|(_, path)| path == "notes.md"), "nobody has looked");
     fs::write(&settings, before).unwrap();

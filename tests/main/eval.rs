@@ -69,26 +69,6 @@ fn questions_become_numbers_and_what_cannot_be_measured_is_said() {
 }
 
 #[test]
-fn what_an_agent_searched_for_becomes_questions() {
-    let daemon = daemon().started();
-    let token = agent(&daemon);
-    for query in ["bicycle", "tea", "bicycle", "walrus"] {
-        daemon.get_as(&token, &format!("/api/user-memory/search?mode=keyword&q={query}")).ok();
-    }
-    let questions = daemon.run(&["eval", "--from-log", "ada"]).ok().stdout;
-    assert!(
-        questions.contains("- bicycle → notes/bike.md#L1-L3\n- tea → notes/tea.md#L1-L3\n- walrus → \n"),
-        "{questions}"
-    );
-    fs::write(daemon.path("logged.txt"), &questions).unwrap();
-    let again = daemon.path("logged.txt");
-    let measured = daemon.run(&["eval", again.to_str().unwrap(), "--mode", "keyword", "--json"]).ok().json();
-    assert_eq!(measured["runs"][0]["measures"]["hit@1"]["mean"], 1.0);
-    let nobody = daemon.run(&["eval", "--from-log", "nobody"]);
-    assert!(nobody.code != 0 && nobody.stderr.contains("nobody"), "{}", nobody.stderr);
-}
-
-#[test]
 fn a_setting_counts_for_one_search_and_is_the_persons() {
     let mut daemon = daemon();
     for at in 0..3 {

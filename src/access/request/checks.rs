@@ -284,9 +284,6 @@ impl Request {
     ///
     /// An agent is not told.
     pub(crate) fn make_fresh(&self) -> Option<bool> {
-        if self.workspace.is_read_only() {
-            return None;
-        }
         let is_owner = matches!(self.principal, Principal::Owner);
         let most = if is_owner { FRESH_WITHIN } else { AGENTS_WAIT };
         let is_fresh = self.workspace.shared.fresh().wait(self.half_left(most));

@@ -222,9 +222,6 @@ impl ReadScope {
             }
             Degraded::PhraseAbsent => "no passage has the exact phrase; these have its words".into(),
             Degraded::Unknown(unknown) => unknown.said.clone(),
-            Degraded::NoModel if self.workspace.is_read_only() => {
-                format!("{by_words}another process is writing the index; this is its present state")
-            }
             Degraded::NoModel => match self.workspace.shared.progress().model {
                 ModelStatus::Off => format!("{by_words}`embed.model` is \"none\""),
                 ModelStatus::Failed(reason) => format!("{by_words}{reason}"),
@@ -236,7 +233,7 @@ impl ReadScope {
     /// Whether it is as the person has it: without a model the usual search is one by words.
     fn is_chosen(&self, lacks: &Degraded, asked: Mode) -> bool {
         let is_off = || matches!(self.workspace.shared.progress().model, ModelStatus::Off);
-        *lacks == Degraded::NoModel && asked == Mode::Hybrid && !self.workspace.is_read_only() && is_off()
+        *lacks == Degraded::NoModel && asked == Mode::Hybrid && is_off()
     }
 
     /// Why not everything may be found, while the index is built anew.

@@ -30,8 +30,6 @@ use crate::vault::forgotten::{ForgottenNote, ForgottenTexts};
 
 /// The parts of a vault at work.
 pub struct WorkspaceParts {
-    /// Ends before all else that it works with.
-    pub pending: Option<SweepPending>,
     /// Its place.
     pub home: Home,
     /// Its configuration, as it was when it was opened.
@@ -42,12 +40,12 @@ pub struct WorkspaceParts {
     pub index_dir: PathBuf,
     /// The progress, the index and the model.
     pub shared: Arc<Shared>,
-    /// Who writes the index, where this process does.
-    pub syncer: Option<Syncer>,
-    /// The right to write the index, where this process has it.
-    pub lock: Option<Arc<Lock>>,
-    /// Who writes the notes, where this process may.
-    pub files: Option<Arc<Files>>,
+    /// Who writes the index.
+    pub syncer: Syncer,
+    /// The right to write the index.
+    pub lock: Arc<Lock>,
+    /// Who writes the notes.
+    pub files: Arc<Files>,
     /// Collections that are folders elsewhere.
     pub outside: Outside,
     /// What is not derived.
@@ -70,6 +68,8 @@ pub struct WorkspaceParts {
 
 /// One vault at work.
 pub struct Workspace {
+    /// Ends before all else that it works with.
+    pending: SweepPending,
     parts: WorkspaceParts,
     /// One save at a time, from the look for what is there already until it is found itself.
     saving: Mutex<()>,
@@ -97,17 +97,12 @@ pub(crate) type SweepPending = Box<dyn Fn(Duration) -> Result<u64, String> + Sen
 
 impl Workspace {
     /// Of these parts.
-    pub fn new(parts: WorkspaceParts) -> Self {
+    pub fn new(parts: WorkspaceParts, pending: SweepPending) -> Self {
         let chat = ChatHelp::of(&parts.config.chat);
         let reranker = RerankHelp::of(&parts.config.search, parts.home.root());
         let usage = UsageTable::new(&parts.state);
         let (saving, conflicts_seen) = Default::default();
-        Self { parts, saving, chat, reranker, usage, conflicts_seen }
-    }
-
-    /// The right to write the index, when this process has it.
-    pub fn lock(&self) -> Option<&Lock> {
-        self.parts.lock.as_deref()
+        Self { pending, parts, saving, chat, reranker, usage, conflicts_seen }
     }
 
     /// Who writes summaries and digests.
@@ -131,12 +126,7 @@ impl Workspace {
 
     /// Whether no folder on the way to a note has become a link.
     pub fn is_in_place(&self, path: &VaultPath) -> bool {
-        self.files.as_ref().is_none_or(|files| files.check(path).is_ok())
-    }
-
-    /// Whether another process writes the index, and this one only reads it.
-    pub fn is_read_only(&self) -> bool {
-        self.syncer.is_none()
+        self.files.check(path).is_ok()
     }
 
     /// The newest state of the index.
@@ -151,20 +141,9 @@ impl Workspace {
         })
     }
 
-    /// Who writes the index.
-    ///
-    /// # Errors
-    /// When another process does.
-    pub fn syncer(&self) -> Result<&Syncer, RequestError> {
-        let elsewhere = || RequestError::unavailable("another process is writing the index", "try again in a moment");
-        self.syncer.as_ref().ok_or_else(elsewhere)
-    }
-
     /// Has everything checked, and mended where it is damaged; what to say meanwhile.
     pub fn suspect(&self, reason: &dyn std::fmt::Display) -> RequestError {
-        if let Some(syncer) = &self.syncer {
-            syncer.suspect();
-        }
+        self.syncer.suspect();
         RequestError::unavailable(reason.to_string(), "the index is being checked and repaired; try again in a moment")
     }
 
@@ -176,9 +155,9 @@ impl Workspace {
     /// Has places looked at, as if the watcher had named them.
     ///
     /// # Errors
-    /// When another process writes the index, or it cannot be written.
+    /// When the index cannot be written.
     pub fn notice(&self, signals: Vec<Signal>) -> Result<(), RequestError> {
-        Ok(self.syncer()?.notice(signals)?)
+        Ok(self.syncer.notice(signals)?)
     }
 
     /// Leaves nothing of what was deleted in the files of the index, nor the embeddings of these names; gives how many of those there were,
@@ -187,18 +166,13 @@ impl Workspace {
     /// # Errors
     /// When the index cannot be written.
     pub fn erase_from_index(&self, embeddings: Vec<ContentHash>) -> Result<(usize, bool), RequestError> {
-        match &self.syncer {
-            Some(syncer) => Ok(syncer.erase(embeddings)?),
-            None => Ok((0, true)),
-        }
+        Ok(self.syncer.erase(embeddings)?)
     }
 
     /// Turns to another model while the vault is served. The one there was serves until its vectors are there, and stays where it cannot
     /// be loaded.
     pub(crate) fn replace_model(&self, model: ModelChoice) {
-        if let Some(syncer) = &self.syncer {
-            syncer.replace_model(model);
-        }
+        self.syncer.replace_model(model);
     }
 
     /// The one who writes notes, where the vault is and is ours.
@@ -206,14 +180,11 @@ impl Workspace {
     /// # Errors
     /// When it is not there, or another process has it.
     pub fn files(&self) -> Result<&Files, RequestError> {
-        let Some((files, lock)) = self.files.as_ref().zip(self.lock.as_ref()) else {
-            return Err(RequestError::unavailable("another process is writing this vault", "try again in a moment"));
-        };
-        if !lock.is_held() {
+        if !self.lock.is_held() {
             let message = format!("{} does not exist, or another process uses it", self.home.root().display());
             return Err(RequestError::unavailable(message, "nothing was written; `vault status` says more"));
         }
-        Ok(files)
+        Ok(&self.files)
     }
 
     /// Reads a note, or the text of an attachment, as it is on disk.
@@ -284,7 +255,7 @@ impl Workspace {
     /// # Errors
     /// Why it could not, as a sentence.
     pub fn sweep_pending(&self, patience: Duration) -> Result<u64, String> {
-        self.pending.as_ref().map_or(Ok(0), |sweep| sweep(patience))
+        (self.pending)(patience)
     }
 }
 

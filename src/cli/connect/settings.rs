@@ -10,7 +10,7 @@ use jsonc_parser::errors::ParseError;
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
-use crate::base::fs::{create_dir, write_atomically, write_new, write_over};
+use crate::base::fs::{create_dir, write_new, write_over};
 
 /// The name of our entry.
 const NAME: &str = "vault";
@@ -47,7 +47,10 @@ impl SettingsFile {
         if self.path.is_symlink() {
             bail!("{} is a link to a file that is not there", self.path.display());
         }
-        text_of(&self.path)
+        match std::fs::read_to_string(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+            read => read.with_context(|| format!("cannot read {}", self.path.display())),
+        }
     }
 
     /// Refuses a file that somebody has made read-only, as programs do that make settings by themselves.
@@ -66,22 +69,18 @@ impl SettingsFile {
     /// # Errors
     /// When the text is not of its format.
     pub(super) fn entry(&self, text: &str) -> anyhow::Result<Option<Value>> {
-        Ok(at(&self.value(text)?, &self.keys).cloned())
-    }
-
-    /// All that a text says.
-    fn value(&self, text: &str) -> anyhow::Result<Value> {
         let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-        match self.format {
+        let all: Value = match self.format {
             SettingsFormat::Json => {
                 let tree = tree(text).map_err(|error| self.unreadable("JSON or JSON5", &error))?;
-                Ok(tree.to_serde_value().unwrap_or_default())
+                tree.to_serde_value().unwrap_or_default()
             }
             SettingsFormat::Toml => {
                 let document: DocumentMut = text.parse().map_err(|error| self.unreadable("TOML", &error))?;
-                Ok(value_of(document.as_item()))
+                value_of(document.as_item())
             }
-        }
+        };
+        Ok(self.keys.iter().try_fold(&all, |value, key| value.get(key)).cloned())
     }
 
     /// A text with another entry, or without one.
@@ -97,29 +96,6 @@ impl SettingsFile {
         let changed = changed.with_context(|| self.path.display().to_string())?;
         // As where a name stands there twice.
         if self.entry(&changed)?.as_ref() != entry {
-            bail!("{} cannot be edited", self.path.display());
-        }
-        Ok(changed)
-    }
-
-    /// A text without the entry, and without what was made around it: an object that is empty now and was not there before.
-    ///
-    /// # Errors
-    /// When the text is not of its format.
-    pub(super) fn without_entry(&self, text: &str) -> anyhow::Result<String> {
-        if self.format == SettingsFormat::Toml {
-            // What was made there is not written while it is empty.
-            return self.with_entry(text, None);
-        }
-        let (before, now) = (self.value(&text_of(&self.copy())?).unwrap_or_default(), self.value(text)?);
-        let has_one = |around: &[&str]| at(&now, around).and_then(Value::as_object).is_some_and(|all| all.len() == 1);
-        let mut depth = self.keys.len();
-        while depth > 1 && at(&before, &self.keys[..depth - 1]).is_none() && has_one(&self.keys[..depth - 1]) {
-            depth -= 1;
-        }
-        let changed = as_written(text, |text| with_member(text, &self.keys[..depth], None))?;
-        // As where a name stands there twice.
-        if self.entry(&changed)?.is_some() {
             bail!("{} cannot be edited", self.path.display());
         }
         Ok(changed)
@@ -145,34 +121,10 @@ impl SettingsFile {
         Ok(text)
     }
 
-    /// Where the copy is that was made before the first change.
-    pub(super) fn copy(&self) -> PathBuf {
-        let mut name = self.path.file_name().unwrap_or_default().to_owned();
-        name.push(".before-vault");
-        self.path.with_file_name(name)
-    }
-
-    /// Writes over what the file has; `is_first` keeps that in the copy.
-    ///
-    /// # Errors
-    /// When somebody else has written it meanwhile, or the disk refuses.
-    pub(super) fn keep_and_write(&self, before: &str, after: &str, is_first: bool) -> anyhow::Result<()> {
-        if is_first {
-            match self.path.exists() {
-                true => write_atomically(&self.copy(), before.as_bytes(), mode(&self.path))?,
-                false if self.copy().exists() => {
-                    bail!("{} is a copy of settings that no longer exist; move it away first", self.copy().display())
-                }
-                false => {}
-            }
-        }
-        self.write(before, after)
-    }
-
     /// Writes over what the file has, or makes it.
     ///
     /// # Errors
-    /// As [`SettingsFile::keep_and_write`].
+    /// When somebody else has written it meanwhile, or the disk refuses.
     pub(super) fn write(&self, before: &str, after: &str) -> anyhow::Result<()> {
         if !self.path.exists() {
             create_dir(self.path.parent().unwrap_or(Path::new("/")))?;
@@ -184,50 +136,9 @@ impl SettingsFile {
         Ok(())
     }
 
-    /// Whether a text is the copy, or nothing where there is none, with an entry in it and nothing else changed.
-    pub(super) fn is_copy_with(&self, text: &str, entry: &Value) -> anyhow::Result<bool> {
-        let copy = text_of(&self.copy())?;
-        Ok(self.with_entry(&copy, Some(entry)).is_ok_and(|with| with == text))
-    }
-
-    /// Puts the copy in the place of the file that says `now`; where there is none, the file goes.
-    ///
-    /// # Errors
-    /// When somebody else has written the file meanwhile, or the disk refuses.
-    pub(super) fn put_back(&self, now: &str) -> anyhow::Result<()> {
-        let copy = self.copy();
-        let rest = if copy.exists() {
-            self.write(now, &text_of(&copy)?)?;
-            &copy
-        } else if self.read()? == now {
-            &self.path
-        } else {
-            bail!("{} was changed by another program just now; nothing was done", self.path.display());
-        };
-        std::fs::remove_file(rest).with_context(|| format!("cannot remove {}", rest.display()))
-    }
-
     fn unreadable(&self, what: &str, error: &dyn std::error::Error) -> anyhow::Error {
         anyhow::anyhow!("{} is not {what}: {}", self.path.display(), error.to_string().trim_end())
     }
-}
-
-/// What a file says; empty where it is not there.
-fn text_of(path: &Path) -> anyhow::Result<String> {
-    match std::fs::read_to_string(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
-        read => read.with_context(|| format!("cannot read {}", path.display())),
-    }
-}
-
-/// What stands at a path of names.
-fn at<'v>(root: &'v Value, keys: &[&str]) -> Option<&'v Value> {
-    keys.iter().try_fold(root, |value, key| value.get(key))
-}
-
-fn mode(path: &Path) -> u32 {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().map_or(0o600, |meta| meta.permissions().mode() & 0o777)
 }
 
 /// Changes a text that begins with a byte order mark, or whose lines end as those of Windows do: it still does, and they.

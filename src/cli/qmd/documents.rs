@@ -95,8 +95,7 @@ pub(super) fn document_text(
         index.documents.refresh()?;
         meant = found(index, what)?;
     }
-    let Some((document, named)) = meant else { return Ok(None) };
-    let Some(text) = index.documents.text(&document)? else { return Ok(None) };
+    let Some(((document, text), named)) = meant else { return Ok(None) };
     let (named_first, named_last) = named.map_or((None, None), |(first, last)| (Some(first), last));
     let first = wanted.from.or(named_first).unwrap_or(1).max(1);
     let up_to = named_last.filter(|_| wanted.from.is_none()).map(|last| (last + 1).saturating_sub(first));
@@ -162,7 +161,9 @@ pub(super) fn document_texts(
         let globs = Globs::of_files(pattern.trim_start_matches("qmd://"))
             .map_err(|error| QmdError::Refused(error.to_string()))?;
         let all = index.documents.all(None)?.into_iter();
-        documents.extend(all.filter(|one| globs.is_match(&one.name()) || globs.is_match(&one.path)));
+        for one in all.filter(|one| globs.is_match(&one.name()) || globs.is_match(&one.path)) {
+            documents.extend(index.documents.look(&one.collection, &one.path)?);
+        }
     } else {
         for name in pattern.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             match found(index, name)? {
@@ -172,8 +173,7 @@ pub(super) fn document_texts(
         }
     }
     let mut given = Vec::new();
-    for document in documents {
-        let Some(text) = index.documents.text(&document)? else { continue };
+    for (document, text) in documents {
         let mut lines: Vec<&str> = text.split('\n').collect();
         let more = most_lines.map_or(0, |most| lines.len().saturating_sub(most));
         let cut = format!("[... truncated {more} more lines]");
@@ -199,8 +199,8 @@ pub(super) fn document_texts(
 
 type NamedLines = Option<(usize, Option<usize>)>;
 
-/// The document that somebody means, and the lines that are named with it. Only what is in the table is ever given.
-fn found(index: &mut QmdIndex, what: &str) -> anyhow::Result<Option<(QmdDocument, NamedLines)>> {
+/// The document that somebody means with its text, and the lines that are named with it. Only what programs may see is ever given.
+fn found(index: &QmdIndex, what: &str) -> anyhow::Result<Option<((QmdDocument, String), NamedLines)>> {
     for (name, lines) in [Some((what, None)), Some(split_lines(what)), counted_lines(what)].into_iter().flatten() {
         if let Some(document) = document(index, name)? {
             return Ok(Some((document, lines)));
@@ -223,12 +223,12 @@ fn docid_digits(name: &str) -> Option<&str> {
     (digits.len() >= 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(digits)
 }
 
-fn document(index: &mut QmdIndex, name: &str) -> anyhow::Result<Option<QmdDocument>> {
+fn document(index: &QmdIndex, name: &str) -> anyhow::Result<Option<(QmdDocument, String)>> {
     if let Some(hash) = docid_digits(name) {
         // Of several that say the same, the first that does so still.
         for found in index.documents.by_hash(hash)? {
             let document = index.documents.look(&found.collection, &found.path)?;
-            if let Some(document) = document.filter(|document| document.hash == found.hash) {
+            if let Some(document) = document.filter(|(document, _)| document.hash == found.hash) {
                 return Ok(Some(document));
             }
         }

@@ -168,8 +168,7 @@ impl QmdSearch {
             let Some((collection, path)) = index.collections.place(&hit.chunk.path) else { continue };
             let (name, path) = (collection.name.clone(), path.to_owned());
             // What its file does not say any more, or not to programs, is no hit.
-            let Some(document) = index.documents.look(&name, &path)? else { continue };
-            let Some(text) = index.documents.text(&document)? else { continue };
+            let Some((document, text)) = index.documents.look(&name, &path)? else { continue };
             if !given.insert(index.documents.on_disk(&document)) {
                 continue;
             }

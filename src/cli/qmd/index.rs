@@ -1,24 +1,27 @@
-//! An index, opened for one command, and the process in the background that answers for all indexes.
+//! An index, opened for one command, and the process in the background that answers for it.
 
 use std::fs::{File, OpenOptions};
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, bail};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::json;
+use tokio::task::spawn_blocking;
 
 use crate::access::request::{ErrorKind, RequestError};
-use crate::base::config::FILE_NAME;
+use crate::base::config::{Config, FILE_NAME};
 use crate::base::fs::create_private_dir;
 use crate::cli::backend::{Backend, PATIENCE};
 use crate::cli::exit;
-use crate::cli::terminal::{Outcome, remark};
+use crate::cli::terminal::{Outcome, remark, say};
 use crate::serve::api::{Endpoint, Input};
-use crate::serve::daemon::{HostAnswer, HostOptions, HostRequest, VaultHost, ask_host};
+use crate::serve::daemon::{Daemon, DaemonError, Serves, until};
 use crate::serve::qmd::{AGENT, IndexPaths, QmdCollections, QmdDocument, QmdDocuments, QmdError, indexes_folder};
 use crate::serve::wire::Status;
 use crate::vault::disk::{Home, HomeError};
@@ -90,21 +93,17 @@ impl QmdIndex {
         self.collections.context_of(self.collections.named(&document.collection)?, &document.path)
     }
 
-    /// A connection to the process that answers, which opens the index where it is not. Where the process is gone by the time it is asked,
-    /// another is started.
+    /// A connection to the process that answers, which is started where there is none. Where it is gone by the time it is asked, another is
+    /// started.
     ///
     /// # Errors
     /// When it cannot be started, or the index cannot be opened.
     pub(super) fn client(&self) -> anyhow::Result<Backend> {
-        let folder = self.place.folder.clone();
-        let home = Home::open(&folder)?;
-        touch(&folder);
-        let mut client = match connect(&home)? {
-            Some(client) => client,
-            None => started(&folder)?,
-        };
-        client.reconnect_by(move || started(&folder).map(Some));
-        Ok(client)
+        touch(&self.place.folder);
+        match connect(&Home::open(&self.place.folder)?)? {
+            Some(client) => Ok(client),
+            None => started(&self.place.folder),
+        }
     }
 }
 
@@ -134,11 +133,14 @@ pub(super) fn ask_as_agent<In: Input, Out: DeserializeOwned>(
     }
 }
 
-/// Has the index in a folder opened, and waits until it has read its files.
+/// Has a process answer for the index in a folder, and waits until that has read its files.
 fn started(folder: &Path) -> anyhow::Result<Backend> {
     let home = Home::open(folder)?;
     for _ in 0..OPENED_AT_MOST {
-        open_in_process(folder)?;
+        in_background::<()>(|command| {
+            // The model is unpacked once for all indexes, wherever each has its cache.
+            command.arg("keep").arg(folder).env_remove("XDG_CACHE_HOME").env_remove("VAULT_DIR");
+        })?;
         // It may be closed in this moment, for whoever changes its collections.
         if let Some(mut client) = connect(&home)? {
             catch_up(&mut client)?;
@@ -163,98 +165,98 @@ pub(super) fn catch_up(client: &mut Backend) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Connects to the process that answers for an index; `None` where there is none.
 fn connect(home: &Home) -> anyhow::Result<Option<Backend>> {
-    home.daemon().map_or(Ok(None), |daemon| Backend::connect(&daemon.socket, PATIENCE))
+    let Some(daemon) = home.daemon() else { return Ok(None) };
+    let mut client = Backend::reach(&daemon.socket, PATIENCE)?;
+    if let Some(client) = &mut client {
+        let folder = home.root().to_owned();
+        client.reconnect_by(move || started(&folder).map(Some));
+    }
+    Ok(client)
 }
 
 /// Idle timeout after which an index that gets no command is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Grace period for which the process goes on without an index: one whose collections are changed is opened again in a
-/// moment.
-const LINGER_PERIOD: Duration = Duration::from_secs(5);
+/// Interval at which it is looked whether an index is to be closed.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Interval at which whoever stays says that it is still there.
 const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Maximum time for the process to be there, and for an index to be opened.
-const STARTS_WITHIN: Duration = Duration::from_secs(20);
-
-const LOG_FILE: &str = "host.log";
+const LOG_FILE: &str = "qmd.log";
 
 /// Maximum size of a log, in bytes; a longer one begins anew with the next process.
 const MAX_LOG_BYTES: u64 = 1 << 20;
 
-/// Answers for all indexes until it is told to stop, or none is open any more.
-pub(super) fn keep() -> anyhow::Result<Outcome> {
-    let options = HostOptions {
-        folder: indexes_folder()?,
-        is_unused: Arc::new(|folder| is_unused(folder, SystemTime::now())),
-        lingers: LINGER_PERIOD,
+/// Answers for the index in a folder until it is told to stop, nobody has asked for a while, or the index is gone or to be changed.
+pub(super) fn keep(folder: &Path) -> anyhow::Result<Outcome> {
+    let answer = |home: Home| {
+        exit::after(async {
+            let (stop, opened) = (exit::told()?, home.clone());
+            let daemon = spawn_blocking(move || open(&opened)).await??;
+            tell_starter(&Ok(()));
+            // Else another was quicker.
+            let Some(daemon) = daemon else { return Ok(true) };
+            let is_over = move || home.is_lock_wanted() || is_unused(home.root(), SystemTime::now());
+            let over = async {
+                tokio::select! {
+                    () = stop => {}
+                    () = until(CHECK_INTERVAL, is_over) => {}
+                }
+            };
+            Ok(daemon.run(over).await)
+        })
     };
-    exit::after(async {
-        let stop = exit::told()?;
-        match VaultHost::start(options).await? {
-            Some(host) => Ok(host.run(stop).await),
-            // Another was quicker.
-            None => Ok(true),
-        }
-    })
+    let answered = Home::open(folder).map_err(anyhow::Error::from).and_then(answer);
+    answered.inspect_err(|error| tell_starter::<()>(&Err(format!("{error:#}"))))
 }
 
-/// Has the index in a folder opened by the process that answers for all; it is started where there is none.
-///
-/// # Errors
-/// When the process cannot be started, or the index cannot be opened.
-pub(super) fn open_in_process(folder: &Path) -> anyhow::Result<()> {
-    let all = indexes_folder()?;
-    let (socket, started) = (HostOptions::socket(&all), Instant::now());
-    let (mut child, log): (Option<Child>, _) = (None, all.join(LOG_FILE).display().to_string());
+/// Opens an index; `None` where another process answers for it already.
+fn open(home: &Home) -> anyhow::Result<Option<Daemon>> {
+    let started = Instant::now();
     loop {
-        let answer = ask_host(&socket, &HostRequest::Open(folder.to_owned()), STARTS_WITHIN);
-        match answer.context("the process that answers for the indexes is stopped or stuck: end it, and ask again")? {
-            Some(HostAnswer::Opened) => return Ok(()),
-            Some(HostAnswer::Refused(why)) => bail!("{why}"),
-            Some(HostAnswer::Ending | HostAnswer::Status(_)) => {}
-            None => {
-                let ended = child.as_mut().map(Child::try_wait).transpose()?.flatten();
-                if ended.is_some_and(|status| !status.success()) {
-                    bail!("the process that answers for the indexes cannot start; {log} says why");
-                }
-                if child.is_none() || ended.is_some() {
-                    child = Some(start_process(&all)?);
-                }
+        match Daemon::start(home.clone(), Config::load(home.root())?, Serves::Locally) {
+            Err(DaemonError::Home(HomeError::Held(_))) if connect(home)?.is_some() => return Ok(None),
+            // It is just being closed, or changed.
+            Err(DaemonError::Home(HomeError::Held(_))) if started.elapsed() < CLOSES_WITHIN => {
+                std::thread::sleep(LOOK_AGAIN);
             }
+            opened => return Ok(Some(opened?)),
         }
-        if started.elapsed() > STARTS_WITHIN {
-            bail!("the process that answers for the indexes does not start; {log} may say why");
-        }
-        std::thread::sleep(LOOK_AGAIN);
     }
 }
 
-/// This program, to be started in the background, with a log of what it says.
-pub(super) fn background(log: std::io::Result<File>) -> anyhow::Result<Command> {
-    let mut command = Command::new(std::env::current_exe().context("cannot tell where this program is")?);
-    // The keys of a terminal are not for it.
-    command.process_group(0);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.map_or_else(|_| Stdio::null(), Stdio::from));
-    Ok(command)
-}
-
-fn start_process(all: &Path) -> anyhow::Result<Child> {
-    create_private_dir(all)?;
+/// Starts this program as `qmd` in the background, and waits until that says that it serves; gives its id and what it says.
+///
+/// # Errors
+/// When it cannot be started or serve.
+pub(super) fn in_background<T: DeserializeOwned>(asked: impl FnOnce(&mut Command)) -> anyhow::Result<(u32, T)> {
+    let all = indexes_folder()?;
+    create_private_dir(&all)?;
     let log = all.join(LOG_FILE);
     if log.metadata().is_ok_and(|meta| meta.len() > MAX_LOG_BYTES) {
         let _ = std::fs::remove_file(&log);
     }
-    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(log);
-    let mut command = background(log)?;
-    // By its own name, or `qmd` would be taken for a command of qmd's where the program itself is called so.
-    command.arg0("vault").args(["qmd", "keep"]).current_dir(all);
-    // The model is unpacked once for all indexes, wherever each has its cache.
-    command.env_remove("XDG_CACHE_HOME").env_remove("VAULT_DIR");
-    command.spawn().context("cannot start the process that answers for the indexes")
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&log);
+    let mut command = Command::new(std::env::current_exe().context("cannot tell where this program is")?);
+    // By its own name, or `qmd` would be taken for a command of qmd's where the program itself is called so. The keys of a terminal are not
+    // for it.
+    command.arg0("vault").arg("qmd").process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file.map_or_else(|_| Stdio::null(), Stdio::from));
+    asked(&mut command);
+    let mut child = command.spawn().context("cannot start a process in the background")?;
+    let (mut line, stdout) = (String::new(), child.stdout.take().context("the process has no output")?);
+    BufReader::new(stdout).read_line(&mut line)?;
+    let said: Result<T, String> = serde_json::from_str(&line)
+        .with_context(|| format!("a process in the background ended; {} may say why", log.display()))?;
+    Ok((child.id(), said.map_err(anyhow::Error::msg)?))
+}
+
+/// Tells whoever has started this process that it serves, or why it cannot: in a line.
+pub(super) fn tell_starter<T: Serialize>(said: &Result<T, String>) {
+    say!("{}", json!(said));
 }
 
 fn mark(folder: &Path) -> PathBuf {

@@ -1,8 +1,8 @@
 //! `qmd mcp`: the Model Context Protocol as QMD speaks it, on standard input and output or over HTTP.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,9 @@ use utoipa::ToSchema;
 
 use super::documents::{LineSelection, MAX_BYTES, document_text, document_texts, index_status, missing};
 use super::find::{ALL_HITS, GivenDocument, QmdHit, QmdSearch};
-use super::index::{QmdIndex, background, keep_open};
+use super::index::{QmdIndex, in_background, keep_open, tell_starter};
 use crate::base::config::Mode;
+use crate::base::fs::write_atomically;
 use crate::cli::eval::name;
 use crate::cli::exit;
 use crate::cli::mcp::{AnswersMessages, RpcMessage, answer_lines};
@@ -65,6 +66,16 @@ impl QmdMcpArgs {
         if self.daemon {
             return start(&index.place, self.port);
         }
+        let background = self.background;
+        let served = self.serve(index);
+        served.inspect_err(|error| {
+            if background {
+                tell_starter::<u16>(&Err(format!("{error:#}")))
+            }
+        })
+    }
+
+    fn serve(self, index: QmdIndex) -> anyhow::Result<Outcome> {
         // Its searches are to find it open.
         drop(index.client()?);
         keep_open(index.place.folder.clone());
@@ -76,26 +87,20 @@ impl QmdMcpArgs {
     }
 }
 
-/// Maximum time for the one in the background to be there, or to end.
+/// Maximum time for the one in the background to end, and to answer.
 const WITHIN: Duration = Duration::from_secs(20);
 
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Serves over HTTP until it is told to stop; in the background it says where it is.
+/// Serves over HTTP until it is told to stop; in the background it says on which port.
 fn serve(answers: Arc<QmdAnswers>, port: u16, background: bool) -> anyhow::Result<Outcome> {
-    let mut mark = background.then(|| mark(&answers.place)).transpose()?;
-    if let Some(mark) = &mark {
-        // Whoever looks for it has the lock for a moment; who waits for another server is ended by who has started it.
-        mark.lock()?;
-        mark.set_len(0)?;
-    }
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
     let listener = listener.with_context(|| format!("cannot listen on port {port}; `--port` names another"))?;
     listener.set_nonblocking(true)?;
     let port = listener.local_addr()?.port();
-    match &mut mark {
-        Some(mark) => writeln!(mark, "{} {port}", std::process::id())?,
-        None => say!("serving MCP at http://localhost:{port}/mcp"),
+    match background {
+        true => tell_starter(&Ok(port)),
+        false => say!("serving MCP at http://localhost:{port}/mcp"),
     }
     // Messages of MCP, and searches for those who ask without it.
     let answer = move |path: &str, asked: &Value| match path {
@@ -120,47 +125,33 @@ fn serve(answers: Arc<QmdAnswers>, port: u16, background: bool) -> anyhow::Resul
 
 /// Starts one in the background, and waits until it serves.
 fn start(place: &IndexPaths, port: u16) -> anyhow::Result<Outcome> {
-    if let Some((pid, port)) = running(place)? {
+    if let Some((pid, port)) = running(place) {
         say!("QMD MCP server is running already: http://localhost:{port}/mcp (PID {pid})");
         return Ok(Outcome::Done);
     }
-    let log = place.folder.join("mcp.log");
-    let mut command = background(File::create(&log))?;
-    command.arg("qmd");
-    match place.project() {
-        // It has no name; it is meant by whoever is called there.
-        Some(project) => command.current_dir(project).env_remove("QMD_CONFIG_DIR"),
-        None => command.args(["--index", &place.name]),
-    };
-    command.args(["mcp", "--http", "--background", "--port", &port.to_string()]);
-    let mut child = command.spawn().context("cannot start it")?;
-    let started = Instant::now();
-    while started.elapsed() < WITHIN && child.try_wait()?.is_none() {
-        if let Some((pid, port)) = running(place)? {
-            if pid.cast_unsigned() != child.id() {
-                // Another was started at the same moment.
-                drop(child.kill());
-            }
-            say!("QMD MCP server started: http://localhost:{port}/mcp (PID {pid})");
-            return Ok(Outcome::Done);
-        }
-        std::thread::sleep(LOOK_AGAIN);
-    }
-    drop(child.kill());
-    let said = fs::read_to_string(log).unwrap_or_default();
-    bail!("it does not start. {}", said.lines().last().unwrap_or_default());
+    let (pid, port) = in_background::<u16>(|command| {
+        match place.project() {
+            // It has no name; it is meant by whoever is called there.
+            Some(project) => command.current_dir(project).env_remove("QMD_CONFIG_DIR"),
+            None => command.args(["--index", &place.name]),
+        };
+        command.args(["mcp", "--http", "--background", "--port", &port.to_string()]);
+    })?;
+    write_atomically(&mark(place), format!("{pid} {port}\n").as_bytes(), 0o600)?;
+    say!("QMD MCP server started: http://localhost:{port}/mcp (PID {pid})");
+    Ok(Outcome::Done)
 }
 
 /// Ends the one in the background.
 fn stop(place: &IndexPaths) -> anyhow::Result<Outcome> {
-    let Some((pid, _)) = running(place)? else {
+    let Some((pid, _)) = running(place) else {
         remark!("No QMD MCP server is running in the background.");
         return Ok(Outcome::NothingFound);
     };
     // It may have ended just now.
     let _ = Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::TERM));
-    let (mark, started) = (mark(place)?, Instant::now());
-    while let Err(TryLockError::WouldBlock) = mark.try_lock() {
+    let started = Instant::now();
+    while running(place).is_some() {
         if started.elapsed() > WITHIN {
             bail!("process {pid} does not end");
         }
@@ -170,24 +161,22 @@ fn stop(place: &IndexPaths) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The file in which the process in the background says its id and port. Its lock on it says that it is there still: ids of processes are
-/// given again.
-fn mark(place: &IndexPaths) -> std::io::Result<File> {
-    File::options().read(true).write(true).create(true).truncate(false).open(place.folder.join("mcp.pid"))
+/// The file with the id and the port of the process in the background.
+fn mark(place: &IndexPaths) -> PathBuf {
+    place.folder.join("mcp.pid")
 }
 
-/// The process in the background and its port, where one serves.
-fn running(place: &IndexPaths) -> std::io::Result<Option<(i32, u16)>> {
-    let mut mark = mark(place)?;
-    let mut text = String::new();
-    match mark.try_lock() {
-        Err(TryLockError::WouldBlock) => _ = mark.read_to_string(&mut text)?,
-        // What is left of one that is gone names a process that may be anybody's by now.
-        Ok(()) => mark.set_len(0)?,
-        Err(TryLockError::Error(_)) => {}
-    }
-    let said = text.trim().split_once(' ').and_then(|(pid, port)| Some((pid.parse().ok()?, port.parse().ok()?)));
-    Ok(said.filter(|(_, port)| TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).is_ok()))
+/// The process in the background and its port, where one serves. It says its id itself: what is left of one that is gone names a process
+/// that may be anybody's by now.
+fn running(place: &IndexPaths) -> Option<(i32, u16)> {
+    let text = fs::read_to_string(mark(place)).ok()?;
+    let (pid, port) = text.trim().split_once(' ')?;
+    let (pid, port) = (pid.parse().ok()?, port.parse().ok()?);
+    let config = ureq::Agent::config_builder().timeout_global(Some(WITHIN)).proxy(None);
+    let agent: ureq::Agent = config.build().into();
+    let mut health = agent.get(format!("http://{}:{port}/health", Ipv4Addr::LOCALHOST)).call().ok()?;
+    let health: Value = serde_json::from_str(&health.body_mut().read_to_string().ok()?).ok()?;
+    (health["pid"] == pid).then_some((pid, port))
 }
 
 impl AnswersMessages for QmdAnswers {

@@ -146,9 +146,12 @@ enum QmdAction {
     },
     /// Serve the Model Context Protocol on standard input and output, or over HTTP.
     Mcp(mcp::QmdMcpArgs),
-    /// Answer for all indexes until nobody asks any more; the other commands start it.
+    /// Answer for the index in a folder until nobody asks any more; the other commands start it.
     #[command(hide = true)]
-    Keep,
+    Keep {
+        /// The folder.
+        folder: PathBuf,
+    },
 }
 
 /// Whether the program was called by the name of `qmd`, or by its own with `qmd` as the command.
@@ -211,7 +214,7 @@ impl QmdCommand {
                 Ok(Outcome::Done)
             }
             QmdAction::Mcp(args) => args.run(open()?),
-            QmdAction::Keep => index::keep(),
+            QmdAction::Keep { folder } => index::keep(&folder),
         }
     }
 }

@@ -184,12 +184,6 @@ pub(crate) trait Engine: Send + Sync {
     /// When they are damaged, so that [`Engine::clear`] has to be called, or the disk refuses.
     fn open(&self, distrust: bool) -> Result<Box<dyn Writer>, EngineError>;
 
-    /// Reads them as they are now, while another process writes them. Without vectors.
-    ///
-    /// # Errors
-    /// When there are none yet, or they cannot be read.
-    fn read(&self) -> Result<Arc<dyn Reader>, EngineError>;
-
     /// Reads stores that were closed, where nothing can be written: on a disk that is full or read-only. `None` when there are none,
     /// or they were not closed.
     ///

@@ -211,7 +211,7 @@ impl Upkeep for Store {
     }
 
     fn settle(&mut self) -> Result<(), EngineError> {
-        if self.is_foreign() || !self.catalog.meta.is_settled {
+        if self.is_foreign() {
             self.mark()?;
             self.catalog.settle(&self.settings.place)?;
         }

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::catalog::{CatalogReader, log_bytes};
 use super::keyword::{KeywordSearcher, has_words, open_searcher, reading};
-use super::recovery::compare;
 use super::store::{Store, WORDS};
 use super::vectors::VectorSet;
 use crate::base::config::StemmerLanguage;
@@ -45,18 +44,18 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Opens the stores in a folder as they are now, while another process writes them, or `at_rest`, where nothing can be written: on a
-    /// disk that is full or read-only. Without embeddings. Notes that match `private` are private whatever they say themselves. `None` when
-    /// there are no stores, or those at rest were not closed.
+    /// Opens the stores in a folder, which nobody writes, where nothing can be written: on a disk that is full or read-only. Without
+    /// embeddings. Notes that match `private` are private whatever they say themselves. `None` when there are no stores, or they were not
+    /// closed.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn open(folder: &Path, private: &Globs, at_rest: bool) -> Result<Option<Self>, EngineError> {
+    pub fn open(folder: &Path, private: &Globs) -> Result<Option<Self>, EngineError> {
         let (database, words) = (folder.join("catalog.db"), folder.join(WORDS));
-        if !(database.is_file() && has_words(&words)) || (at_rest && log_bytes(&database) > 0) {
+        if !(database.is_file() && has_words(&words)) || log_bytes(&database) > 0 {
             return Ok(None);
         }
-        let reader = CatalogReader::open(&database, at_rest)?;
+        let reader = CatalogReader::open(&database, true)?;
         let mut files = FileTable::default();
         for mut file in reader.files()? {
             file.info.private |= private.is_match(file.path.as_str());
@@ -76,12 +75,6 @@ impl Snapshot {
             readers: vec![Mutex::new(reader)],
             spare: Arc::default(),
         }))
-    }
-
-    /// Whether all notes are in it: the writer may have just begun, or be between a commit of the catalog and that of the words.
-    pub(super) fn is_whole(&self) -> Result<bool, EngineError> {
-        let agrees = self.keyword.as_ref().is_some_and(|words| compare(words, &self.files).is_ok());
-        Ok(agrees && self.read(CatalogReader::is_settled)?)
     }
 
     fn counted(&self, scope: &FileSet) -> ScopeCount {

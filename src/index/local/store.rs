@@ -9,7 +9,6 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, Instant};
 
 use super::catalog::{Catalog, CatalogReader};
 use super::embeddings::{Embeddings, VectorSets};
@@ -450,15 +449,6 @@ pub(super) fn document<'a>(
     }
 }
 
-/// Timeout of waiting for stores that another process is writing to be whole. They are then read as they are: begun
-/// anew, as with `reindex --full`, they would say that the vault has none of the notes that they lack yet.
-const WHOLE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Interval at which it is checked whether they are whole.
-const CHECK_INTERVAL: Duration = Duration::from_millis(20);
-
-/// What a folder is without stores: only their writer makes any.
-const ABSENT: &str = "has no index yet: the process that writes it has just started. Try again in a moment";
-
 /// The stores in a folder.
 #[derive(Debug)]
 pub(crate) struct LocalEngine {
@@ -482,22 +472,8 @@ impl Engine for LocalEngine {
         Ok(Box::new(Store::open(&self.folder, self.settings.clone(), distrust)?))
     }
 
-    fn read(&self) -> Result<Arc<dyn Reader>, EngineError> {
-        let deadline = Instant::now() + WHOLE_TIMEOUT;
-        loop {
-            let opened = Snapshot::open(&self.folder, &self.settings.private, false);
-            // Who writes may be making a store anew at this very moment, when a part of it is not there.
-            let is_whole = |snapshot: &Snapshot| snapshot.is_whole().unwrap_or(false);
-            if matches!(&opened, Ok(Some(snapshot)) if is_whole(snapshot)) || Instant::now() > deadline {
-                let absent = || EngineError::other(format!("{} {ABSENT}", self.folder.display()));
-                return Ok(Arc::new(opened?.ok_or_else(absent)?));
-            }
-            std::thread::sleep(CHECK_INTERVAL);
-        }
-    }
-
     fn read_at_rest(&self) -> Result<Option<Arc<dyn Reader>>, EngineError> {
-        let snapshot = Snapshot::open(&self.folder, &self.settings.private, true)?;
+        let snapshot = Snapshot::open(&self.folder, &self.settings.private)?;
         Ok(snapshot.map(|snapshot| Arc::new(snapshot) as Arc<dyn Reader>))
     }
 
@@ -555,41 +531,5 @@ pub(super) fn remove(path: &Path) -> Result<(), FsError> {
     match removed {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error).on("remove", path),
         _ => Ok(()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::base::config::StemmerLanguage;
-    use crate::index::engine::{FileUpdate, Upkeep};
-    use crate::vault::disk::Globs;
-
-    #[test]
-    fn stores_that_were_begun_anew_are_read_once_all_notes_are_in_them() {
-        let folder = tempfile::tempdir().unwrap();
-        let settings = Settings {
-            place: "here".into(),
-            stemmer: StemmerLanguage::None,
-            graph_threshold: 1000,
-            private: Globs::default(),
-        };
-        let mut store = Store::open(folder.path(), settings.clone(), false).unwrap();
-        let add = |store: &mut Store, path: &str| {
-            let update = FileUpdate::of_text(path, "A boat.\n", StemmerLanguage::None);
-            store.apply(store.batch(vec![update], Vec::new())).unwrap();
-        };
-        add(&mut store, "notes/a.md");
-        let engine = LocalEngine::new(folder.path().to_owned(), settings.clone());
-        let read = std::thread::spawn(move || engine.read().unwrap().files().iter().count());
-        add(&mut store, "notes/b.md");
-        store.settle().unwrap();
-        assert_eq!(read.join().unwrap(), 2, "never one of the two");
-
-        // Whoever opens them again finds it noted.
-        Box::new(store).close().unwrap();
-        let store = Store::open(folder.path(), settings, false).unwrap();
-        assert!(Snapshot::open(folder.path(), &Globs::default(), false).unwrap().unwrap().is_whole().unwrap());
-        drop(store);
     }
 }

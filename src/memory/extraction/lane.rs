@@ -107,7 +107,7 @@ impl Extraction {
 
     /// Whether this process may write.
     pub(super) fn is_ours(&self) -> bool {
-        self.workspace.lock().is_some_and(|lock| lock.is_held())
+        self.workspace.lock.is_held()
     }
 
     /// How the work is.

@@ -463,7 +463,7 @@ pub(crate) fn keep_sessions(workspace: &Arc<Workspace>) -> Result<Option<Task<Se
         watcher.cover(|| look.folders());
         let mut again = false;
         // A vault that is away, or another's now, is not written to.
-        if Identity::of_vault(vault.home.root()).is_some() && vault.lock().is_some_and(|lock| lock.is_held()) {
+        if Identity::of_vault(vault.home.root()).is_some() && vault.lock.is_held() {
             let mut seen = look.look(&vault, &|| signal.is_stopped());
             again = seen.again;
             let reason = watcher.needs_polling().map(str::to_owned);

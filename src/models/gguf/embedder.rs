@@ -8,19 +8,18 @@ use std::time::Instant;
 use super::super::asker::{ByAsker, ModelAsker};
 use super::super::{Document, EmbeddedText, Embedder, Fingerprint, ModelError, PackedTokens, TokenQuery, TokenVectors};
 use super::cpu;
-use super::loaded::{EMBED, WorkingModel};
 use super::model::{GgufOptions, LoadedModel, ModelSource, Pooling};
-use super::queue::{QueueUser, Reply, Sequence};
+use super::queue::{Reply, Sequence};
+use super::worker::{EMBED, WorkingModel};
 
 /// Embeds with a GGUF model in this process.
 ///
 /// One thread a core embeds documents, and one more answers queries alone, so that a search in the middle of a bulk import
-/// shares the processor with it but does not wait for it. Dropping the last embedder of a model stops its threads.
+/// shares the processor with it but does not wait for it. Dropping it stops its threads.
 pub struct GgufEmbedder {
-    /// What those who embed by the same model share.
-    pub(super) working: Arc<WorkingModel>,
-    pub(super) user: QueueUser,
-    // What was asked and read is each vault's own: an answer that comes at once would tell another what was asked.
+    pub(super) working: WorkingModel,
+    /// The mean of its tokens, once those of a chunk are kept.
+    typical: OnceLock<Vec<f32>>,
     queries: ByAsker<(Vec<f32>, TokenVectors)>,
 }
 
@@ -36,7 +35,12 @@ impl GgufEmbedder {
     /// be written, and when an option is out of range. The message names the file.
     pub fn open(model: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
         let working = WorkingModel::start(LoadedModel::load(model, options)?, options, EMBED)?;
-        let embedder = Self::by(Arc::new(working));
+        let embedder = Self {
+            working,
+            typical: OnceLock::new(),
+            queries: ByAsker::default(),
+            token_cache: Mutex::new(LruCache::new(MAX_TEXTS)),
+        };
         let probe = embedder.embed_query("probe", None)?;
         if probe.len() != embedder.dimension() {
             return Err(ModelError::UnsuitableModel {
@@ -45,11 +49,6 @@ impl GgufEmbedder {
             });
         }
         Ok(embedder)
-    }
-
-    /// One more embedder by a model that is at work.
-    pub(super) fn by(working: Arc<WorkingModel>) -> Self {
-        Self { user: working.queue.user(), working, queries: ByAsker::default() }
     }
 
     /// A document as the model reads it; its own tokens are wanted or not.
@@ -70,7 +69,7 @@ impl GgufEmbedder {
         let mut sequences: Vec<Sequence> = documents.iter().enumerate().map(sequence).collect();
         // The longest first, so that the workers end together.
         sequences.sort_by_key(|sequence| Reverse(sequence.tokens.len()));
-        let replies = self.user.documents(sequences.into())?;
+        let replies = self.working.queue.documents(sequences.into())?;
         collect(documents.len(), &replies, deadline)
     }
 
@@ -150,7 +149,7 @@ impl Embedder for GgufEmbedder {
     }
 
     fn stop(&self) {
-        self.user.stop();
+        self.working.queue.stop();
     }
 }
 
@@ -203,7 +202,7 @@ impl GgufEmbedder {
     /// # Errors
     /// When the model fails on one.
     fn typical_token(&self) -> Result<&[f32], ModelError> {
-        if let Some(typical) = self.working.typical.get() {
+        if let Some(typical) = self.typical.get() {
             return Ok(typical);
         }
         let documents = TYPICAL.map(|text| Document { text: text.to_owned(), ..Document::default() });
@@ -217,7 +216,7 @@ impl GgufEmbedder {
             }
         }
         let mean = || sum.into_iter().map(|sum| (sum / count.max(1.0)) as f32).collect();
-        Ok(self.working.typical.get_or_init(mean))
+        Ok(self.typical.get_or_init(mean))
     }
 
     /// A query's vector and its tokens, of one pass, with none of a model whose tokens stand for nothing; remembered for whoever asked.
@@ -230,7 +229,7 @@ impl GgufEmbedder {
         self.queries.get_or(asker, text, || {
             let tokens = self.working.tokenizer.query(text);
             let with_tokens = self.has_tokens().then(|| self.working.tokenizer.text_in_query(&tokens));
-            let replies = self.user.query(Sequence { index: 0, tokens, with_tokens }, deadline)?;
+            let replies = self.working.queue.query(Sequence { index: 0, tokens, with_tokens }, deadline)?;
             let both = collect(1, &replies, deadline)?.remove(0);
             let dimension = self.working.model.dimension;
             let (vector, tokens) = both.split_at(if self.has_tokens() { dimension } else { both.len() });

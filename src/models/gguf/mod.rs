@@ -23,7 +23,6 @@ mod bundled;
 mod cpu;
 mod embedder;
 mod file;
-mod loaded;
 mod model;
 mod queue;
 mod reranker;
@@ -35,7 +34,6 @@ mod tokens;
 mod worker;
 
 pub use embedder::GgufEmbedder;
-pub(crate) use loaded::model_loads;
 pub(crate) use model::read_model_file;
 pub use model::{GgufOptions, ModelSource, Pooling};
 pub(crate) use reranker::GgufReranker;

@@ -2,13 +2,11 @@
 //!
 //! A call blocks until it is answered, so the queue never holds more than one query or one list of documents for each
 //! thread that calls: that is its bound.
-//!
-//! Several vaults may use one queue, each as a [`QueueUser`]: their texts take turns, and what one stops is its own alone.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use llama_cpp_2::token::LlamaToken;
@@ -59,33 +57,60 @@ struct QueueState {
     /// Queries, then what somebody waits for, then documents.
     lanes: [VecDeque<Call>; 3],
     calls_so_far: u64,
-    /// Those that may ask, each with when it had its turn last.
-    users: HashMap<u64, u64>,
-    users_so_far: u64,
-    turns: u64,
     stopped: bool,
 }
 
 struct Call {
     number: u64,
-    user: u64,
     sequences: VecDeque<Sequence>,
     reply: Sender<Reply>,
     deadline: Option<Instant>,
 }
 
 impl TextQueue {
-    /// One more that asks, until it is dropped.
-    pub(super) fn user(self: &Arc<Self>) -> QueueUser {
-        let mut state = self.lock();
-        state.users_so_far += 1;
-        let (number, turns) = (state.users_so_far, state.turns);
-        state.users.insert(number, turns);
-        QueueUser { queue: Arc::clone(self), number }
+    /// Puts a query before all documents. Its one reply comes on the receiver, which closes without it on a stop, and when it was
+    /// not begun by the deadline.
+    pub(super) fn query(&self, sequence: Sequence, deadline: Option<Instant>) -> Result<Receiver<Reply>, ModelError> {
+        self.call([sequence].into(), deadline, QUERIES)
     }
 
-    /// Waits for something to do; `None` is the end of work. Users take turns, and so do the calls of each, so that a saved note is not
-    /// behind the whole of a bulk import.
+    /// Adds a list of sequences. Their replies come in any order; the receiver closes after the last of them, or on a stop.
+    pub(super) fn documents(&self, sequences: VecDeque<Sequence>) -> Result<Receiver<Reply>, ModelError> {
+        self.call(sequences, None, DOCUMENTS)
+    }
+
+    /// Adds a list that goes before all documents, and of which none is begun after the deadline. Else as
+    /// [`TextQueue::documents`].
+    pub(super) fn urgent(
+        &self,
+        sequences: VecDeque<Sequence>,
+        deadline: Instant,
+    ) -> Result<Receiver<Reply>, ModelError> {
+        self.call(sequences, Some(deadline), URGENT)
+    }
+
+    fn call(
+        &self,
+        sequences: VecDeque<Sequence>,
+        deadline: Option<Instant>,
+        lane: usize,
+    ) -> Result<Receiver<Reply>, ModelError> {
+        let (reply, receiver) = mpsc::channel();
+        let mut state = self.lock();
+        if state.stopped {
+            return Err(ModelError::Stopped);
+        }
+        state.calls_so_far += 1;
+        let number = state.calls_so_far;
+        if !sequences.is_empty() {
+            state.lanes[lane].push_back(Call { number, sequences, reply, deadline });
+        }
+        self.changed.notify_all();
+        Ok(receiver)
+    }
+
+    /// Waits for something to do; `None` is the end of work. Calls take turns, so that a saved note is not behind the whole of a bulk
+    /// import.
     pub(super) fn next(&self, lane: WorkerLane) -> Option<ModelTask> {
         let mut state = self.lock();
         loop {
@@ -118,83 +143,14 @@ impl TextQueue {
     }
 }
 
-/// One that asks: a vault, where several share a model.
-pub(super) struct QueueUser {
-    queue: Arc<TextQueue>,
-    number: u64,
-}
-
-impl QueueUser {
-    /// Puts a query before all documents. Its one reply comes on the receiver, which closes without it on a stop, and when it was
-    /// not begun by the deadline.
-    pub(super) fn query(&self, sequence: Sequence, deadline: Option<Instant>) -> Result<Receiver<Reply>, ModelError> {
-        self.call([sequence].into(), deadline, QUERIES)
-    }
-
-    /// Adds a list of sequences. Their replies come in any order; the receiver closes after the last of them, or on a stop.
-    pub(super) fn documents(&self, sequences: VecDeque<Sequence>) -> Result<Receiver<Reply>, ModelError> {
-        self.call(sequences, None, DOCUMENTS)
-    }
-
-    /// Adds a list that goes before all documents, and of which none is begun after the deadline. Else as
-    /// [`QueueUser::documents`].
-    pub(super) fn urgent(
-        &self,
-        sequences: VecDeque<Sequence>,
-        deadline: Instant,
-    ) -> Result<Receiver<Reply>, ModelError> {
-        self.call(sequences, Some(deadline), URGENT)
-    }
-
-    fn call(
-        &self,
-        sequences: VecDeque<Sequence>,
-        deadline: Option<Instant>,
-        lane: usize,
-    ) -> Result<Receiver<Reply>, ModelError> {
-        let (reply, receiver) = mpsc::channel();
-        let mut state = self.queue.lock();
-        if state.stopped || !state.users.contains_key(&self.number) {
-            return Err(ModelError::Stopped);
-        }
-        state.calls_so_far += 1;
-        let (number, user) = (state.calls_so_far, self.number);
-        if !sequences.is_empty() {
-            state.lanes[lane].push_back(Call { number, user, sequences, reply, deadline });
-        }
-        self.queue.changed.notify_all();
-        Ok(receiver)
-    }
-
-    /// Ends its work: what is waiting of it is dropped, and its callers see their receivers close. Others go on.
-    pub(super) fn stop(&self) {
-        let mut state = self.queue.lock();
-        state.users.remove(&self.number);
-        state.lanes.iter_mut().for_each(|lane| lane.retain(|call| call.user != self.number));
-    }
-}
-
-impl Drop for QueueUser {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
-
 impl QueueState {
     /// The next text of the lanes up to one. Of what nobody waits for any more none is begun.
     fn next_text(&mut self, last: usize) -> Option<ModelTask> {
         let now = Instant::now();
-        let users = &mut self.users;
         for lane in &mut self.lanes[..=last] {
             lane.retain(|call| call.deadline.is_none_or(|deadline| now < deadline));
-            let waits_since = |call: &Call| users.get(&call.user).copied().unwrap_or_default();
-            let Some((at, _)) = lane.iter().enumerate().min_by_key(|(_, call)| waits_since(call)) else { continue };
-            let mut call = lane.remove(at)?;
+            let Some(mut call) = lane.pop_front() else { continue };
             let sequence = call.sequences.pop_front()?;
-            self.turns += 1;
-            if let Some(last) = users.get_mut(&call.user) {
-                *last = self.turns;
-            }
             let job = ModelTask { sequence, reply: call.reply.clone(), call: call.number };
             if !call.sequences.is_empty() {
                 lane.push_back(call);
@@ -215,23 +171,17 @@ mod tests {
         Sequence { index, tokens: Vec::new(), with_tokens: None }
     }
 
-    fn queue() -> (Arc<TextQueue>, QueueUser) {
-        let queue = Arc::<TextQueue>::default();
-        let user = queue.user();
-        (queue, user)
-    }
-
     fn next(queue: &TextQueue, lane: WorkerLane) -> usize {
         queue.next(lane).expect("a job").sequence.index
     }
 
     #[test]
     fn queries_go_first_and_calls_take_turns() {
-        let (queue, user) = queue();
-        let bulk = user.documents((0..3).map(text).collect()).unwrap();
-        let saved = user.documents((10..12).map(text).collect()).unwrap();
+        let queue = TextQueue::default();
+        let bulk = queue.documents((0..3).map(text).collect()).unwrap();
+        let saved = queue.documents((10..12).map(text).collect()).unwrap();
         assert_eq!(next(&queue, WorkerLane::All), 0);
-        let query = user.query(text(20), None).unwrap();
+        let query = queue.query(text(20), None).unwrap();
         let order: Vec<usize> = (0..5).map(|_| next(&queue, WorkerLane::All)).collect();
         assert_eq!(order, [20, 10, 1, 11, 2]);
         for receiver in [bulk, saved, query] {
@@ -241,10 +191,10 @@ mod tests {
 
     #[test]
     fn what_somebody_waits_for_goes_before_documents_until_its_time_is_over() {
-        let (queue, user) = queue();
-        let _bulk = user.documents((0..3).map(text).collect()).unwrap();
-        let late = user.urgent((20..22).map(text).collect(), Instant::now()).unwrap();
-        let _urgent = user.urgent((10..12).map(text).collect(), Instant::now() + Duration::from_secs(600)).unwrap();
+        let queue = TextQueue::default();
+        let _bulk = queue.documents((0..3).map(text).collect()).unwrap();
+        let late = queue.urgent((20..22).map(text).collect(), Instant::now()).unwrap();
+        let _urgent = queue.urgent((10..12).map(text).collect(), Instant::now() + Duration::from_secs(600)).unwrap();
         let order: Vec<usize> = (0..4).map(|_| next(&queue, WorkerLane::All)).collect();
         assert_eq!(order, [10, 11, 0, 1]);
         assert!(late.recv().is_err());
@@ -252,19 +202,19 @@ mod tests {
 
     #[test]
     fn a_stop_closes_what_waits_and_refuses_more() {
-        let (queue, user) = queue();
-        let bulk = user.documents((0..3).map(text).collect()).unwrap();
+        let queue = TextQueue::default();
+        let bulk = queue.documents((0..3).map(text).collect()).unwrap();
         queue.stop();
         assert!(bulk.recv().is_err());
         assert!(queue.next(WorkerLane::All).is_none());
-        assert!(matches!(user.query(text(0), None), Err(ModelError::Stopped)));
+        assert!(matches!(queue.query(text(0), None), Err(ModelError::Stopped)));
     }
 
     #[test]
     fn a_failed_text_takes_its_call_along_and_no_other() {
-        let (queue, user) = queue();
-        let failing = user.documents((0..9).map(text).collect()).unwrap();
-        let other = user.documents((10..11).map(text).collect()).unwrap();
+        let queue = TextQueue::default();
+        let failing = queue.documents((0..9).map(text).collect()).unwrap();
+        let other = queue.documents((10..11).map(text).collect()).unwrap();
         let job = queue.next(WorkerLane::All).unwrap();
         queue.abandon(&job);
         drop(job);
@@ -275,26 +225,6 @@ mod tests {
 
     #[test]
     fn an_empty_call_is_answered_at_once() {
-        assert!(queue().1.documents(VecDeque::new()).unwrap().recv().is_err());
-    }
-
-    #[test]
-    fn users_take_turns_however_much_each_asks_and_stop_alone() {
-        let (queue, busy) = queue();
-        let other = queue.user();
-        let _bulk: Vec<_> = (0..3).map(|_| busy.documents((0..3).map(text).collect()).unwrap()).collect();
-        let saved = other.documents((10..13).map(text).collect()).unwrap();
-        let order: Vec<usize> = (0..6).map(|_| next(&queue, WorkerLane::All)).collect();
-        assert_eq!(order, [0, 10, 0, 11, 0, 12], "one text of the other after each of the busy one");
-        let (query, late) =
-            (other.query(text(20), None).unwrap(), other.documents((21..22).map(text).collect()).unwrap());
-        other.stop();
-        assert!(query.recv().is_err() && late.recv().is_err() && saved.recv().is_err());
-        assert!(matches!(other.query(text(0), None), Err(ModelError::Stopped)));
-        assert_eq!(next(&queue, WorkerLane::All), 1, "the busy one goes on");
-        drop(busy);
-        let third = queue.user();
-        let _query = third.query(text(30), None).unwrap();
-        assert_eq!(next(&queue, WorkerLane::All), 30, "what was left of one that is gone is not made");
+        assert!(TextQueue::default().documents(VecDeque::new()).unwrap().recv().is_err());
     }
 }

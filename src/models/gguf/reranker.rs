@@ -7,13 +7,12 @@ use std::time::Instant;
 
 use super::super::{ModelAsker, ModelError, Reranker};
 use super::embedder::collect;
-use super::loaded::WorkingModel;
 use super::model::{GgufOptions, LoadedModel, ModelSource};
-use super::queue::{QueueUser, Sequence};
+use super::queue::Sequence;
+use super::worker::WorkingModel;
 
 /// Judges chunks with a GGUF model in this process, a chunk on each core at a time.
 pub(crate) struct GgufReranker {
-    user: QueueUser,
     working: WorkingModel,
 }
 
@@ -24,8 +23,7 @@ impl GgufReranker {
     /// When the file is missing, damaged, or not of a model that judges pairs of texts. The message names the file.
     pub(crate) fn open(file: &Path, options: &GgufOptions) -> Result<Self, ModelError> {
         let model = LoadedModel::load_reranker(&ModelSource::File(file.to_owned()), options)?;
-        let working = WorkingModel::start(model, options, "rerank")?;
-        Ok(Self { user: working.queue.user(), working })
+        Ok(Self { working: WorkingModel::start(model, options, "rerank")? })
     }
 }
 
@@ -42,7 +40,7 @@ impl Reranker for GgufReranker {
             Sequence { index, tokens, with_tokens: None }
         };
         let sequences: VecDeque<Sequence> = passages.iter().enumerate().map(sequence).collect();
-        let replies = self.user.urgent(sequences, deadline)?;
+        let replies = self.working.queue.urgent(sequences, deadline)?;
         let judged = collect(passages.len(), &replies, Some(deadline))?;
         // The logistic function of what it says: such models are taught to say how likely it is that the chunk answers.
         let likely = |scores: Vec<f32>| {

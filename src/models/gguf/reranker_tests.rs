@@ -136,7 +136,7 @@ fn a_pair_is_judged_as_its_head_says() {
     for (passage, judged) in passages[..2].iter().zip(judged.iter()) {
         let tokens = embedder.working.tokenizer.pair("when does the ferry leave", passage);
         let sequence = Sequence { index: 0, tokens, with_tokens: Some(0..1) };
-        let first = embedder.user.query(sequence, None).unwrap().recv().unwrap().unwrap().1;
+        let first = embedder.working.queue.query(sequence, None).unwrap().recv().unwrap().unwrap().1;
         let sum: f64 =
             first.iter().skip(DIMENSION).zip(&weights).map(|(value, weight)| f64::from(value.tanh() * weight)).sum();
         let expected = 1.0 / (1.0 + (-sum).exp());

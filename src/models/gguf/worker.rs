@@ -1,4 +1,4 @@
-//! The threads that own the llama.cpp contexts.
+//! A model at work: the threads that own the llama.cpp contexts, and the queue that they serve.
 
 use std::any::Any;
 use std::num::NonZeroU32;
@@ -15,11 +15,65 @@ use llama_cpp_2::token::LlamaToken;
 
 use super::super::ModelError;
 use super::super::token_vectors::unit;
-use super::model::{LoadedModel, Pooling, backend};
+use super::model::{GgufOptions, LoadedModel, Pooling, backend};
 use super::queue::{Reply, Sequence, TextQueue, WorkerLane};
+use super::tokens::Tokenizer;
+
+/// A model with its threads, which end when it is dropped.
+pub(super) struct WorkingModel {
+    pub(super) model: Arc<LoadedModel>,
+    pub(super) tokenizer: Tokenizer,
+    pub(super) queue: Arc<TextQueue>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// The work of threads that embed.
+pub(super) const EMBED: &str = "embed";
+
+impl WorkingModel {
+    /// Starts the threads of a model that was loaded: so many that are named after `work`, and one for queries alone if they `embed`.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub(super) fn start(model: LoadedModel, options: &GgufOptions, work: &str) -> Result<Self, ModelError> {
+        let model = Arc::new(model);
+        let workers = match options.threads {
+            0 => thread::available_parallelism().map_or(1, usize::from).min(super::MOST_AUTOMATIC_THREADS),
+            threads => threads,
+        };
+        let mut working = Self {
+            tokenizer: Tokenizer::new(Arc::clone(&model), &options.query_prefix, &options.document_prefix),
+            model,
+            queue: Arc::default(),
+            threads: Vec::new(),
+        };
+        if work == EMBED {
+            working.start_thread(format!("{work}-query"), WorkerLane::Queries)?;
+        }
+        for number in 0..workers {
+            working.start_thread(format!("{work}-{number}"), WorkerLane::All)?;
+        }
+        Ok(working)
+    }
+
+    fn start_thread(&mut self, name: String, lane: WorkerLane) -> Result<(), ModelError> {
+        self.threads.push(start(name, Arc::clone(&self.model), Arc::clone(&self.queue), lane)?);
+        Ok(())
+    }
+}
+
+impl Drop for WorkingModel {
+    fn drop(&mut self) {
+        self.queue.stop();
+        for thread in self.threads.drain(..) {
+            // A worker that panicked outside of a job has printed its message, and there is nothing left to save.
+            let _ = thread.join();
+        }
+    }
+}
 
 /// Starts a worker and waits until it has its context: making two of one model at a time is not safe in llama.cpp.
-pub(super) fn start(
+fn start(
     name: String,
     model: Arc<LoadedModel>,
     queue: Arc<TextQueue>,
@@ -47,7 +101,7 @@ pub(super) fn start(
 }
 
 /// Answers jobs until the queue stops. A panic becomes an error of its own job, and the next job is served.
-pub(super) fn serve(queue: &TextQueue, lane: WorkerLane, mut encode: impl FnMut(&Sequence) -> Reply) {
+fn serve(queue: &TextQueue, lane: WorkerLane, mut encode: impl FnMut(&Sequence) -> Reply) {
     while let Some(job) = queue.next(lane) {
         let reply = catch_unwind(AssertUnwindSafe(|| encode(&job.sequence)))
             .unwrap_or_else(|panic| Err(ModelError::Panicked(message(&*panic))));
@@ -182,10 +236,9 @@ mod tests {
     #[test]
     fn a_panic_fails_its_own_call_and_the_worker_goes_on() {
         let queue = Arc::<TextQueue>::default();
-        let user = queue.user();
         let text = |index| Sequence { index, tokens: Vec::new(), with_tokens: None };
-        let bad = user.documents(VecDeque::from([text(13), text(1), text(2)])).unwrap();
-        let good = user.documents(VecDeque::from([text(3)])).unwrap();
+        let bad = queue.documents(VecDeque::from([text(13), text(1), text(2)])).unwrap();
+        let good = queue.documents(VecDeque::from([text(3)])).unwrap();
         thread::scope(|scope| {
             scope.spawn(|| {
                 serve(&queue, WorkerLane::All, |sequence| match sequence.index {
@@ -203,10 +256,9 @@ mod tests {
     #[test]
     fn what_nobody_waits_for_any_more_is_not_computed() {
         let queue = Arc::<TextQueue>::default();
-        let user = queue.user();
         let text = |index| Sequence { index, tokens: Vec::new(), with_tokens: None };
-        drop(user.documents((1..4).map(text).collect()).unwrap());
-        let good = user.documents(VecDeque::from([text(9)])).unwrap();
+        drop(queue.documents((1..4).map(text).collect()).unwrap());
+        let good = queue.documents(VecDeque::from([text(9)])).unwrap();
         let (seen, computed) = std::sync::mpsc::channel();
         thread::scope(|scope| {
             scope.spawn(|| {

@@ -154,5 +154,6 @@ async fn open(State(service): State<Arc<OpenService>>, uri: Uri, JsonBody(asked)
 
 async fn open_health(State(service): State<Arc<OpenService>>) -> Response {
     let uptime = service.since.elapsed().as_secs();
-    Json(json!({ "status": "ok", "uptime": uptime, "version": env!("CARGO_PKG_VERSION") })).into_response()
+    let (pid, version) = (std::process::id(), env!("CARGO_PKG_VERSION"));
+    Json(json!({ "status": "ok", "uptime": uptime, "version": version, "pid": pid })).into_response()
 }

@@ -1,6 +1,6 @@
 //! The file of the documents: told from another program's, made, and opened.
 
-use std::cell::{RefCell, RefMut};
+use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -38,17 +38,11 @@ CREATE TRIGGER stamps_go AFTER DELETE ON documents BEGIN DELETE FROM stamps WHER
 CREATE TABLE rules(owner TEXT PRIMARY KEY, digest TEXT NOT NULL);
 ";
 
-/// The database of the documents at a path. What it is opened upon is the file that stands there, also where that was replaced or
-/// removed since: rows that are written into a file which is not there any more would stay as they were in the one that is.
+/// The database of the documents at a path, as it was when it was opened.
 pub(super) struct DocumentsDatabase {
-    /// Its path.
-    pub(super) file: PathBuf,
-    open: RefCell<OpenDatabase>,
-}
-
-struct OpenDatabase {
-    connection: Connection,
-    is: DatabaseFileId,
+    file: PathBuf,
+    connection: RefCell<Connection>,
+    is: Cell<DatabaseFileId>,
 }
 
 /// Which file it is, by whatever name: its device and its inode.
@@ -60,26 +54,16 @@ impl DocumentsDatabase {
     /// # Errors
     /// When it cannot be written.
     pub(super) fn open(file: &Path) -> Result<Self, QmdError> {
-        Ok(Self { file: file.to_owned(), open: RefCell::new(open(file)?) })
+        let (connection, is) = open(file)?;
+        Ok(Self { file: file.to_owned(), connection: RefCell::new(connection), is: Cell::new(is) })
     }
 
-    /// Whether another file stands at its path than the one that is open, or none.
-    pub(super) fn is_replaced(&self) -> bool {
-        identity(&self.file) != Some(self.open.borrow().is)
-    }
-
-    /// The connection to the file that is there now. Where that is another, what it holds is as whoever put it there has left it, and
-    /// where there was none, nothing.
+    /// Asks it.
     ///
     /// # Errors
-    /// When it cannot be opened anew.
-    pub(super) fn connection(&self) -> Result<RefMut<'_, Connection>, QmdError> {
-        if self.is_replaced() {
-            let anew = open(&self.file)?;
-            tracing::info!("{} was replaced, and is opened anew", self.file.display());
-            self.open.replace(anew);
-        }
-        Ok(RefMut::map(self.open.borrow_mut(), |open| &mut open.connection))
+    /// When it cannot answer.
+    pub(super) fn ask<T>(&self, ask: impl Fn(&mut Connection) -> rusqlite::Result<T>) -> Result<T, QmdError> {
+        ask(&mut self.connection.borrow_mut()).map_err(QmdError::of(&self.file))
     }
 
     /// Puts the database that is open aside, which cannot be read, and opens one that is empty. Where another process was quicker, that is
@@ -88,18 +72,21 @@ impl DocumentsDatabase {
     /// # Errors
     /// When nothing can be renamed or written there.
     pub(super) fn put_damaged_aside(&self) -> Result<(), QmdError> {
-        let damaged = self.open.borrow().is;
-        replace_unless(&self.file, || identity(&self.file) != Some(damaged))?;
-        self.connection().map(drop)
+        replace_unless(&self.file, || identity(&self.file) != Some(self.is.get()))?;
+        let (connection, is) = open(&self.file)?;
+        self.connection.replace(connection);
+        self.is.set(is);
+        Ok(())
     }
 }
 
-fn identity(file: &Path) -> Option<DatabaseFileId> {
+/// Which file stands at a path, if any.
+pub(super) fn identity(file: &Path) -> Option<DatabaseFileId> {
     let meta = file.symlink_metadata().ok()?;
     Some((meta.dev(), meta.ino()))
 }
 
-fn open(file: &Path) -> Result<OpenDatabase, QmdError> {
+fn open(file: &Path) -> Result<(Connection, DatabaseFileId), QmdError> {
     let folder = file.parent().unwrap_or(Path::new("/"));
     create_private_dir(folder)?;
     loop {
@@ -113,7 +100,7 @@ fn open(file: &Path) -> Result<OpenDatabase, QmdError> {
             connected => {
                 let connection = connected?;
                 if identity(file) == Some(before) {
-                    return Ok(OpenDatabase { connection, is: before });
+                    return Ok((connection, before));
                 }
             }
         }
@@ -242,9 +229,7 @@ mod tests {
         fs::write(&file, &bytes).unwrap();
         let (one, other) = (DocumentsDatabase::open(&file).unwrap(), DocumentsDatabase::open(&file).unwrap());
         let asked = |database: &DocumentsDatabase| {
-            let connection = database.connection().unwrap();
-            let found = connection.query_row("SELECT COUNT(owner) FROM documents", [], |row| row.get::<_, i64>(0));
-            found.map_err(QmdError::of(&file))
+            database.ask(|all| all.query_row("SELECT COUNT(owner) FROM documents", [], |row| row.get::<_, i64>(0)))
         };
         for database in [&one, &other] {
             // Whoever comes second takes the one that is there.
@@ -252,7 +237,7 @@ mod tests {
                 database.put_damaged_aside().unwrap();
             }
             assert_eq!(asked(database).unwrap(), 0);
-            assert!(!database.is_replaced());
+            assert_eq!(identity(&file), Some(database.is.get()));
         }
         assert!(folder.path().join("index.sqlite.before").exists());
         assert!(!folder.path().join("index.sqlite.before-1").exists());
@@ -263,23 +248,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("index.sqlite");
         let former = DocumentsDatabase::open(&file).unwrap();
-        former
-            .connection()
-            .unwrap()
-            .execute_batch("DROP TABLE documents; CREATE TABLE documents(id); PRAGMA user_version = 1;")
-            .unwrap();
+        let older = "DROP TABLE documents; CREATE TABLE documents(id); PRAGMA user_version = 1;";
+        former.ask(|all| all.execute_batch(older)).unwrap();
         drop(former);
         let now = DocumentsDatabase::open(&file).unwrap();
-        let rows: i64 =
-            now.connection().unwrap().query_row("SELECT COUNT(owner) FROM documents", [], |row| row.get(0)).unwrap();
-        assert_eq!(rows, 0);
+        let rows = now.ask(|all| all.query_row("SELECT COUNT(owner) FROM documents", [], |row| row.get::<_, i64>(0)));
+        assert_eq!(rows.unwrap(), 0);
         assert!(!folder.path().join("index.sqlite.before").exists());
     }
 
     #[test]
     fn what_is_another_program_s_is_set_aside() {
         let folder = tempfile::tempdir().unwrap();
-        let place = folder.path().join("cache/index.sqlite");
+        // As people name folders.
+        let place = folder.path().join("a?b#c%20/index.sqlite");
         create_private_dir(place.parent().unwrap()).unwrap();
         let foreign = Connection::open(&place).unwrap();
         foreign.execute_batch("CREATE TABLE documents(x); INSERT INTO documents VALUES (7)").unwrap();
@@ -302,42 +284,5 @@ mod tests {
         std::os::unix::fs::symlink(&elsewhere, &place).unwrap();
         drop(DocumentsDatabase::open(&place).unwrap());
         assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "mine");
-    }
-
-    #[test]
-    fn what_was_replaced_or_removed_while_it_was_open_is_opened_anew() {
-        let folder = tempfile::tempdir().unwrap();
-        // As people name folders.
-        let place = folder.path().join("a?b#c%20/index.sqlite");
-        let open = DocumentsDatabase::open(&place).unwrap();
-        let kept = folder.path().join("kept");
-        fs::copy(&place, &kept).unwrap();
-        let rules = |open: &DocumentsDatabase| {
-            let connection = open.connection().unwrap();
-            connection.query_row("SELECT COUNT(*) FROM rules", [], |row| row.get::<_, i64>(0)).unwrap()
-        };
-        let mark = |open: &DocumentsDatabase| {
-            open.connection().unwrap().execute("INSERT INTO rules VALUES ('a', 'b')", []).unwrap()
-        };
-        mark(&open);
-        assert!(!open.is_replaced() && rules(&open) == 1);
-        fs::remove_file(&place).unwrap();
-        assert!(open.is_replaced());
-        assert_eq!(rules(&open), 0, "it is made anew");
-        mark(&open);
-        fs::rename(&kept, &place).unwrap();
-        assert_eq!(rules(&open), 0, "a copy of before");
-        mark(&open);
-        // What is not ours is set aside, and written by nobody.
-        let foreign = folder.path().join("foreign");
-        let other = Connection::open(&foreign).unwrap();
-        other.execute_batch("CREATE TABLE rules(x); INSERT INTO rules VALUES (7)").unwrap();
-        drop(other);
-        let theirs = fs::read(&foreign).unwrap();
-        fs::rename(&foreign, &place).unwrap();
-        assert_eq!(rules(&open), 0);
-        mark(&open);
-        assert_eq!(fs::read(place.with_extension("sqlite.before")).unwrap(), theirs);
-        assert!(is_ours(&place) && !open.is_replaced());
     }
 }

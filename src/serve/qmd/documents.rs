@@ -18,7 +18,7 @@ use rusqlite::{Connection, Row, Transaction, params};
 use sha2::{Digest as _, Sha256};
 
 use super::collections::{AGENT, QmdCollections, page_of};
-use super::database::DocumentsDatabase;
+use super::database::{DocumentsDatabase, identity};
 use super::place::{IndexPaths, QmdError};
 use crate::access::rules::{Globs, Grant, Policy, Session, Subject, is_agents_elsewhere, may_read};
 use crate::base::config::{CollectionConfig, Config};
@@ -81,10 +81,18 @@ impl QmdDocuments {
         })
     }
 
-    /// Whether another file stands in the place of the database than the one that is open, or none: what is done next is done in that one,
-    /// which has not all of the documents.
-    pub(crate) fn is_replaced(&self) -> bool {
-        self.database.is_replaced()
+    /// Which file the database of an index is now, if there is one: its device and its inode.
+    pub(crate) fn database_id(place: &IndexPaths) -> Option<(u64, u64)> {
+        identity(&place.database)
+    }
+
+    /// Compares all documents of an index with the files, where it has collections.
+    ///
+    /// # Errors
+    /// When the database cannot be used.
+    pub(crate) fn refresh_at(place: &IndexPaths) -> Result<(), QmdError> {
+        let Some(collections) = QmdCollections::load(place)? else { return Ok(()) };
+        Self::open(place, &collections)?.compare().map(drop)
     }
 
     /// Whether all documents of the database were looked at by the rules of now.
@@ -95,16 +103,12 @@ impl QmdDocuments {
 
     /// Asks the database. One that turns out to be damaged is put aside, made anew from the files, and asked again: all of it is derived.
     fn ask_whole<T>(&self, ask: impl Fn(&mut Connection) -> rusqlite::Result<T>) -> Result<T, QmdError> {
-        let once = || {
-            let mut connection = self.database.connection()?;
-            ask(&mut connection).map_err(QmdError::of(&self.database.file))
-        };
-        match once() {
+        match self.database.ask(&ask) {
             Err(error) if error.is_damage() && !self.is_healing.replace(true) => {
                 let healed = self.database.put_damaged_aside().and_then(|()| self.compare().map(drop));
                 self.is_healing.set(false);
                 healed?;
-                once()
+                self.database.ask(&ask)
             }
             asked => asked,
         }
@@ -119,39 +123,20 @@ impl QmdDocuments {
         VaultPath::new(format!("{}/{path}", self.names.get(collection)?)).ok()
     }
 
-    /// The text of a document, as it is on disk; `None` where it is gone, or private now.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub(crate) fn text(&self, document: &QmdDocument) -> Result<Option<String>, QmdError> {
-        let Some(path) = self.vault_path(&document.collection, &document.path) else { return Ok(None) };
-        Ok(self.files.read(&path).map(|read| read.text))
-    }
-
-    /// The document at a path, looked at anew if its file is another; `None` where there is none to be seen.
+    /// The document at a path with its text, as its file is now; `None` where there is none to be seen. The table follows.
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub(crate) fn look(&mut self, collection: &str, path: &str) -> Result<Option<QmdDocument>, QmdError> {
+    pub(crate) fn look(&self, collection: &str, path: &str) -> Result<Option<(QmdDocument, String)>, QmdError> {
         let Some(in_vault) = self.vault_path(collection, path) else { return Ok(None) };
-        let on_disk = self.files.on_disk(&in_vault);
-        let stamp = on_disk.symlink_metadata().ok().map(|meta| Stamp::of(&meta));
-        let known = self.at(collection, path)?;
-        if let (Some((document, before, derived)), Some(stamp)) = (&known, &stamp)
-            && before == stamp
-            && !derived
-            && self.is_current()?
-        {
-            return Ok(Some(document.clone()));
+        let mut fresh: Vec<_> = self.files.read(&in_vault).map(|read| (path.to_owned(), read)).into_iter().collect();
+        let document = fresh.first().map(|(path, read)| QmdDocument::of_read(collection, path, read));
+        let known = self.ask("owner = ?1 AND collection = ?2 AND path = ?3", [&*self.owner, collection, path])?.pop();
+        if known != document {
+            let gone = if fresh.is_empty() { vec![path.to_owned()] } else { Vec::new() };
+            self.write_changes(collection, &fresh, &gone)?;
         }
-        let (mut fresh, mut gone) = (Vec::new(), Vec::new());
-        match self.files.read(&in_vault) {
-            Some(read) => fresh.push((path.to_owned(), read)),
-            None if known.is_none() => return Ok(None),
-            None => gone.push(path.to_owned()),
-        }
-        self.write_changes(collection, &fresh, &gone)?;
-        Ok(self.at(collection, path)?.map(|(document, ..)| document))
+        Ok(document.zip(fresh.pop().map(|(_, read)| read.text)))
     }
 
     /// Compares all documents with the files, and gives what has changed in each collection.
@@ -194,7 +179,7 @@ impl QmdDocuments {
         self.write(|transaction| {
             // What was changed since it was read, and may be private now, is looked at again by whoever notices that.
             for (path, read) in fresh.iter().filter(|(path, read)| is_now(path, &read.stamp)) {
-                put(transaction, [&self.owner, collection, path], read)?;
+                put(transaction, &self.owner, &QmdDocument::of_read(collection, path, read), read)?;
             }
             // Their stamps go with them.
             let sql = "DELETE FROM documents WHERE owner = ? AND collection = ? AND path = ?";
@@ -277,13 +262,6 @@ impl QmdDocuments {
     fn ask(&self, condition: &str, params: impl rusqlite::Params + Copy) -> Result<Vec<QmdDocument>, QmdError> {
         let sql = format!("SELECT {COLUMNS} FROM documents WHERE {condition} ORDER BY collection, path");
         self.rows(&sql, params, QmdDocument::of)
-    }
-
-    fn at(&self, collection: &str, path: &str) -> Result<Option<(QmdDocument, Stamp, bool)>, QmdError> {
-        let sql = "SELECT collection, path, title, hash, modified_at, mtime_ns, ctime_ns, size, inode, derived
-                   FROM documents JOIN stamps ON document = id WHERE owner = ?1 AND collection = ?2 AND path = ?3";
-        let row = |row: &Row<'_>| Ok((QmdDocument::of(row)?, stamp(row, 5)?, row.get(9)?));
-        Ok(self.rows(sql, [&*self.owner, collection, path], row)?.pop())
     }
 
     /// The stamp of each document of a collection, and whether it was made of others.
@@ -380,6 +358,14 @@ impl QmdDocument {
         format!("qmd://{}", self.name())
     }
 
+    /// That of a file that was read.
+    fn of_read(collection: &str, path: &str, read: &SeenText) -> Self {
+        let SeenText { text, stamp, title, .. } = read;
+        let hash = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let modified_at = jiff::Timestamp::from_nanosecond(stamp.mtime_ns.into()).unwrap_or_default().to_string();
+        Self { collection: collection.to_owned(), path: path.to_owned(), title: title.clone(), hash, modified_at }
+    }
+
     /// That of a row which begins with [`COLUMNS`].
     ///
     /// # Errors
@@ -423,10 +409,9 @@ fn stamp(row: &Row<'_>, at: usize) -> rusqlite::Result<Stamp> {
 ///
 /// # Errors
 /// When the database cannot be written.
-fn put(transaction: &Transaction<'_>, [owner, collection, path]: [&str; 3], read: &SeenText) -> rusqlite::Result<()> {
-    let SeenText { text, stamp, title, derived } = read;
-    let hash: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    let at = jiff::Timestamp::from_nanosecond(stamp.mtime_ns.into()).unwrap_or_default().to_string();
+fn put(transaction: &Transaction<'_>, owner: &str, document: &QmdDocument, read: &SeenText) -> rusqlite::Result<()> {
+    let QmdDocument { collection, path, title, hash, modified_at: at } = document;
+    let SeenText { stamp, derived, .. } = read;
     let sql = "INSERT INTO documents(collection, path, title, hash, created_at, modified_at, active, owner)
                VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, ?6)
                ON CONFLICT(owner, collection, path) DO UPDATE SET title = ?3, hash = ?4, modified_at = ?5, active = 1

@@ -177,13 +177,6 @@ impl Home {
         folder.map_or(near, |folder| folder.join(format!("{}.sock", key(&self.root))))
     }
 
-    /// A second Unix socket, where the daemon can be asked while the vault's folder is not there. `root` is the folder's path,
-    /// in full. `None` where there is no room for one.
-    pub fn socket_outside(root: &Path) -> Option<PathBuf> {
-        let socket = state_dir()?.join(format!("{}.sock", key(root)));
-        (socket.as_os_str().len() < LONGEST_SOCKET).then_some(socket)
-    }
-
     /// Where the owner's token is.
     pub fn owner_token_file(&self) -> PathBuf {
         self.dir.join("owner-token")

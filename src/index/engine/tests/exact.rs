@@ -109,12 +109,8 @@ impl Engine for ExactEngine {
         Ok(Box::new(ExactWriter { language, stores, closed: Arc::clone(&self.closed) }))
     }
 
-    fn read(&self) -> Result<Arc<dyn Reader>, EngineError> {
-        Ok(Arc::new(self.closed().now.clone()))
-    }
-
     fn read_at_rest(&self) -> Result<Option<Arc<dyn Reader>>, EngineError> {
-        self.read().map(Some)
+        Ok(Some(Arc::new(self.closed().now.clone())))
     }
 
     fn clear(&self, _: &Damage) -> Result<(), EngineError> {

@@ -47,14 +47,6 @@ impl CatalogReader {
         Ok(())
     }
 
-    /// Whether the catalog has had every note since it was made.
-    ///
-    /// # Errors
-    /// When what it says of itself is damaged.
-    pub fn is_settled(&self) -> Result<bool, EngineError> {
-        Ok(Meta::read(&self.connection)?.is_settled)
-    }
-
     /// Every file and its chunks.
     ///
     /// # Errors

@@ -39,7 +39,7 @@ impl Catalog {
     /// # Errors
     /// When it cannot be written.
     pub fn settle(&mut self, place: &str) -> Result<(), EngineError> {
-        (self.meta.place, self.meta.is_settled) = (place.to_owned(), true);
+        place.clone_into(&mut self.meta.place);
         self.meta.write(&self.connection)
     }
 
