@@ -25,7 +25,7 @@ pub(crate) use find::{AS_TYPED, Given, ORDER_KEPT};
 pub(crate) use graph::{LinkTargets, line_text};
 pub use graph::{graph, key_relations};
 pub(crate) use read_scope::{
-    ReadScope, SPEAKING_TOOLS, Visibility, no_chunk, read_seen, share, trust_of_note, trust_of_place, with_sources,
+    ReadScope, SPEAKING_TOOLS, Visibility, no_chunk, read_seen, share, trust_of_note, trust_of_place,
 };
 pub(crate) use role::{EventSender, MemoryWriter, SeenByAgent};
 pub use role::{Owner, Role, Viewer};

@@ -1,16 +1,14 @@
 //! From a query to hits with citations, in stages, each a value to the next:
 //!
-//! `query` (what was typed) → `respell` (words that nobody has) → other words
-//! for it, by a chat model, in `assist` → its vectors, in `late` → `retrieve` (the best chunks of the allowed
-//! files by words and by meaning, each scored on both) → `fuse` (one score, one order) → `late` (of a deep search: the best token by token) →
-//! `rank` (what counts less; a note that is called so comes first) → the best, read by a chat model, in `assist` → `rank` again (no file
-//! takes all places; how likely each answers) → the cut, in `run` → `window` (what stands around a hit) → `snippet`.
+//! `query` (what was typed) → `respell` (words that nobody has) → other words for it, by a chat model, in `assist` → `retrieve` (its vectors,
+//! and the best chunks of the allowed files by words and by meaning, each scored on both; what was said token by token) → `fuse` (one score,
+//! one order) → `rank` (what counts less; a note that is called so comes first) → the best, read by a chat model, in `assist` → `rank` again
+//! (no file takes all places; how likely each answers) → the cut, in `run` → `window` (what stands around a hit) → `snippet`.
 //!
 //! Scope and filters become a set of files first, once. Ties are broken by path and line.
 
 mod assist;
 mod fuse;
-mod late;
 mod query;
 mod rank;
 mod related;

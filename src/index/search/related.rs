@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::retrieve::{Retriever, sort_found};
 use super::visible::Visible;
-use crate::access::rules::Turn;
 use crate::base::config::{Mode, StemmerLanguage};
 use crate::index::engine::{
     ChunkText, EngineError, FileEntry, FileSet, QueryVector, Reader, ScoredChunk, WordQuery, unless_damaged,
@@ -16,14 +15,11 @@ use crate::text::derive::{TextLanguage, stop_words};
 
 /// Maximum number of chunks that stand for a note, spread over it: more say no more of what it is about.
 const MAX_CHUNKS: usize = 64;
-/// Maximum number of words that are weighed, the most frequent first.
-const MAX_WEIGHED: usize = 64;
-/// Maximum number of words that are looked for.
-const MAX_WORDS: usize = 24;
-/// Minimum number of chunks that are looked at.
-const MIN_WIDTH: usize = 50;
-/// Maximum number of chunks that are looked at: a note may have many that are near.
-const MAX_WIDTH: usize = 6_400;
+/// Maximum number of words that are looked for, the most frequent first.
+const MAX_WORDS: usize = 64;
+/// How many chunks are looked at for each note that is wanted, and at least: a note may have many that are near.
+const CHUNKS_EACH: usize = 16;
+const MIN_WIDTH: usize = 400;
 
 /// What is to be near.
 pub(crate) struct RelatedRequest<'a> {
@@ -33,8 +29,6 @@ pub(crate) struct RelatedRequest<'a> {
     pub(crate) line: Option<usize>,
     /// Notes at most.
     pub(crate) limit: usize,
-    /// Whether anybody waits for the answer still.
-    pub(crate) turn: &'a Turn,
 }
 
 /// What is near.
@@ -71,7 +65,7 @@ pub(crate) fn related(
     let near = Retriever { reader, allow: Some(&allow), scope: visible.set(), language };
     let rows = rows(request);
     let found = match centre(reader, &rows) {
-        Some(centre) => near.nearest_notes(request, |width| reader.nearest(&centre, width, near.allow))?,
+        Some(centre) => near.nearest_notes(request.limit, |width| reader.nearest(&centre, width, near.allow))?,
         None => Vec::new(),
     };
     // What is near in words is better than nothing, as while a note waits for its vectors.
@@ -126,33 +120,19 @@ fn centre(reader: &dyn Reader, rows: &[u64]) -> Option<QueryVector> {
 }
 
 impl Retriever<'_> {
-    /// The best chunk of each note, the best note first. `find` gives the best so many chunks.
+    /// The best chunk of each note, the best note first; ties in the order of path and text, so that the order does not depend on the history of
+    /// the index. `find` gives the best so many chunks.
     fn nearest_notes(
         &self,
-        request: &RelatedRequest<'_>,
+        limit: usize,
         find: impl Fn(usize) -> Result<Vec<ScoredChunk>, EngineError>,
     ) -> Result<Vec<ScoredChunk>, EngineError> {
-        let mut width = request.limit.saturating_mul(4).clamp(MIN_WIDTH, MAX_WIDTH);
-        loop {
-            if request.turn.is_over() {
-                return Err(EngineError::abandoned());
-            }
-            let found = find(width)?;
-            let all = found.len() < width || width == MAX_WIDTH;
-            let best = self.best_of_each(found);
-            if best.len() >= request.limit || all {
-                return Ok(best.into_iter().take(request.limit).collect());
-            }
-            width = (width * 4).min(MAX_WIDTH);
-        }
-    }
-
-    /// One chunk a file; ties in the order of path and text, so that the order does not depend on the history of the index.
-    fn best_of_each(&self, mut found: Vec<ScoredChunk>) -> Vec<ScoredChunk> {
+        let mut found = find(limit.saturating_mul(CHUNKS_EACH).max(MIN_WIDTH))?;
         sort_found(&mut found, self.reader.files());
         let mut seen = FileSet::new();
         found.retain(|found| seen.insert(found.file));
-        found
+        found.truncate(limit);
+        Ok(found)
     }
 
     fn notes_by_words(&self, rows: &[u64], request: &RelatedRequest<'_>) -> Result<Vec<ScoredChunk>, EngineError> {
@@ -162,12 +142,12 @@ impl Retriever<'_> {
         }
         let Some(words) = self.reader.words(&query, self.language, self.scope)? else { return Ok(Vec::new()) };
         let most = words.most();
-        let mut best = self.nearest_notes(request, |width| words.best(width, self.allow))?;
+        let mut best = self.nearest_notes(request.limit, |width| words.best(width, self.allow))?;
         best.iter_mut().for_each(|found| found.score /= most.max(f64::MIN_POSITIVE));
         Ok(best)
     }
 
-    /// The words of the chunks that are frequent there and rare elsewhere, each in the form that comes first.
+    /// The words of the chunks that are frequent there, each in the form that comes first. Those that are rare elsewhere count most.
     fn telling_words(&self, rows: &[u64], request: &RelatedRequest<'_>) -> Result<Vec<String>, EngineError> {
         // As the note's own words are.
         let language = request.file.language().and_then(TextLanguage::stemmer).unwrap_or(self.language);
@@ -191,14 +171,6 @@ impl Retriever<'_> {
         let mut counted: Vec<(usize, usize, String)> =
             counts.into_values().filter(|(.., word)| says_something(word)).collect();
         counted.sort_by_key(|(times, at, _)| (Reverse(*times), *at));
-        let mut weighed = Vec::new();
-        for (times, at, word) in counted.into_iter().take(MAX_WEIGHED) {
-            let alone = WordQuery { words: vec![word.clone()], ..WordQuery::default() };
-            // What a single word can score at most grows as it is rarer in what is seen.
-            let Some(words) = self.reader.words(&alone, self.language, self.scope)? else { return Ok(Vec::new()) };
-            weighed.push(((1.0 + (times as f64).ln()) * words.most(), at, word));
-        }
-        weighed.sort_by(|one, two| two.0.total_cmp(&one.0).then(one.1.cmp(&two.1)));
-        Ok(weighed.into_iter().take(MAX_WORDS).map(|(.., word)| word).collect())
+        Ok(counted.into_iter().take(MAX_WORDS).map(|(.., word)| word).collect())
     }
 }

@@ -8,11 +8,12 @@ use jiff::Timestamp;
 
 use super::assist::{Assistant, Expansion, Unassisted, expand, rerank};
 use super::fuse::{Candidate, CandidateScores, rank};
-use super::late::{QueryMeaning, StoredTokens, embed_beside};
 use super::query::{ParsedQuery, Surroundings};
 use super::rank::{GivenCounts, Named, Relevance, diversify, left_of, named_first, spread, weigh};
 use super::respell::{Correction, Respelled, UnknownName, is_any, misread, respell, unknown};
-use super::retrieve::{RetrievedWords, Retriever, drop_same_copies, is_same_copy, unread};
+use super::retrieve::{
+    QueryMeaning, RetrievedWords, Retriever, StoredTokens, drop_same_copies, embed_beside, is_same_copy, unread,
+};
 use super::visible::Visible;
 use super::window::{HitWindow, HitWindows};
 use crate::access::rules::Turn;

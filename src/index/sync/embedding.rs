@@ -292,7 +292,7 @@ impl Worker<'_> {
         if let Some((contents, error)) = later {
             // Behind all others.
             self.store.requeue(lane.model.embedder.fingerprint(), &contents);
-            lane.try_later(&error, embedded.sent);
+            lane.try_later(&error);
         }
         self.count_made(embedded.model, count);
         self.shared.update(|progress| {
@@ -320,7 +320,7 @@ impl ModelLane {
     }
 
     /// Waits after a failure that may pass, or for good after one that somebody has to see to.
-    fn try_later(&mut self, error: &ModelError, sent: Instant) {
+    fn try_later(&mut self, error: &ModelError) {
         // What was under way when it refused has nothing to add.
         if self.refused.is_some() {
             return;
@@ -330,7 +330,7 @@ impl ModelLane {
             self.refused = Some(error.to_string());
             return;
         }
-        self.retry.failed(sent, Instant::now(), error.retry_after());
+        self.retry.failed(Instant::now(), error.retry_after());
         let trouble = error.to_string();
         if self.trouble.as_ref() != Some(&trouble) {
             tracing::warn!("embedding waits and is tried again: {trouble}");

@@ -146,7 +146,7 @@ impl ModelLane {
         self.threads.retain(|thread| !thread.is_finished());
         self.threads.push(std::thread::spawn(move || {
             let outcome = embed(embedder.as_ref(), request);
-            let embedded = Embedded { model, sent, took: sent.elapsed(), outcome };
+            let embedded = Embedded { model, took: sent.elapsed(), outcome };
             let _ = messages.send(WorkerMessage::to_do(|worker| worker.keep(embedded)));
         }));
         self.in_flight += 1;
@@ -189,9 +189,7 @@ pub(super) const IN_FLIGHT: usize = 3;
 pub(super) struct Embedded {
     /// The number of the model that was asked: another may have taken its place since.
     pub model: u64,
-    /// When it was sent.
-    pub sent: Instant,
-    /// How long it took from then.
+    /// How long it took.
     pub took: Duration,
     /// What came of its texts.
     pub outcome: EmbedOutcome,
@@ -257,19 +255,14 @@ pub(super) fn pause(failures: u32) -> Duration {
 pub(super) struct Retry {
     /// In a row.
     failures: u32,
-    /// When the last of them was. What was sent before failed for the same reason.
-    last: Option<Instant>,
     /// Nothing is sent before.
     until: Option<Instant>,
 }
 
 impl Retry {
-    /// Counts a request that failed, of those that were sent `sent`; `asked` is the pause that the model asked for.
-    pub(super) fn failed(&mut self, sent: Instant, now: Instant, asked: Option<Duration>) {
-        if self.last.is_none_or(|last| sent > last) {
-            self.failures += 1;
-            self.last = Some(now);
-        }
+    /// Counts a request that failed; `asked` is the pause that the model asked for.
+    pub(super) fn failed(&mut self, now: Instant, asked: Option<Duration>) {
+        self.failures += 1;
         let pause = pause(self.failures).max(asked.unwrap_or_default());
         self.until = self.until.max(Some(now + pause));
     }
@@ -367,20 +360,18 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_fail_together_count_once() {
+    fn after_a_failure_one_request_at_a_time_is_sent_until_it_is_answered() {
         let (mut retry, start) = (Retry::default(), Instant::now());
         let at = |millis| start + Duration::from_millis(millis);
-        for sent in [0, 1, 2] {
-            retry.failed(at(sent), at(10 + sent), None);
-        }
-        assert!(!retry.may_send(at(1000)) && retry.may_send(at(1013)), "the pause is of one failure");
+        retry.failed(at(12), None);
+        assert!(!retry.may_send(at(1000)) && retry.may_send(at(1013)));
         assert_eq!((retry.in_flight(3), retry.due(at(1000)), retry.due(at(1013))), (1, Some(at(1012)), None));
-        retry.failed(at(1013), at(1020), None);
+        retry.failed(at(1020), None);
         assert!(!retry.may_send(at(3019)) && retry.may_send(at(3020)));
-        retry.failed(at(3020), at(3020), Some(Duration::from_secs(100)));
+        retry.failed(at(3020), Some(Duration::from_secs(100)));
         assert!(!retry.may_send(at(103_019)), "as long as it was asked for");
         retry.answered();
-        assert!(retry.may_send(at(3021)));
+        assert!(retry.may_send(at(3021)) && retry.in_flight(3) == 3);
         assert!(retry.due(at(3021)).is_none());
     }
 }

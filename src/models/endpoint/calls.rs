@@ -59,11 +59,13 @@ impl EndpointCalls {
             return Err(ModelError::TimedOut);
         }
         {
-            let mut state = self.state();
+            let state = self.state();
             if let Some((kind @ ModelErrorKind::Refused, problem)) = &state.failure {
                 return Err(self.client.failed(*kind, problem));
             }
-            state.breaker.enter(now).map_err(|left| self.is_left_alone(left))?;
+            if let Some(left) = state.breaker.rests(now) {
+                return Err(self.is_left_alone(left));
+            }
         }
         let client = Arc::clone(&self.client);
         let reply = self.wait_for(move || send(&client, left));
@@ -71,11 +73,10 @@ impl EndpointCalls {
         match reply.as_ref().map_err(ModelError::kind) {
             // Whoever was in a hurry says nothing of the endpoint.
             Err(ModelErrorKind::Transient) if left < hurry && now.elapsed() >= left => {
-                state.breaker.left();
                 return Err(ModelError::TimedOut);
             }
             Err(ModelErrorKind::Transient) => state.breaker.failed(Instant::now()),
-            Err(ModelErrorKind::Stopped) => state.breaker.left(),
+            Err(ModelErrorKind::Stopped) => {}
             Ok(_) | Err(ModelErrorKind::Permanent | ModelErrorKind::Refused) => state.breaker.answered(),
         }
         state.note(reply.as_ref().err());
@@ -165,7 +166,7 @@ impl CallsState {
 
 /// Maximum number of failures in a row; then nobody is let through.
 const MOST_FAILURES: u32 = 5;
-/// For how long; then one may try.
+/// For how long; then it is tried again.
 const OPEN_FOR: Duration = Duration::from_secs(60);
 
 /// A circuit breaker. It counts what may pass by itself alone: who was refused was answered.
@@ -176,25 +177,12 @@ pub(super) struct Breaker {
     failures: u32,
     /// When the last of too many failures was.
     opened: Option<Instant>,
-    /// Since when somebody tries.
-    trial: Option<Instant>,
 }
 
 impl Breaker {
-    /// Lets a call through, or says for how long none is. Who is let through says how it ended.
-    pub(super) fn enter(&mut self, now: Instant) -> Result<(), Duration> {
-        if let Some(left) = self.rests(now) {
-            return Err(left);
-        }
-        self.trial = self.opened.and(Some(now));
-        Ok(())
-    }
-
-    /// For how long nobody is let through, as far as is known; whoever only looks is no trial.
+    /// For how long nobody is let through.
     pub(super) fn rests(&self, now: Instant) -> Option<Duration> {
-        // A trial that never said how it ended is forgotten after as long.
-        let since = self.opened?.max(self.trial.or(self.opened)?);
-        (since + OPEN_FOR).checked_duration_since(now).filter(|left| !left.is_zero())
+        (self.opened? + OPEN_FOR).checked_duration_since(now).filter(|left| !left.is_zero())
     }
 
     /// It was answered, whatever the answer.
@@ -205,15 +193,9 @@ impl Breaker {
     /// It failed in a way that may pass.
     pub(super) fn failed(&mut self, now: Instant) {
         self.failures += 1;
-        self.trial = None;
         if self.failures >= MOST_FAILURES {
             self.opened = Some(now);
         }
-    }
-
-    /// Nobody waited for the end.
-    pub(super) fn left(&mut self) {
-        self.trial = None;
     }
 }
 
@@ -222,39 +204,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn after_five_failures_it_is_closed_for_a_minute_but_for_one_trial() {
+    fn after_five_failures_it_is_closed_for_a_minute() {
         let (mut breaker, start) = (Breaker::default(), Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
-        for _ in 0..4 {
-            assert_eq!(breaker.enter(start), Ok(()));
+        for _ in 0..5 {
+            assert_eq!(breaker.rests(start), None, "four are not enough");
             breaker.failed(start);
         }
-        assert_eq!(breaker.enter(start), Ok(()), "four are not enough");
-        breaker.failed(start);
-        assert_eq!(breaker.enter(at(20)), Err(Duration::from_secs(40)));
         assert_eq!((breaker.rests(at(20)), breaker.rests(at(60))), (Some(Duration::from_secs(40)), None));
-        assert_eq!(breaker.enter(at(60)), Ok(()), "one may try");
-        assert_eq!(breaker.enter(at(60)), Err(Duration::from_secs(60)), "and no other meanwhile");
         breaker.failed(at(61));
-        assert_eq!(breaker.enter(at(62)), Err(Duration::from_secs(59)), "it failed: another minute");
-        assert_eq!(breaker.enter(at(121)), Ok(()));
+        assert_eq!(breaker.rests(at(62)), Some(Duration::from_secs(59)), "it failed: another minute");
         breaker.answered();
         for _ in 0..4 {
             breaker.failed(at(122));
-            assert_eq!(breaker.enter(at(122)), Ok(()), "it begins anew");
+            assert_eq!(breaker.rests(at(122)), None, "it begins anew");
         }
-    }
-
-    #[test]
-    fn a_trial_that_nobody_waited_for_leaves_the_next_its_turn() {
-        let (mut breaker, start) = (Breaker::default(), Instant::now());
-        (0..5).for_each(|_| breaker.failed(start));
-        let later = start + OPEN_FOR;
-        assert_eq!(breaker.enter(later), Ok(()));
-        breaker.left();
-        assert_eq!(breaker.enter(later), Ok(()));
-        // One of which nothing was ever heard holds up the others for a minute.
-        assert_eq!(breaker.enter(later + OPEN_FOR), Ok(()));
     }
 
     #[test]
@@ -264,6 +228,6 @@ mod tests {
             breaker.failed(now);
             breaker.answered();
         }
-        assert_eq!(breaker.enter(now), Ok(()));
+        assert_eq!(breaker.rests(now), None);
     }
 }

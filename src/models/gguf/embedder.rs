@@ -1,7 +1,7 @@
 //! The embedder that callers see, with the vectors of single tokens for late interaction.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Instant;
 
@@ -39,7 +39,6 @@ impl GgufEmbedder {
             working,
             typical: OnceLock::new(),
             queries: ByAsker::default(),
-            token_cache: Mutex::new(LruCache::new(MAX_TEXTS)),
         };
         let probe = embedder.embed_query("probe", None)?;
         if probe.len() != embedder.dimension() {

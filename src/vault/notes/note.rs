@@ -302,7 +302,7 @@ fn related_to(viewer: &Viewer, params: &RelatedParams) -> Result<RelatedView, Re
     if params.line == Some(0) {
         return Err(RequestError::invalid("`line` is 0; lines are counted from 1"));
     }
-    let request = RelatedRequest { file, line: params.line, limit, turn: scope.turn() };
+    let request = RelatedRequest { file, line: params.line, limit };
     let found = scope.related(&request)?;
     let targets = LinkTargets::of(&scope);
     let links = LinkLines::of(&source, file).links;

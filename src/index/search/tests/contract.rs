@@ -270,7 +270,7 @@ fn near(reader: &dyn Reader, scope: &str, visible: &Visible) -> Vec<String> {
     let asked = files.iter().zip([None, Some(2)]);
     asked
         .map(|(file, line)| {
-            let request = RelatedRequest { file, line, limit: 3, turn: &Turn::default() };
+            let request = RelatedRequest { file, line, limit: 3 };
             let found = related(reader, visible, LANGUAGE, &request).unwrap();
             let near = found.notes.iter().map(|near| (near.file.path.as_str(), near.chunk.lines, near.score.to_bits()));
             format!("{scope} near {} {line:?}: {:?} {:?}", file.path, found.mode, near.collect::<Vec<_>>())
