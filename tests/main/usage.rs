@@ -105,8 +105,11 @@ fn what_a_context_gave_is_archived_last_and_what_a_passage_gave_before_that() {
     };
     assert_eq!(add("Falcons nest on the tower"), ["e-least"], "of those that nobody was given the less sure one");
     assert_eq!(add("Geese fly to the south"), ["e-never"]);
-    let mut names: Vec<(&str, String)> =
-        rooms.iter().zip(1..).map(|(room, at)| (room.as_str(), format!("Shelf{}", 494_usize.min(20 * at - 1)))).collect();
+    let mut names: Vec<(&str, String)> = rooms
+        .iter()
+        .zip(1..)
+        .map(|(room, at)| (room.as_str(), format!("Shelf{}", 494_usize.min(20 * at - 1))))
+        .collect();
     names.extend([
         ("bison", "bison".into()),
         ("camel", "camel".into()),
