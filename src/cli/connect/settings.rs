@@ -292,7 +292,7 @@ mod tests {
         assert!(added.contains(expected), "{added}");
         assert_eq!(json.with_entry(&added, None).unwrap(), jsons[4]);
         let twice = "{\"mcp\": {\"servers\": {\"other\": {}}}, \"mcp\": {\"servers\": {\"vault\": {}}}}";
-        assert!(json.without_entry(twice).is_err(), "a server of another went");
+        assert!(json.with_entry(twice, None).is_err(), "a server of another went");
     }
 
     #[test]

@@ -35,11 +35,7 @@ impl GgufEmbedder {
     /// be written, and when an option is out of range. The message names the file.
     pub fn open(model: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
         let working = WorkingModel::start(LoadedModel::load(model, options)?, options, EMBED)?;
-        let embedder = Self {
-            working,
-            typical: OnceLock::new(),
-            queries: ByAsker::default(),
-        };
+        let embedder = Self { working, typical: OnceLock::new(), queries: ByAsker::default() };
         let probe = embedder.embed_query("probe", None)?;
         if probe.len() != embedder.dimension() {
             return Err(ModelError::UnsuitableModel {

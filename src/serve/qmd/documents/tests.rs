@@ -88,7 +88,7 @@ fn what_a_search_would_not_give_is_no_document() {
     ] {
         fs::write(&page, format!("---\n{rules}\n---\n")).unwrap();
         all.save(&place).unwrap();
-        let mut other = QmdDocuments::open(&place, &all).unwrap();
+        let other = QmdDocuments::open(&place, &all).unwrap();
         assert_eq!(other.look("notes", "ill.md").unwrap().is_some(), seen == ["ill.md"], "{rules}");
         assert_eq!(paths(&mut documents), seen, "{rules}");
     }
