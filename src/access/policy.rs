@@ -27,6 +27,8 @@ pub struct AgentRegistry {
     root: PathBuf,
     /// Where memory scopes are.
     collections: Vec<CollectionConfig>,
+    /// What pages say, by their bytes.
+    pages: Mutex<HashMap<String, (blake3::Hash, Arc<Policy>)>>,
     log: ReadLog,
     rates: RateLimiter,
 }
@@ -43,6 +45,7 @@ impl AgentRegistry {
             tokens: AgentTable::new(state),
             root,
             collections: Vec::new(),
+            pages: Mutex::default(),
             log: ReadLog::new(state),
             rates: RateLimiter::default(),
         }
@@ -256,16 +259,20 @@ impl AgentRegistry {
         if !is_within(&self.root, &path.on_disk(&self.root)) {
             return None;
         }
-        let policy = match read(&self.root, &path, MAX_BYTES) {
-            Ok(source) => {
-                let mut policy = parse(&source.text);
-                policy.grant = policy.grant.map(|grant| grant.with_folders(&self.collections).of_agent(slug));
-                policy
-            }
+        let source = match read(&self.root, &path, MAX_BYTES) {
+            Ok(source) => source,
             Err(ReadError::Gone) => return None,
-            Err(error) => Policy::nothing(error.to_string()),
+            Err(error) => return Some(Arc::new(Policy::nothing(error.to_string()))),
         };
-        Some(Arc::new(policy))
+        let pages = || self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, policy)) = pages().get(slug).filter(|(hash, _)| *hash == source.hash) {
+            return Some(Arc::clone(policy));
+        }
+        let mut policy = parse(&source.text);
+        policy.grant = policy.grant.map(|grant| grant.with_folders(&self.collections).of_agent(slug));
+        let policy = Arc::new(policy);
+        pages().insert(slug.to_owned(), (source.hash, Arc::clone(&policy)));
+        Some(policy)
     }
 }
 

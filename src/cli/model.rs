@@ -372,7 +372,7 @@ fn pull(home: &Home, address: &str, wanted: Option<&str>, used: bool, shape: Sha
         .with_context(|| format!("{address} is not the address of a GGUF file"))?;
     let target = kept_as(&name)?;
     let bar = Bar::bytes("downloading");
-    let got = download(address, &models_folder(), wanted, &mut |done, left| bar.show(done as usize, left as usize));
+    let got = download(address, &target, wanted, &mut |done, left| bar.show(done as usize, left as usize));
     bar.finish();
     let (fetched, sha256) = got?;
     // What is no model is not kept, and takes no other's place.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
+use tempfile::{Builder, NamedTempFile};
 
 use crate::base::fs::{Context, FsError};
 
@@ -51,14 +51,14 @@ pub(crate) enum DownloadError {
     Failed(String),
 }
 
-/// Downloads `address` into a folder, and gives the file, which is gone again unless it is kept, with its SHA-256 in hex. With `wanted`,
+/// Downloads `address` beside `target`, and gives the file, which is gone again unless it is kept, with its SHA-256 in hex. With `wanted`,
 /// nothing else than that is taken. `show` is told how many bytes are there and how many are not, as far as that is known.
 ///
 /// # Errors
 /// When the server does not give it, it cannot be written, or is not what was wanted.
 pub(crate) fn download(
     address: &str,
-    folder: &Path,
+    target: &Path,
     wanted: Option<&str>,
     show: &mut dyn FnMut(u64, u64),
 ) -> Result<(NamedTempFile, String), DownloadError> {
@@ -85,7 +85,10 @@ pub(crate) fn download(
     }
     let all = answer.body().content_length();
     let mut body = answer.body_mut().with_config().limit(u64::MAX).reader();
-    let mut file = NamedTempFile::new_in(folder).on("write", folder)?;
+    // A known model is known by the beginning of its file's name.
+    let (folder, name) = (target.parent().unwrap_or(target), target.file_name().unwrap_or_default());
+    let file = Builder::new().prefix(name).suffix(".new").tempfile_in(folder);
+    let mut file = file.on("write", folder)?;
     let (mut hasher, mut piece, mut here) = (Sha256::new(), vec![0; PIECE], 0);
     loop {
         let read = body.read(&mut piece).map_err(|error| failed(error.to_string()))?;

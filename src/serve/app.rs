@@ -168,7 +168,7 @@ impl App {
         let (root, state) = (home.root().to_owned(), home.state());
         let changes = Arc::new(ChangeTable::new(&state));
         let files = Files::new(root.clone(), &home.state_dir(), outside.clone()).logged(Arc::clone(&changes));
-        let fact_store = FactStore::new(root.clone(), config.facts.history, config.index.max_file_bytes);
+        let fact_store = FactStore::new(root.clone(), config.facts.history, config.index.max_file_bytes, Some(&state));
         let parts = WorkspaceParts {
             files: Arc::new(files),
             lock,

@@ -175,8 +175,9 @@ fn an_edit_by_hand_is_as_good_and_its_history_is_in_no_search() {
     assert_eq!(vault.find("short"), [""; 0], "the history is in no search");
     assert_eq!(vault.status()["files"], 1);
     assert_eq!(vault.get("/api/user-memory/note?path=facts.history.md").status, 404);
-    // A file that goes takes its facts with it; its history stays as it is.
+    // A file that goes takes its facts with it, where somebody saw it go.
     fs::remove_file(vault.path("facts.md")).unwrap();
+    notes_eventually(&vault, "facts.history.md", "`project/version`: `3.11` → — · by edit");
     assert_eq!(facts(&vault, "scope=user"), [Value::Null; 0]);
 }
 

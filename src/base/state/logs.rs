@@ -14,7 +14,7 @@ use super::later::LaterWriter;
 use super::store::{State, StateError};
 
 /// Maximum number of an agent's entries; beyond it the oldest go.
-const MAX_ENTRIES: i64 = 10_000;
+const MAX_ENTRIES: i64 = 2_000;
 /// After how many new entries of all agents that is looked at: a prime, so that agents that take turns are all looked at.
 const AT_A_TIME: i64 = 61;
 /// Maximum number of characters of a query that are kept.

@@ -61,7 +61,7 @@ CREATE TABLE open_purges(
     gone INTEGER NOT NULL, readers TEXT NOT NULL, going_with TEXT NOT NULL DEFAULT '[]', tombstone INTEGER,
     removed INTEGER NOT NULL DEFAULT 0) STRICT;
 
--- Not used any more.
+-- Files of facts that were seen.
 CREATE TABLE facts_seen(path TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 
 -- Work that waits, by digests of what it is about, and what of it was done with which content; calls of chat models, and what those of

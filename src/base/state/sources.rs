@@ -1,6 +1,5 @@
 //! How far what other programs write was read, so that it comes once and can be undone: no text of it, but which events and notes an import
-//! brought, which files of sessions were read, and the files that came of them. And the files of
-//! facts that this machine has seen: where one of them is not there any more, its facts were taken away.
+//! brought, which files of sessions were read, and the files that came of them.
 
 use std::sync::Arc;
 

@@ -153,27 +153,29 @@ pub(super) fn document_texts(
     index.documents.refresh()?;
     // As QMD does: what a glob finds is called by its path, what is named by its address.
     let named = pattern.contains(',') && !pattern.contains(['*', '?', '{']) || docid_digits(pattern).is_some();
-    let (mut documents, mut missing) = (Vec::new(), Vec::new());
-    if let Some((document, _)) = found(index, pattern)? {
+    // What is meant, by collection and path: one text at a time is held.
+    let (mut meant, mut missing) = (Vec::new(), Vec::new());
+    let place = |((document, _), _): ((QmdDocument, String), NamedLines)| (document.collection, document.path);
+    if let Some(found) = found(index, pattern)? {
         // A name with commas or signs of a glob in it.
-        documents.push(document);
+        meant.push(place(found));
     } else if pattern.contains(['*', '?', '[', '{']) {
         let globs = Globs::of_files(pattern.trim_start_matches("qmd://"))
             .map_err(|error| QmdError::Refused(error.to_string()))?;
         let all = index.documents.all(None)?.into_iter();
-        for one in all.filter(|one| globs.is_match(&one.name()) || globs.is_match(&one.path)) {
-            documents.extend(index.documents.look(&one.collection, &one.path)?);
-        }
+        let all = all.filter(|one| globs.is_match(&one.name()) || globs.is_match(&one.path));
+        meant.extend(all.map(|one| (one.collection, one.path)));
     } else {
         for name in pattern.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             match found(index, name)? {
-                Some((document, _)) => documents.push(document),
+                Some(found) => meant.push(place(found)),
                 None => missing.push(name.to_owned()),
             }
         }
     }
     let mut given = Vec::new();
-    for (document, text) in documents {
+    for (collection, path) in meant {
+        let Some((document, text)) = index.documents.look(&collection, &path)? else { continue };
         let mut lines: Vec<&str> = text.split('\n').collect();
         let more = most_lines.map_or(0, |most| lines.len().saturating_sub(most));
         let cut = format!("[... truncated {more} more lines]");

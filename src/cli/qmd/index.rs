@@ -245,6 +245,7 @@ pub(super) fn in_background<T: DeserializeOwned>(asked: impl FnOnce(&mut Command
     // for it.
     command.arg0("vault").arg("qmd").process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file.map_or_else(|_| Stdio::null(), Stdio::from));
+    command.current_dir(&all);
     asked(&mut command);
     let mut child = command.spawn().context("cannot start a process in the background")?;
     let (mut line, stdout) = (String::new(), child.stdout.take().context("the process has no output")?);

@@ -99,7 +99,11 @@ fn serve(answers: Arc<QmdAnswers>, port: u16, background: bool) -> anyhow::Resul
     listener.set_nonblocking(true)?;
     let port = listener.local_addr()?.port();
     match background {
-        true => tell_starter(&Ok(port)),
+        true => {
+            let said = format!("{} {port}\n", std::process::id());
+            write_atomically(&mark(&answers.place), said.as_bytes(), 0o600)?;
+            tell_starter(&Ok(port));
+        }
         false => say!("serving MCP at http://localhost:{port}/mcp"),
     }
     // Messages of MCP, and searches for those who ask without it.
@@ -137,7 +141,6 @@ fn start(place: &IndexPaths, port: u16) -> anyhow::Result<Outcome> {
         };
         command.args(["mcp", "--http", "--background", "--port", &port.to_string()]);
     })?;
-    write_atomically(&mark(place), format!("{pid} {port}\n").as_bytes(), 0o600)?;
     say!("QMD MCP server started: http://localhost:{port}/mcp (PID {pid})");
     Ok(Outcome::Done)
 }

@@ -31,8 +31,8 @@ const NEWEST_DIVISOR: usize = 10;
 const PAUSE: Duration = Duration::from_secs(60);
 /// However soon the service wants to be asked again.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
-/// How often it is tried to hand a batch over, while that fails in a way that may pass: for an hour.
-const HANDING_OVER_TRIES: u32 = 60;
+/// How often it is tried to hand a batch over, while that fails in a way that may pass: an hour at most.
+const HANDING_OVER_TRIES: u32 = 5;
 
 /// Maximum number of embeddings that are reported at a time.
 const PORTION: usize = 200;

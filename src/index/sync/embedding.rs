@@ -112,7 +112,9 @@ impl Worker<'_> {
     /// Whether a model has embedded what it can, and that is not little.
     fn is_whole(&self, lane: &ModelLane) -> bool {
         let (embedded, of) = self.store.coverage(lane.fingerprint());
-        self.scanned && !self.rebuilding && lane.is_done && embedded * 10 >= of * WHOLE_FROM
+        // A text that a service always fails at does not keep a model from serving.
+        let is_done = lane.is_done || lane.trouble.is_some();
+        self.scanned && !self.rebuilding && is_done && embedded * 10 >= of * WHOLE_FROM
     }
 
     /// Has the next model serve, once it is whole, or has nothing to be compared with.

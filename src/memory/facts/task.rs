@@ -34,7 +34,9 @@ pub(crate) fn keep_facts(workspace: &Arc<Workspace>) -> Result<Task<FactsState>,
 
 /// Notes what has changed, and counts; gives when to look again: when the time of a fact begins or ends next, or what waits is noted.
 fn look(vault: &Workspace, now: i64) -> (FactsState, Option<i64>) {
-    let (mut state, mut next, fact_store) = (FactsState::default(), None::<i64>, &vault.fact_store);
+    let (mut state, fact_store) = (FactsState::default(), &vault.fact_store);
+    let waits = vault.files().is_ok() && fact_store.let_go(now);
+    let mut next = waits.then_some(now + LOOK_AGAIN_MS);
     for scope in fact_store.scopes() {
         match vault.files().ok().map(|files| fact_store.notice(files, &scope)) {
             None | Some(Ok(false)) => {}

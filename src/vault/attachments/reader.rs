@@ -7,9 +7,11 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
 use super::confined::{MEMORY, SECONDS};
@@ -306,6 +308,9 @@ fn name(path: &VaultPath) -> String {
 /// The hidden command that reads a document.
 pub(crate) const COMMAND: &str = "read-attachment";
 
+/// How long a reader is listened to; it computes for [`SECONDS`] of that at most.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Maximum bytes that are listened to: what JSON makes of the longest text.
 const MAX_TOLD: u64 = 3 * MAX_TEXT as u64;
 
@@ -325,10 +330,16 @@ fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> io::Result<(Said
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
+    let (reader, (done, told)) = (Pid::from_child(&child), channel::<()>());
+    let watchdog = std::thread::spawn(move || {
+        if told.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            let _ = kill_process(reader, Signal::KILL);
+        }
+    });
     let (mut text, mut page, mut last_page) = (DocumentText::default(), None, None);
     let (mut refused, mut ended) = (None, false);
     let output = child.stdout.take().map(|output| BufReader::new(output.take(MAX_TOLD)));
-    // What is no part was cut off. It computes for so long and no longer, so that this comes to an end.
+    // What is no part was cut off.
     let parts = output.into_iter().flat_map(|output| output.split(b'\n'));
     for part in parts.map_while(|line| serde_json::from_slice(&line.ok()?).ok()) {
         match part {
@@ -351,6 +362,9 @@ fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> io::Result<(Said
     }
     // It may have more to say, and nobody listens.
     let _ = child.kill();
+    // The process still has its number, as nobody has waited for it.
+    drop(done);
+    let _ = watchdog.join();
     let status = child.wait()?;
     let stopped = (!ended).then(|| stopped(status));
     let text = match (refused, stopped) {
@@ -363,7 +377,7 @@ fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> io::Result<(Said
         (Some(reason), _) | (None, Some(reason)) => Err(reason),
         (None, None) => Err(text.problems.into_iter().next().unwrap_or_else(|| "there is no text in it".into())),
     };
-    let is_its_own = matches!(status.signal(), Some(libc::SIGXCPU | libc::SIGABRT | libc::SIGSEGV | libc::SIGKILL));
+    let is_its_own = matches!(status.signal(), Some(libc::SIGXCPU | libc::SIGABRT | libc::SIGSEGV));
     Ok((text, !(ended || is_its_own)))
 }
 

@@ -354,7 +354,7 @@ fn leave_out_of(root: &Path, state: &Arc<State>, by: Option<&Arc<State>>) -> Res
         return Ok(Vec::new());
     }
     let config = Config::load(root).unwrap_or_default();
-    let fact_store = FactStore::new(root.to_owned(), false, config.index.max_file_bytes);
+    let fact_store = FactStore::new(root.to_owned(), false, config.index.max_file_bytes, None);
     let unpacked = Unpacked { root, asked: &asked, fact_store };
     let mut left_out = Vec::new();
     unpacked.leave_out_of_notes(&mut left_out)?;
@@ -527,7 +527,7 @@ mod tests_of_forgotten {
         let place = ForgottenNote { path, tags: vec![], private: false, derived: false, readers: vec![], gone: false };
         forgotten.remember(&place, &[], "user", &[("code".into(), "47-11")], None).unwrap();
         let asked = forgotten.ask().unwrap();
-        let fact_store = FactStore::new(folder.path().to_owned(), false, 1 << 20);
+        let fact_store = FactStore::new(folder.path().to_owned(), false, 1 << 20, None);
         let unpacked = Unpacked { root: folder.path(), asked: &asked, fact_store };
         let left = |path: &str, text: &str| unpacked.without(path, text.as_bytes()).map(|left| left.text.unwrap());
         let kept = left("facts.md", "- code: 47-11 #private\n- other: stays\n").unwrap();

@@ -497,7 +497,9 @@ pub(crate) fn back_up(root: PathBuf, trust: Trust, every: Duration) -> Result<Ta
             return Some(left.min(CHECK_INTERVAL));
         }
         let result = repository().and_then(|repository| repository.commit(None));
-        *before = Some(SystemTime::now());
+        if result.is_ok() {
+            *before = Some(SystemTime::now());
+        }
         if let Some(failure) = tell(&mut lock(state), result)
             && logged.insert(failure.clone())
         {

@@ -1,5 +1,6 @@
 //! What is on disk: every note with the stamp that tells whether it has changed; and files that are none of the vault's, by a glob.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -259,6 +260,8 @@ pub(crate) struct FilesElsewhere {
     base: PathBuf,
     /// What is meant below that folder; `None` where it is one file.
     below: Option<Globs>,
+    /// The folders that lead there, by how far below it they are; those behind a `**` all do.
+    ways: Vec<Globs>,
     /// How far below it that may be.
     depth: usize,
     /// Whether hidden names are meant, too.
@@ -295,6 +298,8 @@ impl FilesElsewhere {
         let is_plain = |name: &&OsStr| !name.to_string_lossy().contains(['*', '?', '[', '{', '\\']);
         let base: PathBuf = path.iter().take_while(is_plain).collect();
         let rest: Vec<_> = path.iter().skip(base.iter().count()).map(OsStr::to_string_lossy).collect();
+        let named = rest.iter().take_while(|name| !name.contains("**")).count().min(rest.len().saturating_sub(1));
+        let ways = (1..=named).map(|depth| Globs::of_files(&rest[..depth].join("/"))).collect::<Result<_, _>>()?;
         let mut glob = rest.join("/");
         if rest.last().is_some_and(|name| name == "**") {
             glob += "/*";
@@ -302,6 +307,7 @@ impl FilesElsewhere {
         Ok(Self {
             base,
             below: (!rest.is_empty()).then(|| Globs::of_files(&glob)).transpose()?,
+            ways,
             depth: if glob.contains("**") { MAX_DEPTH } else { rest.len() },
             is_hidden: rest.iter().any(|name| name.starts_with('.')),
             skips_vaults: false,
@@ -311,7 +317,7 @@ impl FilesElsewhere {
     /// A file, or all files below a folder but those of vaults below it.
     pub(crate) fn all_in(path: &Path) -> Self {
         let below = path.is_dir().then(|| Globs::of_files("**/*").expect("it is a glob"));
-        Self { base: path.to_owned(), below, depth: MAX_DEPTH, is_hidden: false, skips_vaults: true }
+        Self { base: path.to_owned(), below, ways: Vec::new(), depth: MAX_DEPTH, is_hidden: false, skips_vaults: true }
     }
 
     /// Looks for them. Neither links to folders nor links to files are followed, but for those in what is named without a wildcard.
@@ -330,7 +336,9 @@ impl FilesElsewhere {
         let is_entered = |entry: &DirEntry| {
             let is_shown = entry.depth() == 0 || self.is_hidden || !entry.file_name().as_bytes().starts_with(b".");
             let is_below = entry.depth() > 0 && entry.file_type().is_dir();
-            is_shown && (!is_below || (entry.depth() < self.depth && !is_vault(entry)))
+            let leads = |ways: &Globs| ways.is_match(&self.name_of(entry));
+            let leads = || self.ways.get(entry.depth() - 1).is_none_or(leads);
+            is_shown && (!is_below || (entry.depth() < self.depth && leads() && !is_vault(entry)))
         };
         for entry in WalkDir::new(&self.base).into_iter().filter_entry(is_entered) {
             if found.folders.len() > MAX_FOLDERS || found.files.len() > MAX_FILES {
@@ -360,8 +368,11 @@ impl FilesElsewhere {
     }
 
     fn is_meant(&self, file: &DirEntry) -> bool {
-        let path = file.path().strip_prefix(&self.base).unwrap_or(file.path()).to_string_lossy();
-        self.below.as_ref().is_some_and(|below| below.is_match(&path))
+        self.below.as_ref().is_some_and(|below| below.is_match(&self.name_of(file)))
+    }
+
+    fn name_of<'e>(&self, entry: &'e DirEntry) -> Cow<'e, str> {
+        entry.path().strip_prefix(&self.base).unwrap_or(entry.path()).to_string_lossy()
     }
 }
 

@@ -16,6 +16,7 @@ use super::ItemError;
 use super::store::{ItemStore, ReadStamps, if_there, names_in, source, stamp_of};
 use crate::base::config::{AGENT_TYPES, MemoryScope, PROJECTS};
 use crate::base::path::VaultPath;
+use crate::base::state::{SeenTable, State};
 use crate::text::derive::facts::{Fact, FactChange, FactState, FactsFile, FactsHistory, NoticedBy};
 use crate::vault::disk::{Stamp, conflict_copy, git_is_busy, read_lines};
 
@@ -23,7 +24,7 @@ use crate::vault::disk::{Stamp, conflict_copy, git_is_busy, read_lines};
 const FACTS_FILE: &str = "facts.md";
 /// The file beside it with what became of them.
 const HISTORY_FILE: &str = "facts.history.md";
-/// Minimum time that a file has to be without some of its facts before they count as taken away, in milliseconds.
+/// Minimum time that a file has to be away, or without some of its facts, before they count as taken away, in milliseconds.
 const SETTLE_MS: i64 = 3_000;
 
 /// The facts of a vault.
@@ -32,14 +33,21 @@ pub(crate) struct FactStore {
     store: ItemStore<FactsSnapshot>,
     /// Whether changes are noted.
     pub(crate) keeps_history: bool,
+    /// Files that any process on this machine has seen: when one of them is not there any more, its facts are gone.
+    seen: Option<SeenTable>,
     /// The hash of the file that a change is writing, until it is noted.
     writing: Mutex<Option<Hash>>,
 }
 
 impl FactStore {
-    /// The facts of the vault at `root`.
-    pub(crate) fn new(root: PathBuf, keeps_history: bool, max_file_bytes: u64) -> Self {
-        Self { store: ItemStore::new(root, max_file_bytes), keeps_history, writing: Mutex::default() }
+    /// The facts of the vault at `root`, which remembers in its state, where it is given, which files it has seen.
+    pub(crate) fn new(root: PathBuf, keeps_history: bool, max_file_bytes: u64, state: Option<&Arc<State>>) -> Self {
+        Self {
+            store: ItemStore::new(root, max_file_bytes),
+            keeps_history,
+            seen: state.map(SeenTable::new),
+            writing: Mutex::default(),
+        }
     }
 
     /// The file of a scope's facts.
@@ -93,6 +101,55 @@ impl FactStore {
         self.store.get(&path, |known, stamps| FactsSnapshot::read(root, &path, *max_file_bytes, known, stamps))
     }
 
+    /// Whether a file was seen here before that is not there now. What iCloud keeps elsewhere until it is opened is there.
+    fn is_taken_away(&self, path: &VaultPath) -> bool {
+        let away = path.on_disk(self.root()).with_file_name(format!(".{FACTS_FILE}.icloud"));
+        self.was_seen(path) && away.symlink_metadata().is_err()
+    }
+
+    fn was_seen(&self, path: &VaultPath) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.has(path.as_str()).unwrap_or(false))
+    }
+
+    /// Whether that a file was seen is written down, where there is a state to write it in.
+    fn saw(&self, path: &VaultPath) -> bool {
+        let added = self.seen.as_ref().filter(|_| !self.was_seen(path)).map_or(Ok(()), |seen| seen.add(path.as_str()));
+        if let Err(error) = &added {
+            tracing::warn!("should `{path}` be taken away, it is not noted: {error}");
+        }
+        added.is_ok()
+    }
+
+    /// What was taken away has been noted, or is to be named no more.
+    fn saw_it_go(&self, path: &VaultPath) {
+        if let Some(seen) = &self.seen
+            && let Err(error) = seen.remove(path.as_str())
+        {
+            tracing::warn!("`{path}` is still known to have been there: {error}");
+        }
+    }
+
+    /// No longer waits for files that went together with their histories: where they come back one after the other, nothing was taken away.
+    /// Gives whether some have not been away for long enough at `now`, in milliseconds since 1970.
+    pub(crate) fn let_go(&self, now: i64) -> bool {
+        let _one = self.store.one_change();
+        let seen = self.seen.as_ref().and_then(|seen| seen.all().ok()).unwrap_or_default();
+        let seen = seen.into_iter().filter_map(|path| VaultPath::new(path).ok());
+        let is_all_away = |path: &VaultPath| {
+            let is_there = self.is_there(path) || self.is_there(&history_of(path));
+            !is_there && copies_of_history(self.root(), path).is_empty()
+        };
+        let mut waits = false;
+        for path in seen.filter(is_all_away) {
+            if is_settled(self.root(), &path, now) {
+                self.saw_it_go(&path);
+            } else {
+                waits = true;
+            }
+        }
+        waits
+    }
+
     fn writing(&self) -> MutexGuard<'_, Option<Hash>> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -129,9 +186,11 @@ fn history_of(facts: &VaultPath) -> VaultPath {
     VaultPath::new(format!("{folder}{HISTORY_FILE}")).unwrap_or_else(|_| facts.clone())
 }
 
-/// Whether a file that lacks what it said has been so for long enough at `now`, in milliseconds since 1970, and git is not at work.
+/// Whether a file that is away, or lacks what it said, has been so for long enough at `now`, in milliseconds since 1970, and git is not at work.
+///
+/// By when the file was written, or something came or went where it was: who looks first sees that, too.
 fn is_settled(root: &Path, path: &VaultPath, now: i64) -> bool {
-    let Some(stamp) = stamp_of(&path.on_disk(root)) else { return false };
+    let stamp = path.on_disk(root).ancestors().find_map(stamp_of).unwrap_or_default();
     let is_long_ago = |at_ns: i64| now.abs_diff(at_ns / 1_000_000) >= SETTLE_MS.unsigned_abs();
     is_long_ago(stamp.mtime_ns) && is_long_ago(stamp.ctime_ns) && !git_is_busy(root)
 }

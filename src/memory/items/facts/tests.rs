@@ -22,7 +22,8 @@ impl Desk {
         let root = folder.path().join("vault");
         fs::create_dir(&root).unwrap();
         let files = Files::new(root.clone(), &folder.path().join("state"), Outside::default());
-        let fact_store = FactStore::new(root, true, 1 << 20);
+        let state = State::in_folder(&folder.path().join("state"));
+        let fact_store = FactStore::new(root, true, 1 << 20, Some(&state));
         Self { folder, fact_store, files }
     }
 
@@ -72,11 +73,11 @@ fn a_file_that_is_written_anew_loses_no_fact() {
     desk.write(FACTS_FILE, "");
     assert_eq!(desk.look(0), WAITS);
     fs::remove_file(desk.on_disk(FACTS_FILE)).unwrap();
-    assert_eq!((desk.look(LATER), desk.history()), (ALL, noted.clone()), "a file that is away ends nothing");
+    assert_eq!((desk.look(0), desk.look(1000)), (WAITS, WAITS));
     desk.write(FACTS_FILE, FACTS);
     assert_eq!((desk.look(0), desk.history()), (ALL, noted.clone()));
     // While git is at work however long it takes.
-    desk.write(FACTS_FILE, "");
+    fs::remove_file(desk.on_disk(FACTS_FILE)).unwrap();
     desk.write(".git/index.lock", "");
     assert_eq!((desk.look(LATER), desk.history()), (WAITS, noted));
     fs::remove_file(desk.on_disk(".git/index.lock")).unwrap();
@@ -92,6 +93,27 @@ fn an_emptied_file_has_lost_its_facts_once_it_stays_so() {
     desk.look(0);
     desk.write(FACTS_FILE, "# Facts\n");
     assert_eq!((desk.look(0), desk.look(LATER)), (WAITS, ALL));
+    assert_eq!(desk.history().matches(" → — · by edit").count(), 2);
+}
+
+#[test]
+fn files_that_went_together_may_come_back_one_after_the_other() {
+    let desk = Desk::new();
+    desk.write(FACTS_FILE, FACTS);
+    desk.look(0);
+    let noted = desk.history();
+    desk.take(FACTS_FILE);
+    desk.take(HISTORY);
+    assert!(desk.fact_store.let_go(now(0)), "they may be back at once");
+    assert!(!desk.fact_store.let_go(now(LATER)));
+    desk.bring(HISTORY);
+    assert_eq!((desk.look(LATER), desk.history()), (ALL, noted.clone()));
+    desk.bring(FACTS_FILE);
+    assert_eq!((desk.look(LATER), desk.history()), (ALL, noted));
+    // Seen again, it can go.
+    desk.take(FACTS_FILE);
+    assert!(!desk.fact_store.let_go(now(LATER)));
+    desk.look(LATER);
     assert_eq!(desk.history().matches(" → — · by edit").count(), 2);
 }
 
@@ -168,7 +190,8 @@ fn a_look_waited_for_everybody_who_was_to_change_a_fact() {
     desk.look(0);
     let noted = desk.history();
     // As after a start: all is noted, and that is not known.
-    let fact_store = FactStore::new(desk.on_disk(""), true, 1 << 20);
+    let state = State::in_folder(&desk.folder.path().join("state"));
+    let fact_store = FactStore::new(desk.on_disk(""), true, 1 << 20, Some(&state));
     let desk = Desk { fact_store, ..desk };
     let changing = desk.fact_store.store.one_change();
     assert_eq!(desk.look(0), ALL);
@@ -181,6 +204,10 @@ fn a_look_waited_for_everybody_who_was_to_change_a_fact() {
     drop(changing);
     assert_eq!(desk.look(0), ALL);
     assert!(desk.history().contains("`a`: `1` → `3` · by edit"), "else it is somebody's edit");
+    // What a look has seen can go.
+    fs::remove_file(desk.on_disk(FACTS_FILE)).unwrap();
+    desk.look(LATER);
+    assert_eq!(desk.history().matches(" → — · by edit").count(), 2);
 }
 
 #[test]

@@ -162,13 +162,12 @@ impl FactStore {
         }
         let book = self.book(scope)?;
         // Whoever only looks something up waits for nobody who changes facts: what is being written is noted with it.
-        let is_being_written = || *self.writing() == book.hash;
-        // A file that is not there may be on its way: it ends no fact.
-        if book.stamp.is_none() || book.is_noticed.load(Ordering::SeqCst) || is_being_written() {
+        let is_being_written = || book.hash.is_some() && *self.writing() == book.hash;
+        if book.is_noticed.load(Ordering::SeqCst) || is_being_written() {
             return Ok(false);
         }
-        if book.unnoticed(&book.history, now, "edit").is_empty() {
-            book.is_noticed.store(true, Ordering::SeqCst);
+        if book.stamp.is_some() && book.unnoticed(&book.history, now, "edit").is_empty() {
+            book.is_noticed.store(self.saw(&book.path), Ordering::SeqCst);
             return Ok(false);
         }
         let _one = self.store.one_change();
@@ -177,15 +176,20 @@ impl FactStore {
 
     fn notice_now(&self, files: &Files, scope: &MemoryScope, now: i64) -> Result<bool, ItemError> {
         let book = self.book(scope)?;
-        if !self.keeps_history || book.stamp.is_none() {
+        // A file that is not there may be on its way: only who has seen it can say that it is gone.
+        if !self.keeps_history || book.stamp.is_none() && !self.is_taken_away(&book.path) {
             return Ok(false);
         }
+        let is_seen = book.stamp.is_none() || self.saw(&book.path);
         let found = book.unnoticed(&book.history, now, "edit");
         if found.is_empty() {
-            book.is_noticed.store(true, Ordering::SeqCst);
+            book.is_noticed.store(is_seen, Ordering::SeqCst);
+            if book.stamp.is_none() {
+                self.saw_it_go(&book.path);
+            }
             return Ok(false);
         }
-        // Who writes a file anew may empty it first, or has written a part of it.
+        // Who writes a file anew may take it away first, or empty it, or has written a part of it.
         let has_gone = |change: &FactChange| book.facts.get(&change.namespace, &change.key).is_none();
         let some_gone = found.iter().any(has_gone);
         let is_busy = some_gone && git_is_busy(self.root());
@@ -202,6 +206,9 @@ impl FactStore {
             changes.retain(|change| !waits || !has_gone(change));
             changes
         })?;
+        if !waits && book.stamp.is_none() {
+            self.saw_it_go(&book.path);
+        }
         Ok(waits)
     }
 
@@ -256,6 +263,9 @@ impl FactStore {
         crash::point("fact-purged");
         let left = self.rewrite_history(files, facts, |_| true, |text| without_changes(text, &is_meant)).err();
         self.store.forget(facts);
+        if !self.is_there(facts) {
+            self.saw_it_go(facts);
+        }
         Ok((done, left))
     }
 
