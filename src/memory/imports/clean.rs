@@ -240,6 +240,9 @@ fn without_metadata(text: &str) -> Option<String> {
     }
 }
 
+/// Maximum number of times that it is looked anew where code is, because a tag went that had opened some: each costs the rest of the text.
+const MAX_LOOKS: usize = 16;
+
 /// Where a tag counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TagPosition {
@@ -278,7 +281,7 @@ fn without_tags(text: &str, tags: &[&str], place: TagPosition) -> Option<String>
     if !text.contains('<') {
         return None;
     }
-    let ranges = code(text);
+    let (mut ranges, mut looks) = (code(text), 0);
     let lower = text.to_ascii_lowercase();
     // All of it is looked at once: no step goes back to the beginning of the text, or of its line.
     let (mut kept, mut from, mut at, mut was_begin) = (String::new(), 0, 0, true);
@@ -308,6 +311,10 @@ fn without_tags(text: &str, tags: &[&str], place: TagPosition) -> Option<String>
         let blanks = text[end..].len() - text[end..].trim_start_matches([' ', '\t']).len();
         (from, was_begin) = (if is_begin { end + blanks } else { end }, is_begin);
         at = from;
+        if code_at(&ranges, end).is_some_and(|range| range.start < end) && looks < MAX_LOOKS {
+            looks += 1;
+            ranges = code(&text[end..]).into_iter().map(|range| range.start + end..range.end + end).collect();
+        }
     }
     if from == 0 {
         return None;
