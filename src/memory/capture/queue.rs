@@ -387,7 +387,8 @@ impl CaptureWriter {
             return Err(AWAY.into());
         }
         let recorded = self.recorded()?;
-        let mut done = self.settle(&recorded)?;
+        let (mut done, mut unsettled) = self.settle(&recorded, pass);
+        let doubtful: HashSet<u64> = unsettled.iter().flat_map(|planned| &planned.added).map(|(at, _)| *at).collect();
         let (from, durable) = (pass.ahead.unwrap_or(waiting.first), waiting.next);
         let (batch, end) = self.read(&done, from, durable)?;
         let import = batch.iter().find_map(|(_, captured)| captured.as_ref()).and_then(|captured| captured.import);
@@ -405,7 +406,9 @@ impl CaptureWriter {
                 continue;
             };
             let name = Pass::name(&captured.event);
-            if name.as_ref().is_some_and(|name| pass.waits.contains(name)) {
+            let waits = name.as_ref().is_some_and(|name| pass.waits.contains(name));
+            if waits || doubtful.contains(number) {
+                pass.waits.extend(name);
                 continue;
             }
             let kept = without_forgotten(&asked, captured);
@@ -424,8 +427,13 @@ impl CaptureWriter {
                 pass.error.get_or_insert(error.to_string());
             }
         }
+        for planned in &mut unsettled {
+            planned.added.retain(|(number, _)| !done.contains(number));
+        }
+        unsettled.retain(|planned| !planned.added.is_empty());
         let mut plan = drafts.plan();
         let is_planned = !plan.is_empty();
+        plan.extend(unsettled.iter().cloned());
         if is_planned {
             self.record(&plan, &done)?;
             crash::point("capture-planned");
@@ -433,7 +441,7 @@ impl CaptureWriter {
             drop(asked);
             crash::point("capture-written");
             done.extend(written.numbers);
-            plan = written.unsure;
+            plan = written.unsure.into_iter().chain(unsettled).collect();
             if let Some(error) = written.failure {
                 pass.error.get_or_insert(error.to_string());
             }
@@ -469,15 +477,23 @@ impl CaptureWriter {
         }))
     }
 
-    /// The events that are in the files that were about to be written. Where one cannot be read now, nothing goes on until it can be.
-    fn settle(&self, recorded: &[Planned]) -> Result<BTreeSet<u64>, Failure> {
-        let mut done = BTreeSet::new();
+    /// Finds out what became of the files that were about to be written: gives the events that are in them, and those of which it cannot be
+    /// known yet.
+    fn settle(&self, recorded: &[Planned], pass: &mut Pass) -> (BTreeSet<u64>, Vec<Planned>) {
+        let (mut done, mut unsettled) = (BTreeSet::new(), Vec::new());
         for planned in recorded {
-            let now = self.queue.files.read(&planned.path)?;
-            let text = now.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned());
-            done.extend(planned.applied(text.as_deref()));
+            match self.queue.files.read(&planned.path) {
+                Ok(now) => {
+                    let text = now.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned());
+                    done.extend(planned.applied(text.as_deref()));
+                }
+                Err(error) => {
+                    unsettled.push(planned.clone());
+                    pass.error.get_or_insert(error.to_string());
+                }
+            }
         }
-        Ok(done)
+        (done, unsettled)
     }
 
     /// The next events from a number on that are not in their files, and the number after the last.
