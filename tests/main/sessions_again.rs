@@ -1,7 +1,7 @@
 //! Files of sessions that were away, moved, put back or rewritten: each session goes on in its note, what was kept of it stays, and what was
 //! taken away or forgotten for good stays away.
 
-use crate::sessions::{add, configure, header, lose_state, note, notes, once, session, source, turn, vault};
+use crate::sessions::{add, configure, header, lose_state, note, notes, once, session, source, state, turn, vault};
 use crate::support::prelude::*;
 
 /// Has a file be changed so many seconds from now.
@@ -50,6 +50,24 @@ fn a_file_that_was_away_goes_on_in_its_note_when_it_is_back() {
     fs::write(&path, all.clone() + &turn("user", "Gamma words")).unwrap();
     let (name, text) = note(&vault, "conversations", "Gamma words");
     assert_eq!((name.as_str(), text.matches("Beta words").count()), ("2026-01-05-s.md", 1), "{text}");
+    // Its place has another meanwhile, and the daemon is started anew in between.
+    vault.terminate();
+    fs::rename(&path, &away).unwrap();
+    fs::write(&path, header("s") + &turn("user", "Of another") + &turn("user", "Quite another")).unwrap();
+    start(&mut vault);
+    note(&vault, "conversations", "Quite another");
+    vault.terminate();
+    fs::rename(&away, &path).unwrap();
+    add(&path, &turn("user", "Delta words"));
+    start(&mut vault);
+    let (back, text) = note(&vault, "conversations", "Delta words");
+    assert_eq!((&back, names(&vault).len()), (&name, 2), "{text}");
+    assert!(text.contains("Gamma words") && !text.contains("another"), "{text}");
+    // And the next takes the place of neither.
+    fs::write(&path, header("s") + &turn("user", "A third") + &turn("user", "Wholly a third")).unwrap();
+    note(&vault, "conversations", "Wholly a third");
+    let texts = notes(&vault, "conversations").into_iter().map(|(_, text)| text).collect::<String>();
+    assert!(names(&vault).len() == 3 && texts.contains("Delta words") && texts.contains("Quite another"), "{texts}");
 }
 
 #[test]
@@ -87,6 +105,30 @@ fn a_note_that_was_taken_away_does_not_come_back_when_its_only_turn_is_rewritten
     fs::write(&path, header("gone") + &turn("user", "Fourth thoughts")).unwrap();
     marked(&vault, "zz");
     assert!(!notes(&vault, "conversations").iter().any(|(_, text)| text.contains("Fourth thoughts")));
+}
+
+#[test]
+fn a_long_session_that_loses_turns_in_its_midst_has_each_turn_once() {
+    let mut vault = vault("");
+    let path = source(&vault, "long.jsonl");
+    let long = |at: usize| turn("user", &format!("Long turn {at}. {}", "Much was said. ".repeat(27_000)));
+    let all: Vec<String> = (0..9).map(long).collect();
+    fs::write(&path, header("long") + &all.concat()).unwrap();
+    start(&mut vault);
+    let last = note(&vault, "conversations", "Long turn 8.").0;
+    assert_eq!((last.as_str(), names(&vault).len()), ("2026-01-05-long-part-4.md", 4));
+    // Cut at its end it stays as it is.
+    fs::write(&path, header("long") + &all[..7].concat()).unwrap();
+    once(&vault, "the cut", |state| state["cut_short"] == 1);
+    assert_eq!(names(&vault).len(), 4);
+    fs::write(&path, header("long") + &all[..2].concat() + &all[6..].concat() + &turn("user", "The end")).unwrap();
+    note(&vault, "conversations", "The end");
+    until("the last parts to go", || names(&vault).len() == 2);
+    let said = notes(&vault, "conversations").into_iter().map(|(_, text)| text).collect::<String>();
+    for at in 0..9 {
+        let count = usize::from(!(2..6).contains(&at));
+        assert_eq!(said.matches(&format!("Long turn {at}.")).count(), count, "{at}");
+    }
 }
 
 /// The session of a program that has one name for all that was ever said in a chat.
@@ -297,6 +339,53 @@ fn move_all(vault: &mut Daemon) {
     vault.terminate();
     fs::rename(vault.path(".claw/main"), vault.path(".claw/other")).unwrap();
     start(vault);
+}
+
+#[test]
+fn a_session_that_was_put_back_for_a_while_keeps_its_note_from_the_next_in_its_file() {
+    let mut vault = vault("");
+    start(&mut vault);
+    for (id, left) in [("s", 2), ("t", 1)] {
+        let path = source(&vault, &format!("{id}.jsonl"));
+        let said = |word: &str| ["one", "two", "three", "four"].map(|number| format!("{word} {number} of {id}"));
+        let put = |vault: &Daemon, word: &str, turns: usize| {
+            let said = said(word);
+            put(vault, &path, id, &said.iter().map(String::as_str).collect::<Vec<_>>()[..turns]);
+        };
+        put(&vault, "Alpha", 3);
+        let (alpha, text) = note(&vault, "conversations", &format!("Alpha three of {id}"));
+        put(&vault, "Bravo", 2);
+        let (bravo, _) = note(&vault, "conversations", &format!("Bravo two of {id}"));
+        put(&vault, "Alpha", left);
+        once(&vault, "less of the first", |state| state["cut_short"] == 1);
+        look_anew(&mut vault);
+        let now = || vault.read(&format!("conversations/{alpha}"));
+        assert_eq!(now(), text);
+        put(&vault, "Charlie", 4);
+        let (charlie, _) = note(&vault, "conversations", &format!("Charlie four of {id}"));
+        assert!(alpha != bravo && charlie != alpha && charlie != bravo);
+        assert_eq!(now(), text);
+    }
+}
+
+#[test]
+fn a_session_that_was_put_back_in_part_has_all_of_its_note_under_other_settings() {
+    let mut vault = vault("");
+    let path = source(&vault, "s.jsonl");
+    put(&vault, &path, "s", &["Alpha one", "Alpha two", "Alpha three"]);
+    start(&mut vault);
+    let (name, _) = note(&vault, "conversations", "Alpha three");
+    put(&vault, &path, "s", &["Bravo one", "Bravo two"]);
+    note(&vault, "conversations", "Bravo two");
+    put(&vault, &path, "s", &["Alpha one", "Alpha two"]);
+    once(&vault, "less of the first", |state| state["cut_short"] == 1);
+    vault.terminate();
+    configure(&vault, "[[sessions]]\npath = \".claw/*/sessions/*.jsonl\"\nscope = \"group\"\n");
+    start(&mut vault);
+    assert!(vault.read(&format!("conversations/{name}")).contains("Alpha three"));
+    put(&vault, &path, "s", &["Alpha one", "Alpha two", "Alpha three", "Alpha four"]);
+    let (same, text) = note(&vault, "conversations", "Alpha four");
+    assert!(same == name && names(&vault).len() == 2, "{text}");
 }
 
 #[test]

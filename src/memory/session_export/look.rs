@@ -358,18 +358,24 @@ impl EntryLook<'_> {
             true => turns >= before.turns,
             false => digests.contains(&(before.length, before.content)),
         };
-        let generation = match before.filter(|before| before.turns > 0) {
+        let (generation, is_said) = match before.filter(|before| before.turns > 0) {
             Some(before) => writer.place(before, goes_on(before))?,
-            None => Some(seen.generation),
+            None => (seen.generation, false),
         };
-        let Some(generation) = generation else {
+        if is_said {
+            let seen = match generation == seen.generation {
+                true => seen,
+                // By what it has now it is told from the next that has its place.
+                false => SessionSource { generation, turns, content, length: size, ..seen },
+            };
             self.table.keep_source(key, &seen)?;
             return Ok(true);
-        };
+        }
         writer.generation = generation;
-        writer.write()?;
-        // An earlier version kept a long session in several notes; what they had is in the first now.
-        take_notes_away(self.workspace, self.table, key, |of, part| of == generation && part > 0)?;
+        let count = writer.write()?;
+        // What was in the notes behind them is in others now, or is said no more.
+        let is_behind = |of: u32, part: usize| of == generation && part >= count;
+        take_notes_away(self.workspace, self.table, key, is_behind)?;
         let now = SessionSource { length: size, content, turns, generation, is_out: false, ..seen };
         self.table.keep_source(key, &now)?;
         crash::point("session-marked");

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! `look` compares files with what is known of them and does what their age and number ask for, with the sessions whose files are gone;
-//! `note` says which note a session goes on in, makes its text and writes it, and `channel` tells from what kind of channel it comes.
+//! `note` says which notes a session goes on in, and which one has moved, makes their text and writes them, and `channel` tells from what kind of
+//! channel it comes.
 
 mod channel;
 mod look;

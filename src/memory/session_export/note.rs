@@ -1,7 +1,7 @@
-//! The note of a session. Which it is: the one that it has, that of a session that its file had before, or a new one. And its text, written where
-//! nobody has edited what was written before, and added to where somebody has.
+//! The notes of a session. Which they are: those that it has, those of a session that its file had before, or new ones. And their text: each is
+//! a part of the session, written where nobody has edited what was written before, and added to where somebody has.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use blake3::Hash;
@@ -16,7 +16,7 @@ use crate::base::fs::crash;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
 use crate::base::state::{Digest, SessionNote, SessionSource, SessionTable};
-use crate::memory::imports::{SessionTranscript, SourceKind};
+use crate::memory::imports::{SessionTranscript, SessionTurn, SourceKind};
 use crate::text::derive::generated::TRUST;
 use crate::text::note::{compose, guarded, turn_block, untagged, written};
 use crate::vault::disk::{Action, Files, WriteError, is_numbered, slug};
@@ -44,7 +44,10 @@ impl<E: std::error::Error> From<E> for NotExported {
     }
 }
 
-/// Writes the note of a session.
+/// A part of a session: its number, from 0, and its turns.
+type SessionPart<'p> = (usize, &'p Range<usize>);
+
+/// Writes the notes of a session.
 pub(super) struct SessionWriter<'w> {
     pub(super) workspace: &'w Workspace,
     pub(super) table: &'w SessionTable,
@@ -61,20 +64,26 @@ pub(super) struct SessionWriter<'w> {
 }
 
 impl SessionWriter<'_> {
-    /// Brings the note up to date.
+    /// Brings the notes up to date; says how many there are to be.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub(super) fn write(&self) -> Result<(), NotExported> {
+    /// When one of them cannot be written.
+    pub(super) fn write(&self) -> Result<usize, NotExported> {
         let known = self.table.notes(self.key, self.generation)?;
-        match known.into_iter().find(|note| note.part == 0) {
-            Some(note) => self.again(note),
-            None => self.anew(),
+        let parts = parts(&self.transcript.turns);
+        let count = parts.len();
+        for (at, part) in parts.into_iter().enumerate() {
+            let note = known.iter().find(|note| note.part as usize == at);
+            match note {
+                Some(note) => self.again((at, &part), note.clone())?,
+                None => self.anew((at, &part))?,
+            }
         }
+        Ok(count)
     }
 
-    /// Some turns, without secrets and what was forgotten.
-    fn said(&self, turns: Range<usize>) -> String {
+    /// Some turns of a part, without secrets and what was forgotten.
+    fn said(&self, part: &Range<usize>, turns: Range<usize>) -> String {
         let redacts = self.workspace.redacts();
         let mut left = Vec::new();
         for at in turns {
@@ -93,27 +102,30 @@ impl SessionWriter<'_> {
                 }
             }
         }
-        said(self.transcript, left.iter().map(|(at, text)| (*at, text.as_str())))
+        said(self.transcript, part, left.iter().map(|(at, text)| (*at, text.as_str())))
     }
 
-    /// All of the note.
-    fn text(&self) -> String {
+    /// All of a part.
+    fn text(&self, (at, part): SessionPart<'_>) -> String {
         let Self { transcript, asked, workspace, about, .. } = self;
         let title = transcript.title.as_deref().filter(|title| asked.without(title, &Scope::Everything).is_none());
         let title = title.map(|title| if workspace.redacts() { redact(title) } else { title.into() });
-        head(transcript, about, title.as_deref()) + &self.said(0..transcript.turns.len())
+        let head = head(transcript, about, title.as_deref(), (at, part));
+        head + &self.said(part, part.clone())
     }
 
-    /// There is no note yet. One that says the same, as far as it goes, was made before the state was lost.
-    fn anew(&self) -> Result<(), NotExported> {
-        let text = self.text();
-        let name = format!("{}/{}-{}", self.collection, begun(self.transcript).date(), slug(&self.transcript.id));
+    /// A part that has no note yet. One that says the same, as far as it goes, was made before the state was lost.
+    fn anew(&self, (at, part): SessionPart<'_>) -> Result<(), NotExported> {
+        let (text, turns) = (self.text((at, part)), part.len() as u64);
+        let date = begun(self.transcript, part).date();
+        let number = if at > 0 { format!("-part-{}", at + 1) } else { String::new() };
+        let name = format!("{}/{date}-{}{number}", self.collection, slug(&self.transcript.id));
         for count in 1..=NAMES {
             let path = if count == 1 { format!("{name}.md") } else { format!("{name}-{count}.md") };
             let Ok(path) = VaultPath::new(path) else { break };
-            let row = SessionNote { path: path.to_string(), ..SessionNote::default() };
+            let row = SessionNote { part: at as u32, path: path.to_string(), ..SessionNote::default() };
             match self.files.read(&path) {
-                Ok(None) => match self.put(row, None, &text) {
+                Ok(None) => match self.put(row, None, &text, turns) {
                     // Somebody took the name at this very moment.
                     Err(NotExported::Passing(_)) if self.files.read(&path)?.is_some() => {}
                     put => return put,
@@ -121,7 +133,7 @@ impl SessionWriter<'_> {
                 Ok(Some((there, hash))) => {
                     let is_this = !there.is_empty() && text.as_bytes().starts_with(&there);
                     if is_this && !self.table.is_of_another(path.as_str(), self.key, self.generation, row.part)? {
-                        return self.again(SessionNote { after: hash.to_hex().to_string(), ..row });
+                        return self.again((at, part), SessionNote { after: hash.to_hex().to_string(), ..row });
                     }
                 }
                 Err(WriteError::Refused { .. }) => {}
@@ -131,22 +143,22 @@ impl SessionWriter<'_> {
         Err(NotExported::Lasting(format!("no free name: `{name}.md` and similar names are taken")))
     }
 
-    /// It was written before.
-    fn again(&self, mut row: SessionNote) -> Result<(), NotExported> {
-        let turns = self.transcript.turns.len();
+    /// A part that was written before.
+    fn again(&self, (at, part): SessionPart<'_>, mut row: SessionNote) -> Result<(), NotExported> {
+        let turns = part.len() as u64;
         // Forgotten for good.
         let Ok(path) = VaultPath::new(row.path.clone()) else { return Ok(()) };
         let Some((bytes, hash)) = self.files.read(&path)? else {
             // Not written yet, or taken away: then it stays away.
             let is_owed = row.after.is_empty() || row.next == TRASHED;
-            return if is_owed { self.put(row, None, &self.text()) } else { Ok(()) };
+            return if is_owed { self.put(row, None, &self.text((at, part)), turns) } else { Ok(()) };
         };
         let now = hash.to_hex().to_string();
         if now == row.next {
             (row.after, row.turns) = (now, row.next_turns);
         } else if row.after.is_empty() {
             // It was never written, and the name is somebody else's.
-            return self.anew();
+            return self.anew((at, part));
         } else if now != row.after {
             row.is_edited = true;
         }
@@ -154,25 +166,25 @@ impl SessionWriter<'_> {
             return Err(NotExported::Lasting(format!("`{path}` was edited and is not text: it was not changed")));
         };
         if !row.is_edited {
-            let text = self.text();
+            let text = self.text((at, part));
             return match text == there {
-                true => self.done(SessionNote { turns: turns as u64, ..row }),
-                false => self.put(row, Some((&there, hash)), &text),
+                true => self.done(SessionNote { turns, ..row }),
+                false => self.put(row, Some((&there, hash)), &text, turns),
             };
         }
-        let from = row.turns as usize;
-        if from >= turns {
+        let from = part.start + row.turns as usize;
+        if from >= part.end {
             return self.done(SessionNote { after: hash.to_hex().to_string(), ..row });
         }
+        let more = self.said(part, from..part.end);
         let end = if there.ends_with('\n') { "" } else { "\n" };
-        let text = format!("{there}{end}{}", self.said(from..turns));
-        self.put(row, Some((&there, hash)), &text)
+        let text = format!("{there}{end}{more}");
+        self.put(row, Some((&there, hash)), &text, turns)
     }
 
     /// Writes a text where that is, or nothing; what it is about to be is kept before, so that it is known after a kill.
-    fn put(&self, row: SessionNote, there: Option<(&str, Hash)>, text: &str) -> Result<(), NotExported> {
+    fn put(&self, row: SessionNote, there: Option<(&str, Hash)>, text: &str, turns: u64) -> Result<(), NotExported> {
         let Ok(path) = VaultPath::new(row.path.clone()) else { return Ok(()) };
-        let turns = self.transcript.turns.len() as u64;
         let next = blake3::hash(text.as_bytes()).to_hex().to_string();
         let row = SessionNote { next: next.clone(), next_turns: turns, ..row };
         self.table.keep_note(self.key, self.generation, &row)?;
@@ -196,6 +208,10 @@ impl SessionWriter<'_> {
 
 /// What says in frontmatter that a note is a session.
 const SOURCE: &str = "session";
+/// Maximum size of the turns of one note, in bytes; a session with more goes on in another.
+const MAX_PART_BYTES: usize = 1 << 20;
+/// What a turn takes beside its text, at least.
+const TURN_BYTES: usize = 40;
 
 /// What a session is besides what was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,19 +221,41 @@ pub(super) struct SessionAbout {
     pub(super) agent: Option<String>,
 }
 
-/// When a session began.
-fn begun(transcript: &SessionTranscript) -> Zoned {
-    let first = transcript.turns.iter().find_map(|turn| turn.at);
+/// The parts that a session is kept in: which of its turns are in which. What grows changes the last one alone.
+fn parts(turns: &[SessionTurn]) -> Vec<Range<usize>> {
+    let (mut parts, mut from, mut bytes) = (Vec::new(), 0, 0);
+    for (at, turn) in turns.iter().enumerate() {
+        if bytes > MAX_PART_BYTES {
+            parts.push(from..at);
+            (from, bytes) = (at, 0);
+        }
+        bytes += turn.text.len() + TURN_BYTES;
+    }
+    if from < turns.len() {
+        parts.push(from..turns.len());
+    }
+    parts
+}
+
+/// When a part of a session began.
+fn begun(transcript: &SessionTranscript, turns: &Range<usize>) -> Zoned {
+    let first = transcript.turns[turns.clone()].iter().find_map(|turn| turn.at);
     first.unwrap_or(Timestamp::UNIX_EPOCH).to_zoned(TimeZone::system())
 }
 
-/// The frontmatter of a note, and its heading.
-fn head(transcript: &SessionTranscript, about: &SessionAbout, title: Option<&str>) -> String {
+/// The frontmatter of a part, and its heading.
+fn head(
+    transcript: &SessionTranscript,
+    about: &SessionAbout,
+    title: Option<&str>,
+    (part, turns): SessionPart<'_>,
+) -> String {
     let session = format!("Session {}", transcript.id);
+    let number = if part > 0 { format!(" ({})", part + 1) } else { String::new() };
     let mut front = Map::new();
     let mut set = |key: &str, value: Value| front.insert(key.to_owned(), value);
-    set("title", title.unwrap_or(&session).into());
-    set("created", written(&begun(transcript)).into());
+    set("title", format!("{}{number}", title.unwrap_or(&session)).into());
+    set("created", written(&begun(transcript, turns)).into());
     set("source", SOURCE.into());
     set("session", transcript.name().into());
     set(SESSION_SCOPE, about.scope.name().into());
@@ -231,13 +269,20 @@ fn head(transcript: &SessionTranscript, about: &SessionAbout, title: Option<&str
         // Anybody may have said it.
         set(TRUST, "untrusted".into());
     }
-    let heading = untagged(&guarded(&format!("# {session}")), 0);
+    if part > 0 {
+        set("part", (part + 1).into());
+    }
+    let heading = untagged(&guarded(&format!("# {session}{number}")), 0);
     compose(&front, &format!("{heading}\n"))
 }
 
 /// Turns, each a paragraph of its own, to follow what stands before.
-fn said<'t>(transcript: &SessionTranscript, turns: impl Iterator<Item = (usize, &'t str)>) -> String {
-    let begun = begun(transcript);
+fn said<'t>(
+    transcript: &'t SessionTranscript,
+    part: &Range<usize>,
+    turns: impl Iterator<Item = (usize, &'t str)>,
+) -> String {
+    let begun = begun(transcript, part);
     let mut said = String::new();
     for (at, text) in turns {
         let turn = &transcript.turns[at];
@@ -258,12 +303,12 @@ pub(super) fn take_notes_away(
     workspace: &Workspace,
     table: &SessionTable,
     key: &Digest,
-    goes: impl Fn(u32, u32) -> bool,
+    goes: impl Fn(u32, usize) -> bool,
 ) -> Result<(), NotExported> {
     let files = workspace.files()?;
     for (generation, note) in table.all_notes(key)? {
         let (Ok(path), part) = (VaultPath::new(note.path.clone()), note.part) else { continue };
-        if !goes(generation, part) {
+        if !goes(generation, part as usize) {
             continue;
         }
         let failed = |error: WriteError| NotExported::Passing(format!("`{path}`: {error}"));
@@ -287,21 +332,32 @@ pub(super) fn take_notes_away(
 }
 
 impl SessionWriter<'_> {
-    /// In which note a session goes on that was read `before`: in that which was made since its file was begun so often; `None` where that says
+    /// In which notes a session goes on that was read `before`: in those that were made since its file was begun so often; and whether they say
     /// all of it already, and more. `goes_on` says whether the file begins with all that was read last.
-    pub(super) fn place(&self, before: &SessionSource, goes_on: bool) -> Result<Option<u32>, NotExported> {
+    pub(super) fn place(&self, before: &SessionSource, goes_on: bool) -> Result<(u32, bool), NotExported> {
         let (now, last) = (self.transcript.turns.len() as u64, before.generation);
-        let notes = self.table.notes(self.key, last)?;
-        let texts = notes.iter().map(|note| self.text_of(note)).collect::<Result<Vec<_>, _>>()?;
-        let there = texts.iter().flatten().map(String::as_str).collect::<Vec<_>>().join("\n");
-        let is_there = |at: usize| there.contains(self.said(at..at + 1).trim());
-        if now < notes.iter().map(|note| note.turns).sum::<u64>() && (0..now as usize).all(is_there) {
-            return Ok(None);
+        let generations: BTreeSet<u32> =
+            self.table.all_notes(self.key)?.into_iter().map(|(generation, _)| generation).collect();
+        // A file may be put back, after it had another session.
+        let others = generations.iter().rev().copied().filter(|generation| *generation != last);
+        for generation in std::iter::once(last).chain(others) {
+            if now < self.kept_in(generation)? && self.is_said_in(generation)? {
+                return Ok((generation, true));
+            }
+            // Where somebody has changed a line of it, it is the same session, and its notes follow it.
+            if goes_on && generation == last || self.says_most_of(generation)? {
+                return Ok((generation, false));
+            }
         }
-        if goes_on || self.says_most_of(&there) || self.was_taken_away(&notes, &there) {
-            return Ok(Some(last));
+        if self.was_taken_away(last)? {
+            return Ok((last, false));
         }
-        Ok(Some(self.table.all_notes(self.key)?.iter().map(|(generation, _)| *generation).fold(last, u32::max) + 1))
+        Ok((generations.last().copied().unwrap_or(last).max(last) + 1, false))
+    }
+
+    /// How many turns the notes of a session have.
+    fn kept_in(&self, generation: u32) -> Result<u64, NotExported> {
+        Ok(self.table.notes(self.key, generation)?.iter().map(|note| note.turns).sum())
     }
 
     fn text_of(&self, note: &SessionNote) -> Result<Option<String>, NotExported> {
@@ -309,31 +365,59 @@ impl SessionWriter<'_> {
         Ok(self.files.read(&path)?.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// Whether at least half of what is there of a session is said in it still.
-    fn says_most_of(&self, there: &str) -> bool {
-        let now = self.said(0..self.transcript.turns.len());
+    /// Whether what is kept of a session begins with all that it has now.
+    fn is_said_in(&self, generation: u32) -> Result<bool, NotExported> {
+        let notes = self.table.notes(self.key, generation)?;
+        for (at, part) in parts(&self.transcript.turns).into_iter().enumerate() {
+            let note = notes.iter().find(|note| note.part as usize == at);
+            let Some(there) = note.map(|note| self.text_of(note)).transpose()?.flatten() else { return Ok(false) };
+            if !there.contains(self.said(&part, part.clone()).trim()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether at least half of what is kept of a session is said in it still.
+    fn says_most_of(&self, generation: u32) -> Result<bool, NotExported> {
+        let all = 0..self.transcript.turns.len();
+        let now = self.said(&all, all.clone());
         let now: HashSet<&str> = now.lines().collect();
-        // What is before the heading it says of itself.
-        let said = there.split_once("\n# ").and_then(|(_, rest)| rest.split_once('\n')).map_or("", |(_, said)| said);
-        let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-        !said.is_empty() && said.iter().filter(|line| now.contains(**line)).count() * 2 >= said.len()
+        let (mut all, mut still) = (0, 0);
+        for note in self.table.notes(self.key, generation)? {
+            let Some(text) = self.text_of(&note)? else { continue };
+            // What is before the heading it says of itself.
+            let said = text.split_once("\n# ").and_then(|(_, rest)| rest.split_once('\n')).map_or("", |(_, said)| said);
+            for line in said.lines().filter(|line| !line.trim().is_empty()) {
+                all += 1;
+                still += usize::from(now.contains(line));
+            }
+        }
+        Ok(all > 0 && still * 2 >= all)
     }
 
     /// Whether somebody has taken the notes of this very session away, or forgotten one for good: however its file is changed they stay away.
-    fn was_taken_away(&self, notes: &[SessionNote], there: &str) -> bool {
+    fn was_taken_away(&self, generation: u32) -> Result<bool, NotExported> {
         // Moltis has one name for all that was ever said in a chat, and `/clear` begins the next in its file.
-        let has_own_name = self.transcript.kind != SourceKind::Moltis;
-        let is_away = there.is_empty()
-            && notes.iter().all(|note| !note.after.is_empty())
-            && notes.iter().any(|note| is_note_of(&note.path, &self.transcript.id));
-        has_own_name && (is_away || notes.iter().any(|note| note.path.is_empty()))
+        if self.transcript.kind == SourceKind::Moltis {
+            return Ok(false);
+        }
+        let notes = self.table.notes(self.key, generation)?;
+        if notes.iter().any(|note| note.path.is_empty()) {
+            return Ok(true);
+        }
+        let mut is_away = notes.iter().any(|note| is_note_of(&note.path, &self.transcript.id));
+        for note in &notes {
+            is_away = is_away && !note.after.is_empty() && self.text_of(note)?.is_none();
+        }
+        Ok(is_away)
     }
 }
 
 /// Length of the date with which the name of a note begins, and of the hyphen behind it.
 const DATE_LENGTH: usize = 11;
 
-/// Whether a note has the name that a session is given.
+/// Whether a note has the name that the first part of a session is given.
 fn is_note_of(path: &str, id: &str) -> bool {
     let name = path.rsplit('/').next().and_then(|name| name.strip_suffix(".md")?.get(DATE_LENGTH..));
     name.is_some_and(|name| is_numbered(name, &slug(id)))
@@ -342,7 +426,6 @@ fn is_note_of(path: &str, id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::imports::SessionTurn;
     use crate::text::note::Note;
 
     fn transcript(texts: &[&str]) -> SessionTranscript {
@@ -362,8 +445,9 @@ mod tests {
 
     fn text(transcript: &SessionTranscript, scope: ChannelScope) -> String {
         let about = SessionAbout { scope, channel: None, agent: Some("ada".into()) };
+        let part = 0..transcript.turns.len();
         let turns = transcript.turns.iter().map(|turn| turn.text.as_str()).enumerate();
-        head(transcript, &about, None) + &said(transcript, turns)
+        head(transcript, &about, None, (0, &part)) + &said(transcript, &part, turns)
     }
 
     #[test]
@@ -379,6 +463,17 @@ mod tests {
         assert!(
             !after.contains("trust:") && text(&transcript(&["x"]), ChannelScope::Group).contains("trust: untrusted")
         );
+    }
+
+    #[test]
+    fn a_long_session_is_kept_in_parts_that_stay_as_they_are() {
+        let long = "x".repeat(MAX_PART_BYTES / 3 - 100);
+        let all = [&*long; 9];
+        let of = |count: usize| parts(&transcript(&all[..count]).turns);
+        assert_eq!(of(9), [0..4, 4..8, 8..9]);
+        assert_eq!(of(8), [0..4, 4..8]);
+        assert!(of(0).is_empty());
+        assert_eq!(of(1).len(), 1);
     }
 
     #[test]
