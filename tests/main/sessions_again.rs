@@ -96,10 +96,29 @@ fn a_file_that_has_moved_goes_on_in_its_note_wherever_a_kill_comes_between() {
 }
 
 #[test]
-fn a_note_that_was_taken_away_does_not_come_back_when_its_only_turn_is_rewritten() {
+fn the_only_turn_that_is_rewritten_changes_the_note_that_nobody_has_edited() {
     let mut vault = vault("");
-    let path = session(&vault, "gone", &["Third thoughts"]);
+    let path = session(&vault, "s", &["Alpha words"]);
     start(&mut vault);
+    let (name, _) = note(&vault, "conversations", "Alpha words");
+    fs::write(&path, header("s") + &turn("user", "Other things")).unwrap();
+    let (same, text) = note(&vault, "conversations", "Other things");
+    assert!(same == name && !text.contains("Alpha words"), "{text}");
+    fs::write(&path, header("s") + &turn("user", "Once more") + &turn("assistant", "An answer")).unwrap();
+    let (same, text) = note(&vault, "conversations", "An answer");
+    assert!(same == name && !text.contains("Other things") && text.contains("Once more"), "{text}");
+    assert_eq!((names(&vault).len(), &state(&vault)["begun_anew"]), (1, &json!(0)));
+    // What a person has written stays, and nothing that was said is lost.
+    let path = session(&vault, "mine", &["First thoughts"]);
+    let (name, text) = note(&vault, "conversations", "First thoughts");
+    let mine = text.replace("First thoughts", "My own thoughts");
+    vault.write(&format!("conversations/{name}"), &mine);
+    fs::write(&path, header("mine") + &turn("user", "Second thoughts")).unwrap();
+    let (other, text) = note(&vault, "conversations", "Second thoughts");
+    assert!(other != name && !text.contains("My own"), "{text}");
+    assert_eq!(vault.read(&format!("conversations/{name}")), mine);
+    // One that was taken away does not come back with it.
+    let path = session(&vault, "gone", &["Third thoughts"]);
     let (name, _) = note(&vault, "conversations", "Third thoughts");
     fs::remove_file(vault.path(&format!("conversations/{name}"))).unwrap();
     fs::write(&path, header("gone") + &turn("user", "Fourth thoughts")).unwrap();
@@ -133,7 +152,7 @@ fn a_long_session_that_loses_turns_in_its_midst_has_each_turn_once() {
 
 /// The session of a program that has one name for all that was ever said in a chat.
 #[test]
-fn a_chat_that_was_cleared_gets_a_note_of_its_own() {
+fn a_chat_that_was_cleared_gets_a_note_of_its_own_and_one_that_was_rewritten_does_not() {
     let mut vault = vault("kind = \"moltis\"\n");
     let path = source(&vault, "main.jsonl");
     let said = |seconds: u64, text: &str| {
@@ -142,9 +161,11 @@ fn a_chat_that_was_cleared_gets_a_note_of_its_own() {
     fs::write(&path, said(0, "Alpha words")).unwrap();
     start(&mut vault);
     let (name, _) = note(&vault, "conversations", "Alpha words");
+    fs::write(&path, said(0, "Rewritten words")).unwrap();
+    assert_eq!(note(&vault, "conversations", "Rewritten words").0, name);
     fs::write(&path, said(60, "After it was cleared")).unwrap();
     let (other, text) = note(&vault, "conversations", "After it was cleared");
-    assert!(other != name && !text.contains("Alpha"), "{text}");
+    assert!(other != name && !text.contains("Rewritten"), "{text}");
     assert_eq!(names(&vault).len(), 2);
 }
 
@@ -263,7 +284,7 @@ fn a_file_that_moved_while_its_note_was_in_the_trash_and_came_back_has_one_note(
 }
 
 #[test]
-fn a_session_is_known_by_its_note_where_the_state_was_lost() {
+fn a_session_is_known_by_its_note_where_the_state_was_lost_and_the_note_edited() {
     let mut vault = vault("");
     let path = session(&vault, "s", &["Alpha words", "Beta words"]);
     start(&mut vault);
@@ -278,6 +299,15 @@ fn a_session_is_known_by_its_note_where_the_state_was_lost() {
     start(&mut vault);
     let (same, _) = note(&vault, "conversations", "Epsilon words");
     assert_eq!((&same, names(&vault).len()), (&second, 2), "the one that has what the file has now");
+    // The same of one that was edited.
+    vault.terminate();
+    let edited = vault.read(&format!("conversations/{second}"));
+    vault.write(&format!("conversations/{second}"), edited.replace("Gamma words", "Mine as well"));
+    lose_state(&vault);
+    add(&path, &turn("user", "Zeta words"));
+    start(&mut vault);
+    let (same, text) = note(&vault, "conversations", "Zeta words");
+    assert_eq!((&same, text.matches("Epsilon words").count(), names(&vault).len()), (&second, 1, 2), "{text}");
     assert_eq!(vault.read(&format!("conversations/{name}")), mine);
 }
 
@@ -434,6 +464,24 @@ fn a_line_that_was_forgotten_for_good_stays_away_when_the_file_moves() {
     add(&vault.path(".claw/other/sessions/s.jsonl"), &turn("user", "And on it goes."));
     let (same, text) = note(&vault, "conversations", "And on it goes.");
     assert!(same == name && !text.contains("4711") && names(&vault).len() == 1, "{text}");
+}
+
+#[test]
+fn a_turn_that_is_said_again_hides_none_before_it_from_an_edited_note() {
+    let mut vault = vault("");
+    let path = source(&vault, "s.jsonl");
+    put(&vault, &path, "s", &["ok", "beavers"]);
+    start(&mut vault);
+    let (name, text) = note(&vault, "conversations", "beavers");
+    vault.terminate();
+    let mine = text.replace("beavers", "beavers (mine)");
+    vault.write(&format!("conversations/{name}"), &mine);
+    lose_state(&vault);
+    put(&vault, &path, "s", &["ok", "beavers", "A new thought on dams", "Another on lodges", "ok"]);
+    start(&mut vault);
+    let (same, text) = note(&vault, "conversations", "Another on lodges");
+    assert!(same == name && text.starts_with(&mine) && text.contains("A new thought on dams"), "{text}");
+    assert_eq!((text.matches("user:** ok").count(), names(&vault).len()), (2, 1), "{text}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::base::redact::redact;
 use crate::base::state::{Digest, SessionNote, SessionSource, SessionTable};
 use crate::memory::imports::{SessionTranscript, SessionTurn, SourceKind};
 use crate::text::derive::generated::TRUST;
-use crate::text::note::{compose, guarded, turn_block, untagged, written};
+use crate::text::note::{Note, compose, guarded, turn_block, untagged, written};
 use crate::vault::disk::{Action, Files, WriteError, is_numbered, slug};
 use crate::vault::forgotten::ForgottenLookup;
 
@@ -114,33 +114,67 @@ impl SessionWriter<'_> {
         head + &self.said(part, part.clone())
     }
 
-    /// A part that has no note yet. One that says the same, as far as it goes, was made before the state was lost.
+    /// Whether a note says of itself that it is this part of this session.
+    fn is_this(&self, text: &str, at: usize) -> bool {
+        let note = Note::parse(text, "");
+        let says = |key: &str, value: &str| note.metadata.get(key).and_then(Value::as_str) == Some(value);
+        let part = note.metadata.get("part").and_then(Value::as_u64).unwrap_or(1);
+        says("source", SOURCE) && says("session", &self.transcript.name()) && part == at as u64 + 1
+    }
+
+    /// A part that has no note yet. One that says that it is this one was made before the state was lost.
     fn anew(&self, (at, part): SessionPart<'_>) -> Result<(), NotExported> {
         let (text, turns) = (self.text((at, part)), part.len() as u64);
         let date = begun(self.transcript, part).date();
         let number = if at > 0 { format!("-part-{}", at + 1) } else { String::new() };
         let name = format!("{}/{date}-{}{number}", self.collection, slug(&self.transcript.id));
+        let mut edited = None;
         for count in 1..=NAMES {
             let path = if count == 1 { format!("{name}.md") } else { format!("{name}-{count}.md") };
             let Ok(path) = VaultPath::new(path) else { break };
             let row = SessionNote { part: at as u32, path: path.to_string(), ..SessionNote::default() };
             match self.files.read(&path) {
+                Ok(None) if edited.is_some() => break,
                 Ok(None) => match self.put(row, None, &text, turns) {
                     // Somebody took the name at this very moment.
                     Err(NotExported::Passing(_)) if self.files.read(&path)?.is_some() => {}
                     put => return put,
                 },
-                Ok(Some((there, hash))) => {
-                    let is_this = !there.is_empty() && text.as_bytes().starts_with(&there);
-                    if is_this && !self.table.is_of_another(path.as_str(), self.key, self.generation, row.part)? {
-                        return self.again((at, part), SessionNote { after: hash.to_hex().to_string(), ..row });
+                Ok(Some((bytes, hash))) => {
+                    let taken = self.table.is_of_another(path.as_str(), self.key, self.generation, row.part)?;
+                    let there = String::from_utf8(bytes).ok().filter(|there| !taken && self.is_this(there, at));
+                    let Some(there) = there else { continue };
+                    let after = hash.to_hex().to_string();
+                    if text.starts_with(&there) {
+                        return self.again((at, part), SessionNote { after, ..row });
+                    }
+                    // What of it the person has written nobody knows: it stays, and what comes is added. One that has none of its turns is
+                    // of a session that the file had before.
+                    let turns = self.turns_in(&there, part);
+                    if edited.is_none() && turns > 0 {
+                        edited = Some(SessionNote { after, turns, is_edited: true, ..row });
                     }
                 }
                 Err(WriteError::Refused { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(NotExported::Lasting(format!("no free name: `{name}.md` and similar names are taken")))
+        match edited {
+            Some(row) => self.again((at, part), row),
+            None => Err(NotExported::Lasting(format!("no free name: `{name}.md` and similar names are taken"))),
+        }
+    }
+
+    /// How many turns there are up to the last that a note has as it is, behind those before it.
+    fn turns_in(&self, there: &str, part: &Range<usize>) -> u64 {
+        let (mut turns, mut from) = (0, 0);
+        for at in part.clone() {
+            let block = self.said(part, at..at + 1);
+            if let Some(end) = end_of_block(&there[from..], block.trim()) {
+                (turns, from) = (at + 1 - part.start, from + end);
+            }
+        }
+        turns as u64
     }
 
     /// A part that was written before.
@@ -204,6 +238,15 @@ impl SessionWriter<'_> {
         let row = SessionNote { next: String::new(), next_turns: 0, ..row };
         Ok(self.table.keep_note(self.key, self.generation, &row)?)
     }
+}
+
+/// Where a block ends in a text that has it whole: on lines of its own, and with no more of its quote behind it.
+fn end_of_block(text: &str, block: &str) -> Option<usize> {
+    let ends = text.match_indices(block).filter(|(at, _)| *at == 0 || text[..*at].ends_with('\n'));
+    ends.map(|(at, _)| at + block.len()).find(|end| {
+        let behind = text[*end..].trim_start_matches([' ', '\t', '\r']);
+        !block.is_empty() && (behind.is_empty() || behind.strip_prefix('\n').is_some_and(|next| !next.starts_with('>')))
+    })
 }
 
 /// What says in frontmatter that a note is a session.
@@ -349,7 +392,7 @@ impl SessionWriter<'_> {
                 return Ok((generation, false));
             }
         }
-        if self.was_taken_away(last)? {
+        if before.turns == 1 && self.is_only_turn_of(last)? || self.was_taken_away(last)? {
             return Ok((last, false));
         }
         Ok((generations.last().copied().unwrap_or(last).max(last) + 1, false))
@@ -396,15 +439,31 @@ impl SessionWriter<'_> {
         Ok(all > 0 && still * 2 >= all)
     }
 
-    /// Whether somebody has taken the notes of this very session away, or forgotten one for good: however its file is changed they stay away.
-    fn was_taken_away(&self, generation: u32) -> Result<bool, NotExported> {
-        // Moltis has one name for all that was ever said in a chat, and `/clear` begins the next in its file.
-        if self.transcript.kind == SourceKind::Moltis {
+    /// Whether programs give the name of the session to no other. Moltis has one by the chat, and `/clear` begins the next in its file.
+    fn has_own_name(&self) -> bool {
+        self.transcript.kind != SourceKind::Moltis
+    }
+
+    /// Whether the only turn that is kept is the first of this session, rewritten. Where somebody has edited the note, what comes gets a
+    /// note of its own: beside the words of the person it could not be told from them.
+    fn is_only_turn_of(&self, generation: u32) -> Result<bool, NotExported> {
+        let [note] = &self.table.notes(self.key, generation)?[..] else { return Ok(false) };
+        let Some(there) = self.text_of(note)? else { return Ok(false) };
+        if note.turns != 1 || note.is_edited || blake3::hash(there.as_bytes()).to_hex().as_str() != note.after {
             return Ok(false);
         }
+        let note = Note::parse(&there, "");
+        let says = |key: &str, value: &str| note.metadata.get(key).and_then(Value::as_str) == Some(value);
+        let since = written(&begun(self.transcript, &(0..self.transcript.turns.len())));
+        let is_same = says("source", SOURCE) && says("session", &self.transcript.name());
+        Ok(is_same && (self.has_own_name() || says("created", &since)))
+    }
+
+    /// Whether somebody has taken the notes of this very session away, or forgotten one for good: however its file is changed they stay away.
+    fn was_taken_away(&self, generation: u32) -> Result<bool, NotExported> {
         let notes = self.table.notes(self.key, generation)?;
-        if notes.iter().any(|note| note.path.is_empty()) {
-            return Ok(true);
+        if !self.has_own_name() || notes.iter().any(|note| note.path.is_empty()) {
+            return Ok(self.has_own_name());
         }
         let mut is_away = notes.iter().any(|note| is_note_of(&note.path, &self.transcript.id));
         for note in &notes {
@@ -426,7 +485,16 @@ fn is_note_of(path: &str, id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::note::Note;
+
+    #[test]
+    fn a_block_is_found_where_it_is_whole() {
+        let text = "**10:00 · user:** ok and more\n\n**10:00 · user:** ok  \n\n**10:01 · user:**\n> a\n> b\n";
+        let behind = |block: &str| end_of_block(text, block).map(|end| &text[end..]);
+        assert!(behind("**10:00 · user:** ok").is_some_and(|left| left.starts_with("  \n\n**10:01")));
+        assert_eq!(behind("**10:01 · user:**\n> a"), None);
+        assert_eq!(behind("**10:01 · user:**\n> a\n> b"), Some("\n"));
+        assert_eq!((behind(""), behind("user:** ok")), (None, None));
+    }
 
     fn transcript(texts: &[&str]) -> SessionTranscript {
         let turn = |text: &&str| SessionTurn {
