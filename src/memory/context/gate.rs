@@ -126,6 +126,8 @@ pub(crate) fn gate(query: &str, names: Option<&str>, today: Date, language: Stem
 
 /// Maximum number of words of a question that are looked at, of its beginning and of its end.
 const MAX_WORDS: usize = 400;
+/// What is looked at of text without blanks, in bytes.
+const MAX_WORD_BYTES: usize = 4_000;
 
 /// A question as phrases are looked for in it.
 struct Question<'q> {
@@ -143,6 +145,7 @@ impl<'q> Question<'q> {
         }
         let (mut text, mut words) = (String::new(), Vec::new());
         for word in written {
+            let word = &word[..word.floor_char_boundary(MAX_WORD_BYTES)];
             let start = text.len();
             text += &plain(word);
             words.push((word, start..text.len()));

@@ -88,10 +88,16 @@ pub(super) fn elements(from: impl Read, each: &mut EachElement<'_>) -> bool {
     is_array != Some(false) || depth > 0
 }
 
+/// Maximum number of values in a JSON text; each takes some hundred bytes of memory at most.
+const MAX_PARTS: usize = 2_000_000;
+
 /// A JSON text, without the bytes that a wrong one has, and a mark of the order of bytes, which some programs put at the beginning: as much of
-/// it as is right.
+/// it as is right. `None` also of one with so many parts that it would take gigabytes of memory.
 pub(super) fn parse(bytes: &[u8]) -> Option<Value> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    if bytes.len() > MAX_PARTS && bytes.iter().filter(|byte| b"[{,".contains(byte)).count() > MAX_PARTS {
+        return None;
+    }
     serde_json::from_slice(bytes).ok().or_else(|| {
         let text = String::from_utf8_lossy(bytes);
         serde_json::from_str(&text).or_else(|_| serde_json::from_str(&without_surrogates(&text))).ok()

@@ -337,7 +337,8 @@ fn of_folder(kind: SourceKind, path: &Path, only: &dyn Fn(&str) -> bool, sink: &
 }
 
 fn changed_ms(meta: &fs::Metadata) -> i64 {
-    Stamp::of(meta).mtime_ns / 1_000_000
+    // Of a file of before 1970 nothing is known.
+    (Stamp::of(meta).mtime_ns / 1_000_000).max(0)
 }
 
 /// Reads every wanted file of an archive.
