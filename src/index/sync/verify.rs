@@ -104,6 +104,10 @@ impl Worker<'_> {
         for done in self.verifying.waiting.drain(..) {
             let _ = done.send(verified.clone());
         }
+        // What is made anew next is not written to.
+        if self.next.is_none() {
+            self.store.prune_vectors(false)?;
+        }
         Ok(())
     }
 
