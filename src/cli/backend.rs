@@ -73,7 +73,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 const SLOW_PATIENCE: Duration = Duration::from_secs(1800);
 
 /// Maximum time for another command to let go of the vault, and for a daemon that is starting to say where it listens.
-const LETS_GO_WITHIN: Duration = Duration::from_secs(3);
+const LETS_GO_WITHIN: Duration = Duration::from_secs(5);
 
 /// Maximum time that a search which works alone waits for texts to be embedded; then it answers with what there is.
 const EMBED_WAIT: Duration = Duration::from_secs(5);
