@@ -493,7 +493,7 @@ mod tests {
         assert_eq!(more, text.replacen("- user\n", "- user\n- 'a: b'\n", 1));
         assert_eq!(with_participant(&more, "a: b"), None);
         let in_line = |names: &str| format!("---\nparticipants: [{names}]\n---\n");
-        assert_eq!(with_participant(&in_line("user"), "b"), Some(in_line("\"user\",\"b\"")));
+        assert_eq!(with_participant(&in_line("user"), "b"), Some(in_line("user, b")));
     }
 
     #[test]

@@ -458,8 +458,7 @@ impl Checkpoints {
         if gone.is_empty() {
             return Ok(());
         }
-        let needs = |kept: &Checkpoint| kept.base.as_ref().is_some_and(|base| gone.contains(base));
-        for kept in self.list()?.iter().filter(|kept| !gone.contains(&kept.id) && needs(kept) && self.goes_on(kept)) {
+        for kept in self.list()?.iter().filter(|kept| !gone.contains(&kept.id) && self.goes_on(kept)) {
             match self.content_of(kept) {
                 Ok(content) => write_atomically(&self.file(&kept.id, "content"), &content, 0o600)?,
                 Err(error) => tracing::warn!("a checkpoint of `{}` cannot be restored: {error}", kept.path),
