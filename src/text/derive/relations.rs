@@ -1,9 +1,6 @@
 //! How a note is related to others: its links, with the name of the relation where the note gives one, when it was true and how sure it is.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::LazyLock;
-
-use regex::{Captures, Regex};
 
 use super::facts::{Validity, inline_fields, is_key, without_tail};
 use super::links::{NoteLink, note_links, wikilinks_apart};
@@ -104,28 +101,52 @@ struct Behind {
 }
 
 fn behind(text: &str) -> Behind {
-    static CONFIDENCE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(,?)\s*\bconfidence\s+([0-9.]+)\s*(,?)").expect("a test uses it"));
-    let mut confidence = None;
-    let others = CONFIDENCE.replace_all(text, |found: &Captures<'_>| {
-        let share = found[2].parse().ok().filter(|share| (0.0..=1.0).contains(share));
-        confidence = confidence.or(share);
-        match share {
-            None => found[0].to_owned(),
-            Some(_) if found[1] == found[3] => found[1].to_owned(),
-            Some(_) => String::new(),
+    let mut found = Behind::default();
+    let mut left = text;
+    loop {
+        left = without_tail(left.trim_end_matches([',', ';', ' ', '\t', '\r', '\n'])).0;
+        let Some((before, window, confidence)) = window_at_end(left).or_else(|| confidence_at_end(left)) else { break };
+        if !window.is_empty() && found.window.is_empty() {
+            found.window = window;
         }
-    });
-    let left = without_marks(&others);
-    // Dates that cannot be read bound nothing.
-    let (left, window) = Validity::at_end(left).ok().flatten().unwrap_or((left, Validity::default()));
-    let left = without_marks(left).trim();
-    Behind { window, confidence, is_all: left.is_empty() || (left.starts_with('(') && left.ends_with(')')) }
+        found.confidence = found.confidence.or(confidence);
+        left = before;
+    }
+    let left = left.trim();
+    found.is_all = left.is_empty() || (left.starts_with('(') && left.ends_with(')'));
+    found
 }
 
-/// A text without tags and marks between links at its end.
-fn without_marks(text: &str) -> &str {
-    without_tail(text.trim_end_matches([',', ';', ' ', '\t', '\r', '\n'])).0
+/// `(from 2026-03-09, until 2026-06-01, confidence 0.8)`, any part of it, at the end of a text; with what is before it.
+fn window_at_end(text: &str) -> Option<(&str, Validity, Option<f64>)> {
+    let inner = text.strip_suffix(')')?;
+    let (before, inner) = inner.split_at(inner.rfind('(')?);
+    let (mut confidence, mut others) = (None, Vec::new());
+    for part in inner[1..].split(',').map(str::trim) {
+        match part.strip_prefix("confidence ").and_then(share_of) {
+            Some(share) if confidence.is_none() => confidence = Some(share),
+            _ => others.push(part),
+        }
+    }
+    if others.is_empty() {
+        return Some((before, Validity::default(), confidence));
+    }
+    let others = format!("({})", others.join(", "));
+    // Dates that cannot be read bound nothing.
+    let (_, window) = Validity::at_end(&others).ok().flatten()?;
+    Some((before, window, confidence))
+}
+
+/// `confidence 0.8` at the end of a text; with what is before it.
+fn confidence_at_end(text: &str) -> Option<(&str, Validity, Option<f64>)> {
+    let (before, number) = text.rsplit_once([' ', '\t'])?;
+    let before = before.trim_end().strip_suffix("confidence")?;
+    let is_a_word = before.is_empty() || before.ends_with([' ', '\t', ',', ')']);
+    is_a_word.then(|| share_of(number)).flatten().map(|share| (before, Validity::default(), Some(share)))
+}
+
+fn share_of(text: &str) -> Option<f64> {
+    text.trim().parse().ok().filter(|share| (0.0..=1.0).contains(share))
 }
 
 #[cfg(test)]
