@@ -287,7 +287,7 @@ fn named_time(query: &str, question: &Question<'_>, phrases: [&Phrases; 2], toda
         let named = || phrases.iter().find_map(|of| number_named(&of.numbers, number));
         let number = || number.parse().ok().or_else(named);
         let time = if time.contains('#') { time.replace('#', &number()?.to_string()) } else { time.to_owned() };
-        Some(NamedTime { span: days(&time, today)?, by: question.said(&[all.clone()]), taken: vec![all] })
+        Some(NamedTime { span: days(&time, today)?, by: question.said(std::slice::from_ref(&all)), taken: vec![all] })
     };
     // The longest ago first, as the day before yesterday has yesterday in it.
     let mut past = phrases.iter().flat_map(|phrases| phrases.past.iter().rev());

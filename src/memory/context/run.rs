@@ -75,7 +75,7 @@ pub(crate) fn context(viewer: &Viewer, params: &ContextParams) -> Result<Context
     }
     let usual = (gated.gate != Gate::Full || params.mode.is_none()).then_some(config.context_tokens);
     let chars = viewer.limits().map(|limits| limits.max_injected_chars);
-    let size = BudgetLeft { tokens: params.budget.or(usual), chars, ..BudgetLeft::default() };
+    let size = BudgetLeft { tokens: params.budget.or(usual), chars };
     let embedder = viewer.workspace().shared.embedder();
     let counts = embedder.as_ref().filter(|embedder| embedder.count_tokens("a").is_some());
     let count = |text: &str| counts.and_then(|model| model.count_tokens(text)).unwrap_or_else(|| token_estimate(text));
