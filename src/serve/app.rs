@@ -459,7 +459,7 @@ fn follow_documents(root: &Path, shared: &Arc<Shared>) -> Result<Option<Task>, F
             || begun.duration_since(at) >= RECHECK_INTERVAL;
         if generation.is_some() && is_due {
             let refreshed = QmdDocuments::refresh_at(&place).map_err(|error| error.to_string());
-            looked = refreshed.is_ok().then(|| (generation, QmdDocuments::database_id(&place)));
+            looked = refreshed.as_ref().ok().map(|id| (generation, *id));
             if let Some(why) = refreshed.as_ref().err().filter(|why| failure.as_ref() != Some(*why)) {
                 tracing::warn!("the documents of {} are looked at again later: {why}", place.folder.display());
             }

@@ -58,6 +58,11 @@ impl DocumentsDatabase {
         Ok(Self { file: file.to_owned(), connection: RefCell::new(connection), is: Cell::new(is) })
     }
 
+    /// Which file is open.
+    pub(super) fn id(&self) -> (u64, u64) {
+        self.is.get()
+    }
+
     /// Asks it.
     ///
     /// # Errors

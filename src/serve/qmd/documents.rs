@@ -86,13 +86,15 @@ impl QmdDocuments {
         identity(&place.database)
     }
 
-    /// Compares all documents of an index with the files, where it has collections.
+    /// Compares all documents of an index with the files, where it has collections; gives the file of the database that has them.
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub(crate) fn refresh_at(place: &IndexPaths) -> Result<(), QmdError> {
-        let Some(collections) = QmdCollections::load(place)? else { return Ok(()) };
-        Self::open(place, &collections)?.compare().map(drop)
+    pub(crate) fn refresh_at(place: &IndexPaths) -> Result<Option<(u64, u64)>, QmdError> {
+        let Some(collections) = QmdCollections::load(place)? else { return Ok(Self::database_id(place)) };
+        let documents = Self::open(place, &collections)?;
+        documents.compare()?;
+        Ok(Some(documents.database.id()))
     }
 
     /// Whether all documents of the database were looked at by the rules of now.

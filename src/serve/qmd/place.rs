@@ -253,7 +253,11 @@ impl QmdError {
             | Sqlite::InvalidColumnType(..) => true,
             source => {
                 let is_corrupt = matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase));
-                is_corrupt || source.to_string().starts_with("no such ")
+                // The file was put aside, or replaced, since it was opened.
+                let has_moved = source
+                    .sqlite_error()
+                    .is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_READONLY_DBMOVED);
+                is_corrupt || has_moved || source.to_string().starts_with("no such ")
             }
         }
     }
