@@ -12,24 +12,31 @@ use crate::index::engine::{Engine, FileUpdate, Filter, Reader};
 use crate::index::search::Results;
 use crate::models::{Document, Embedder, EmbeddingSpace, Fingerprint, HashEmbedder, ModelError};
 
-/// A model that keeps no tokens.
-struct NoTokens(HashEmbedder);
+/// A model that keeps no tokens, and that may answer when nobody waits any more.
+#[derive(Default)]
+struct NoTokens {
+    hashed: HashEmbedder,
+    is_slow: bool,
+}
 
 impl Embedder for NoTokens {
     fn fingerprint(&self) -> &Fingerprint {
-        self.0.fingerprint()
+        self.hashed.fingerprint()
     }
     fn name(&self) -> &str {
-        self.0.name()
+        self.hashed.name()
     }
     fn dimension(&self) -> usize {
-        self.0.dimension()
+        self.hashed.dimension()
     }
     fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError> {
-        self.0.embed_query(text, deadline)
+        if self.is_slow && deadline.is_some() {
+            return Err(ModelError::TimedOut);
+        }
+        self.hashed.embed_query(text, deadline)
     }
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
-        self.0.embed_documents(documents, deadline)
+        self.hashed.embed_documents(documents, deadline)
     }
 }
 
@@ -75,30 +82,9 @@ fn found_in(folder: &str, embedder: &dyn Embedder, mode: Mode, config: &SearchCo
     search(reader.as_ref(), Some(embedder), &visible, config, &request).unwrap()
 }
 
-/// A model that answers when nobody waits any more.
-struct Slow(HashEmbedder);
-
-impl Embedder for Slow {
-    fn fingerprint(&self) -> &Fingerprint {
-        self.0.fingerprint()
-    }
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-    fn dimension(&self) -> usize {
-        self.0.dimension()
-    }
-    fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError> {
-        if deadline.is_some() { Err(ModelError::TimedOut) } else { self.0.embed_query(text, deadline) }
-    }
-    fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
-        self.0.embed_documents(documents, deadline)
-    }
-}
-
 #[test]
 fn a_model_that_is_slower_than_the_budget_is_left_out_and_said() {
-    let model = Slow(HashEmbedder::default());
+    let model = NoTokens { is_slow: true, ..NoTokens::default() };
     let config = |timeout_ms| SearchConfig { timeout_ms, ..SearchConfig::default() };
     for mode in [Mode::Hybrid, Mode::Semantic, Mode::Deep] {
         let waited = found_with(&model, mode, &config(0));
@@ -119,7 +105,7 @@ fn what_was_said_is_looked_at_token_by_token_in_every_hybrid_search() {
     assert!(found.hits.iter().all(|hit| hit.late.is_some()));
     assert!(found.hits[0].chunk.text.contains("river boat garden apple"), "{}", found.hits[0].chunk.text);
     // Nobody else asks for them, and of other notes, or by a model that keeps none, all is as it was.
-    let none = NoTokens(HashEmbedder::default());
+    let none = NoTokens::default();
     for (folder, embedder, mode) in [
         ("conversations", &embedder as &dyn Embedder, Mode::Semantic),
         ("conversations", &embedder, Mode::Keyword),

@@ -67,11 +67,8 @@ pub(crate) fn extraction_prompt(turns: &[SpokenTurn], date: Option<&str>) -> Ext
         }
     }
     let intro = date.map(|date| format!("The conversation is of {date}.\n"));
-    prompt(INSTRUCTIONS, &intro.unwrap_or_default(), &lines, schema())
-}
-
-/// A question with as many lines as there is room for: the first of them, and the last, as what was decided and is to be done stands at the end.
-fn prompt(instructions: &str, intro: &str, lines: &[PromptLine<'_>], schema: Value) -> ExtractionPrompt {
+    let intro = intro.unwrap_or_default();
+    // As many as there is room for: the first, and the last, as what was decided and is to be done stands at the end.
     let rendered = |line: &PromptLine<'_>| {
         let sent = as_sent(line.text);
         let mark = if sent.len() < line.text.len() { "[… more left out …]" } else { "" };
@@ -85,7 +82,8 @@ fn prompt(instructions: &str, intro: &str, lines: &[PromptLine<'_>], schema: Val
     let shown = shown.map(|line| (line.number, (line.voice, as_sent(line.text).to_owned()))).collect();
     let fence = fence(&[material.as_str()]);
     let material = format!("The fence is {fence}\n{intro}{fence}\n{material}{fence}\n");
-    let request = ChatRequest { instructions: instructions.into(), material, schema, max_tokens: MOST_ANSWER_TOKENS };
+    let request =
+        ChatRequest { instructions: INSTRUCTIONS.into(), material, schema: schema(), max_tokens: MOST_ANSWER_TOKENS };
     let tokens = estimate(&request);
     ExtractionPrompt { request, shown, tokens }
 }
