@@ -292,7 +292,7 @@ mod tests {
     }
 
     fn send(state: &Arc<State>, events: Vec<NewEvent>) -> usize {
-        EventQueue::new(state).commit(&Batch { events, ..Batch::default() }).unwrap()
+        EventQueue::new(state).commit(&Batch { requests: vec![events], ..Batch::default() }).unwrap()[0]
     }
 
     fn waiting(state: &Arc<State>) -> Vec<(u64, String)> {

@@ -72,8 +72,8 @@ impl Extent {
 /// What belongs into one transaction.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// New events.
-    pub events: Vec<NewEvent>,
+    /// Requests, each of which is taken whole or not at all.
+    pub requests: Vec<Vec<NewEvent>>,
     /// The numbers of events that are in their files, and wait no more.
     pub done: Vec<u64>,
     /// What is about to be written, if that is another now; empty when nothing is.
@@ -218,22 +218,23 @@ impl EventQueue {
         self.handle.is_open()
     }
 
-    /// Does all of a batch, or nothing of it, and returns when that is safe on disk: how many of its events were new. What only tells how far
-    /// the files are is safe after [`EventReader::sync`], so that who sends events does not wait for that.
+    /// Does all of a batch, or nothing of it, and returns when that is safe on disk: how many events of each request were new. What only tells how far the files are is safe
+    /// after [`EventReader::sync`], so that who sends events does not wait for that.
     ///
     /// # Errors
     /// When the state cannot be written.
-    pub fn commit(&mut self, batch: &Batch) -> Result<usize, StateError> {
+    pub fn commit(&mut self, batch: &Batch) -> Result<Vec<usize>, StateError> {
         let Self { handle, seen, extent, dirty, .. } = self;
         handle.with(|opened| {
             load(opened, seen, extent)?;
-            let tells = batch.events.is_empty() && batch.dropped.is_empty() && !batch.sweeps;
+            let tells = batch.requests.is_empty() && batch.dropped.is_empty() && !batch.sweeps;
             opened.set_durability(if tells { Durability::Later } else { Durability::Full })?;
             let (before, mut now) = (*extent, *extent);
             // Until it is committed what memory has is not what the file has: it is read anew where that fails.
             extent.opened = u64::MAX;
             let transaction = opened.connection.transaction()?;
-            let appended = append(&transaction, &batch.events, &mut now, seen)?;
+            let append = |request: &Vec<NewEvent>| append(&transaction, request, &mut now, seen);
+            let appended = batch.requests.iter().map(append).collect::<rusqlite::Result<Vec<_>>>()?;
             let dropped = remove(&transaction, batch, &mut now)?;
             if let Some(plan) = &batch.plan {
                 set_plan(&transaction, plan, now.next)?;
@@ -258,7 +259,7 @@ impl EventQueue {
                 *extent = now;
                 return Ok(appended);
             }
-            if batch.events.is_empty() {
+            if batch.requests.is_empty() {
                 crash::point("events-recorded");
             } else {
                 crash::point("events-written");
@@ -360,12 +361,12 @@ fn is_unswept(connection: &Connection) -> rusqlite::Result<bool> {
 
 fn append(
     transaction: &Connection,
-    events: &[NewEvent],
+    request: &[NewEvent],
     now: &mut Extent,
     seen: &mut HashSet<u64>,
 ) -> rusqlite::Result<usize> {
     let mut accepted = 0;
-    for event in events {
+    for event in request {
         let is_new = match (event.key, event.import) {
             (None, _) => true,
             (Some(key), Some(import)) => !seen.contains(&key) && keep_imported(transaction, key, import)?,
@@ -470,7 +471,7 @@ mod tests {
     }
 
     fn append(queue: &mut EventQueue, events: Vec<NewEvent>) -> usize {
-        queue.commit(&Batch { events, ..Batch::default() }).unwrap()
+        queue.commit(&Batch { requests: vec![events], ..Batch::default() }).unwrap()[0]
     }
 
     fn done(queue: &mut EventQueue, done: Vec<u64>) {
@@ -490,8 +491,8 @@ mod tests {
         let first =
             append(&mut queue, vec![event(Some(7), "a", "one"), event(None, "b", "two"), event(Some(7), "a", "x")]);
         assert_eq!(first, 2);
-        let third = Batch { events: vec![event(Some(8), "a", "three")], ..Batch::default() };
-        assert_eq!([queue.commit(&third).unwrap(), queue.commit(&third).unwrap()], [1, 0]);
+        let twice = Batch { requests: vec![vec![event(Some(8), "a", "three")]; 2], ..Batch::default() };
+        assert_eq!(queue.commit(&twice).unwrap(), [1, 0]);
         queue.commit(&Batch { done: vec![1], plan: Some("plan".into()), ..Batch::default() }).unwrap();
         assert_eq!(waiting(&state), [(2, "two".into()), (3, "three".into())]);
         assert_eq!(queue.extent().unwrap(), Extent { first: 2, next: 4, bytes: 8, ..queue.extent().unwrap() });

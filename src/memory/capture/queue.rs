@@ -1,10 +1,12 @@
-//! The queue of events between senders and their files, and the thread that brings them there, each once.
+//! The queue of events between senders and their files, and the thread that brings them there, each once. Senders that come while the disk is
+//! busy share the next transaction.
 //!
 //! A batch goes so: what is about to be written is made safe on disk (the plan: files, their hashes before and after, the
 //! texts), the files are written, and then that they are. After a kill the plan and the files tell what was done.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,7 +21,7 @@ use crate::access::request::WorkspaceParts;
 use crate::base::config::{CaptureConfig, RetentionConfig, Switches};
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
-use crate::base::state::{Batch, EventQueue, EventReader, Extent, ImportTable, State, StateError};
+use crate::base::state::{Batch, EventQueue, EventReader, Extent, ImportTable, NewEvent, State, StateError};
 use crate::vault::disk::{Action, Files, Identity};
 use crate::vault::forgotten::ForgottenTexts;
 
@@ -33,6 +35,9 @@ const IDLE_PERIOD: Duration = Duration::from_secs(2);
 /// Why nothing is accepted: the vault's folder is away, or the program is about to end.
 const AWAY: &str = "the vault's folder does not exist";
 const CLOSING: &str = "the vault is closing";
+
+/// Events of one sender, who waits for the answer.
+type EventRequest = (Vec<NewEvent>, SyncSender<Result<usize, String>>);
 
 /// The table of events, written by one at a time.
 struct Table {
@@ -73,6 +78,8 @@ pub(super) struct Queue {
     /// What other programs have kept.
     pub(super) imports: ImportTable,
     table: Mutex<Table>,
+    /// Who waits for the next transaction.
+    requests: Mutex<Vec<EventRequest>>,
     progress: Mutex<QueueProgress>,
     /// It got on, or is being closed.
     changed: Condvar,
@@ -90,6 +97,7 @@ impl Queue {
             forgotten: Arc::clone(&parts.forgotten),
             imports: ImportTable::new(&parts.state),
             table: Mutex::new(table),
+            requests: Mutex::default(),
             progress: Mutex::default(),
             changed: Condvar::new(),
         };
@@ -100,6 +108,10 @@ impl Queue {
 
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn requests(&self) -> MutexGuard<'_, Vec<EventRequest>> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn locked(&self) -> MutexGuard<'_, QueueProgress> {
@@ -116,7 +128,7 @@ impl Queue {
     /// # Errors
     /// Why they were not accepted: too much waits already, the vault's folder is away, the disk refused, or the program is about to end.
     pub(super) fn append(&self, events: &[Captured]) -> Result<usize, String> {
-        let encoded = events.iter().map(Captured::encoded).collect::<Result<Vec<_>, _>>();
+        let encoded = events.iter().map(Captured::encoded).collect::<Result<_, _>>();
         let events = encoded.map_err(|error| format!("an event cannot be encoded: {error}"))?;
         let progress = self.progress();
         if progress.closing {
@@ -128,7 +140,20 @@ impl Queue {
                 "{pending} events are waiting to be written into the vault; try again when they are written"
             ));
         }
-        self.commit(&mut self.table(), &Batch { events, ..Batch::default() })
+        let (answer, answered) = sync_channel(1);
+        self.requests().push((events, answer));
+        let mut table = self.table();
+        // Whoever had the table before may have taken them along.
+        let requests = std::mem::take(&mut *self.requests());
+        if !requests.is_empty() {
+            let (requests, answers): (Vec<_>, Vec<_>) = requests.into_iter().unzip();
+            match self.commit(&mut table, &Batch { requests, ..Batch::default() }) {
+                Ok(appended) => answers.iter().zip(appended).for_each(|(answer, done)| drop(answer.send(Ok(done)))),
+                Err(refused) => answers.iter().for_each(|answer| drop(answer.send(Err(refused.clone())))),
+            }
+        }
+        drop(table);
+        answered.recv().unwrap_or(Err(CLOSING.into()))
     }
 
     /// Records what is about to be written and which events are in their files. It is safe on disk after a
@@ -137,7 +162,7 @@ impl Queue {
         self.commit(&mut self.table(), &Batch { plan: Some(plan), done, ..Batch::default() }).map(drop)
     }
 
-    fn commit(&self, table: &mut Table, batch: &Batch) -> Result<usize, String> {
+    fn commit(&self, table: &mut Table, batch: &Batch) -> Result<Vec<usize>, String> {
         // An empty mount point has no memory.toml: nothing is made there.
         if Identity::of_vault(&self.root).is_none() {
             return Err(AWAY.into());
