@@ -446,6 +446,18 @@ mod tests {
     }
 
     #[test]
+    fn nine_of_ten_questions_in_the_first_person_are_answered_from_their_layer() {
+        let questions = include_str!("../../../tests/data/first-person-questions.txt").lines();
+        let questions = questions.filter_map(|line| line.split_once('\t')).collect::<Vec<_>>();
+        let wrong = questions[..100].iter().filter_map(|(layer, question)| {
+            let gated = of(question, None).gate.word();
+            (gated != *layer).then(|| format!("{question} is for {layer}, and was {gated}"))
+        });
+        let wrong: Vec<String> = wrong.collect();
+        assert!(wrong.len() <= 10, "{wrong:#?}");
+    }
+
+    #[test]
     fn what_is_known_by_its_name_asks_for_entries_unless_more_is_said() {
         assert_eq!(of("Project Kestrel status", Some("Project Kestrel")).gate, Gate::Entries);
         assert_eq!(of("what did we decide on Project Kestrel", Some("Project Kestrel")).gate, Gate::Summaries);
