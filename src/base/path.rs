@@ -156,7 +156,7 @@ impl VaultPath {
 
 /// A name as it is compared where case and Unicode normalisation do not count.
 pub fn folded(name: &str) -> String {
-    name.nfc().collect::<String>().to_lowercase()
+    composed(name).to_lowercase()
 }
 
 /// A text in Unicode normalisation form C, as people type it.

@@ -83,12 +83,15 @@ impl TermWeight {
         self.weight
     }
 
-    /// With how often the term occurs in the field, and the length of the field as it is stored: in one byte, four bits
-    /// of which are the value.
-    pub(crate) fn score(&self, frequency: u32, length: u32) -> f64 {
+    /// With how often the term occurs in the field, and the [norm](TermWeight::norm) of the field's length.
+    pub(crate) fn score(&self, frequency: u32, norm: f64) -> f64 {
         let frequency = f64::from(frequency);
-        let norm = K1 * (1.0 - B + B * f64::from(length) / self.average_length.max(1.0));
         self.weight * frequency / (frequency + norm)
+    }
+
+    /// What a length of the field, as it is stored, takes from a score.
+    pub(crate) fn norm(&self, length: u32) -> f64 {
+        K1 * (1.0 - B + B * f64::from(length) / self.average_length.max(1.0))
     }
 }
 

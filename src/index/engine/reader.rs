@@ -71,7 +71,8 @@ pub trait Reader: Send + Sync {
     /// Whether words can be asked for; not while they are damaged.
     fn has_words(&self) -> bool;
 
-    /// Prepares a query's words, given the usual language; `None` while they are damaged.
+    /// Prepares a query's words, given the usual language, over a scope; `None` while they are damaged. Nothing is asked for then but chunks
+    /// of the files of `allow`, which are of the scope.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -80,6 +81,7 @@ pub trait Reader: Send + Sync {
         query: &WordQuery,
         language: StemmerLanguage,
         scope: Option<&'a FileSet>,
+        allow: Option<&'a FileSet>,
     ) -> Result<Option<Box<dyn PreparedWords + 'a>>, EngineError>;
 
     /// The words like another that chunks of a scope have in their text, and stems that they have in title and headings; in no particular

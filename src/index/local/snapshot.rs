@@ -126,11 +126,12 @@ impl Reader for Snapshot {
         query: &WordQuery,
         language: StemmerLanguage,
         scope: Option<&'a FileSet>,
+        allow: Option<&'a FileSet>,
     ) -> Result<Option<Box<dyn PreparedWords + 'a>>, EngineError> {
         let Some(keyword) = &self.keyword else { return Ok(None) };
         let terms = self.files.terms(query, language, scope);
         let statistics = self.statistics(scope);
-        Ok(Some(Box::new(reading(|| keyword.prepare(query, terms, statistics, scope))?)))
+        Ok(Some(Box::new(reading(|| keyword.prepare(query, terms, statistics, (scope, allow)))?)))
     }
 
     fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, EngineError> {

@@ -83,7 +83,8 @@ impl<'a> RetrievedWords<'a> {
 impl<'a> Retriever<'a> {
     /// Prepares the words of a query.
     pub(super) fn words(&self, query: &WordQuery) -> Result<RetrievedWords<'a>, EngineError> {
-        let prepared = self.reader.words(query, self.language, self.scope)?.map(Rc::<dyn PreparedWords>::from);
+        let prepared =
+            self.reader.words(query, self.language, self.scope, self.allow)?.map(Rc::<dyn PreparedWords>::from);
         let count = query.words.len() + query.phrases.iter().map(Vec::len).sum::<usize>();
         let most = prepared.as_ref().map_or(0.0, |prepared| prepared.most());
         Ok(RetrievedWords { prepared, typed: None, asked: AskedWords { count, most } })

@@ -226,7 +226,7 @@ fn a_phrase_chooses_no_other_chunks_than_the_scores_do() {
 fn finds_the_best(writer: &KeywordWriter, query: &WordQuery, statistics: Statistics, numbers: &[usize]) {
     let searcher = writer.searcher(None).unwrap();
     let prepared =
-        searcher.prepare(query, QueryTerms::new(query, StemmerLanguage::None, &[]), statistics, None).unwrap();
+        searcher.prepare(query, QueryTerms::new(query, StemmerLanguage::None, &[]), statistics, (None, None)).unwrap();
     let everything: Vec<u64> = (0..statistics.chunks).collect();
     let scores = prepared.scores(&everything).unwrap().into_iter();
     let mut scores: Vec<(f64, u64)> = scores.zip(0..).filter_map(|(score, chunk)| Some((score?, chunk))).collect();

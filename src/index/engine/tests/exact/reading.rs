@@ -45,6 +45,7 @@ impl Reader for ExactReader {
         query: &WordQuery,
         language: StemmerLanguage,
         scope: Option<&'a FileSet>,
+        _: Option<&'a FileSet>,
     ) -> Result<Option<Box<dyn PreparedWords + 'a>>, EngineError> {
         let statistics = self.statistics(scope);
         let seen = || self.chunks.values().filter(|chunk| is_in(scope, chunk.text.file));
@@ -223,7 +224,10 @@ impl ExactWords<'_> {
             self.terms.terms.iter().fold(0.0, |sum, WeighedTerm { field, text, weight, .. }| {
                 match chunk.times(*field, text) {
                     0 => sum,
-                    times => sum + weight.score(times, rounded_length(chunk.words[*field as usize].len() as u32)),
+                    times => {
+                        sum + weight
+                            .score(times, weight.norm(rounded_length(chunk.words[*field as usize].len() as u32)))
+                    }
                 }
             })
         })
