@@ -17,7 +17,7 @@ use crate::index::search::{
 use crate::index::sync::ModelStatus;
 use crate::models::{ChatExpander, ChatModel, ChatReranker, Embedder, ModelError, Reranker, open_chat, open_reranker};
 use crate::serve::wire::{HitView, Scores, SearchResponse, passage_citation};
-use crate::text::derive::{ChunkId, TextLanguage};
+use crate::text::derive::TextLanguage;
 
 /// Maximum number of times that a search is begun anew while notes change as fast as they are found.
 const MAX_CHANGED_ROUNDS: usize = 4;
@@ -169,13 +169,11 @@ impl ReadScope {
         assisted: Option<&AssistedRequest>,
     ) -> Result<Results, RequestError> {
         let embedder = self.workspace.shared.embedder_of(self.reader());
-        let given = |chunks: &[ChunkId]| self.given(chunks);
-        let given = (config.usage_weight > 0.0).then_some(&given as _);
         let (reader, embedder) = (self.reader.as_ref(), embedder.as_deref());
         let asker = self.model_asker.as_ref();
         let may_send = |file: &FileEntry| assisted.map_or(MaySend::Yes, |assisted| self.may_send(assisted, file));
         let assistant = assisted.map(|assisted| self.assistant(assisted, config, &may_send));
-        let help = SearchHelp { assistant: assistant.as_ref(), given, asker };
+        let help = SearchHelp { assistant: assistant.as_ref(), asker };
         self.searched(|| assisted_search(reader, embedder, &self.visible, config, request, help))
     }
 

@@ -490,7 +490,6 @@ mod tests {
             ("limit=0", "`search.limit` is 0; it takes 1 to 1000"),
             ("limit=-1", "invalid value"),
             ("min_score=nan", "`search.min_score` is NaN"),
-            ("usage_weight=-1.0", "`search.usage_weight` is -1"),
         ] {
             let error = config.with(settings).unwrap_err();
             assert!(error.contains(said), "{settings}: {error}");

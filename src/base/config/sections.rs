@@ -211,8 +211,6 @@ section! {
         /// After so many days conversations, file activity and searches count half; 0 means never.
         #[serde(skip)]
         half_life_days: f64 = 0.0;
-        /// How much more what the asker was given before counts at most; 0 means that it does not.
-        usage_weight: f64 = 0.0, 0.0 to 1.0;
         /// How much the score counts in maximal marginal relevance; 1 means that likeness among hits does not count.
         #[serde(skip)]
         mmr_lambda: f64 = 1.0;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::assist::{Assistant, Expansion, Unassisted, expand, rerank};
 use super::fuse::{Candidate, CandidateScores, rank};
 use super::query::{ParsedQuery, Surroundings};
-use super::rank::{GivenCounts, Named, Relevance, diversify, left_of, named_first, spread, weigh};
+use super::rank::{Named, Relevance, diversify, left_of, named_first, spread, weigh};
 use super::respell::{Correction, Respelled, UnknownName, is_any, misread, respell, unknown};
 use super::retrieve::{
     QueryMeaning, RetrievedWords, Retriever, StoredTokens, drop_same_copies, embed_beside, is_same_copy, unread,
@@ -139,8 +139,6 @@ pub fn search(
 pub(crate) struct SearchHelp<'a> {
     /// A chat model.
     pub(crate) assistant: Option<&'a Assistant<'a>>,
-    /// How often the asker was given chunks.
-    pub(crate) given: Option<GivenCounts<'a>>,
     /// For whom the model's answers are remembered; `None` for nobody.
     pub(crate) asker: Option<&'a ModelAsker>,
 }
@@ -157,7 +155,7 @@ pub(crate) fn assisted_search(
     request: &SearchRequest,
     help: SearchHelp<'_>,
 ) -> Result<Results, EngineError> {
-    let SearchHelp { assistant, given, asker } = help;
+    let SearchHelp { assistant, asker } = help;
     let files = reader.files();
     let has_property = |key: &str| files.facets().has_label(Label::of_property(key, None), visible.set());
     let is_there = |wanted: &Predicate| is_any(wanted, reader, visible.set(), &request.turn).unwrap_or_default();
@@ -271,7 +269,6 @@ pub(crate) fn assisted_search(
         stored,
         assisted,
         unassisted,
-        given,
     };
     let WordQuery { excluded, said_by, not_said_by, .. } = &query.keyword;
     let rules_out = !(excluded.is_empty() && said_by.is_empty() && not_said_by.is_empty());
@@ -374,7 +371,6 @@ struct Ranking<'a> {
     assisted: Option<(&'a str, &'a Assistant<'a>)>,
     /// What was not done of it.
     unassisted: Vec<Unassisted>,
-    given: Option<GivenCounts<'a>>,
 }
 
 impl Ranking<'_> {
@@ -402,14 +398,7 @@ impl Ranking<'_> {
                 stored.score(&mut candidates, self.retriever.reader)?;
             }
             rank(&mut candidates, self.mode, words.asked());
-            weigh(
-                &mut candidates,
-                self.retriever.reader.files(),
-                self.config,
-                self.request.at.as_millisecond(),
-                self.given,
-                &self.request.parts,
-            );
+            weigh(&mut candidates, files, self.config, self.request.at.as_millisecond(), &self.request.parts);
             if let Some(named) = &self.named {
                 let known = candidates.len();
                 self.retriever.add_named(&mut candidates, &named.files, words, by, self.request.limit)?;
