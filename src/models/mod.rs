@@ -31,7 +31,7 @@ mod token_vectors;
 
 pub use asker::ModelAsker;
 pub(crate) use calibration::{Calibration, sameness};
-pub(crate) use chat::{ChatExpander, ChatReranker, MOST_RERANKED, QueryVariants, Reranker};
+pub(crate) use chat::{ChatReranker, MOST_RERANKED, Reranker};
 pub use chat::{ChatModel, ChatOptions, ChatReply, ChatRequest, ChatUsage, EndpointChat};
 pub use embedder::{Document, EmbeddedText, Embedder, EmbeddingSpace, ModelError, ModelErrorKind, ModelTrouble};
 pub use endpoint::{BatchClient, EndpointEmbedder, EndpointOptions};

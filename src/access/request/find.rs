@@ -1,5 +1,6 @@
 //! Finding chunks, and the notes near one, of what a request sees; and the help that other models give to it.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -11,11 +12,11 @@ use crate::access::rules::Scope;
 use crate::base::config::{ChatConfig, Mode, Rerank, SearchConfig};
 use crate::index::engine::{EngineError, FileEntry, Predicate};
 use crate::index::search::{
-    AskedOnce, Assistant, Correction, Degraded, Highlighter, HitWindow, MaySend, Related, RelatedRequest, Results,
+    Assistant, Correction, Degraded, Highlighter, HitWindow, MaySend, Related, RelatedRequest, Results,
     SearchHelp, SearchRequest, Unassisted, Visible, assisted_search, related, search, snippet, snippet_around,
 };
 use crate::index::sync::ModelStatus;
-use crate::models::{ChatExpander, ChatModel, ChatReranker, Embedder, ModelError, Reranker, open_chat, open_reranker};
+use crate::models::{ChatModel, ChatReranker, Embedder, ModelError, Reranker, open_chat, open_reranker};
 use crate::serve::wire::{HitView, Scores, SearchResponse, passage_citation};
 use crate::text::derive::TextLanguage;
 
@@ -313,23 +314,22 @@ impl ReadScope {
     }
 }
 
-/// What an answer says that another model should have helped with, and did not.
+/// What an answer says that another model should have put in order, and did not.
 pub(crate) const ORDER_KEPT: &str = "not reranked";
-pub(crate) const AS_TYPED: &str = "searched without query expansion";
 
 /// What one request is helped with.
 pub(super) struct AssistedRequest {
     until: Instant,
     /// What may be sent to a model on another machine; `None` where all may that is seen.
     open: Option<Visible>,
-    asked: AskedOnce,
+    failed: OnceCell<String>,
 }
 
 impl ReadScope {
     /// What this request is helped with; `None` where the settings ask for no help. Its time begins now, however often is searched, and is
     /// no more than `most`.
     pub(super) fn assisted(&self, config: &SearchConfig, most: Option<Duration>) -> Option<AssistedRequest> {
-        if config.rerank == Rerank::Off && !config.expand {
+        if config.rerank == Rerank::Off {
             return None;
         }
         let help = &self.workspace.chat;
@@ -339,7 +339,7 @@ impl ReadScope {
         let leaves = config.rerank == Rerank::Chat && !help.takes_private();
         let open = leaves.then(|| Visible::of(&Scope::Public, self.reader.files()));
         let left = most.map_or(left, |most| left.min(most));
-        Some(AssistedRequest { until: Instant::now() + left, open, asked: AskedOnce::default() })
+        Some(AssistedRequest { until: Instant::now() + left, open, failed: OnceCell::new() })
     }
 
     /// Whether chunks of a file may be sent: of a private note, and of what was made of one or is one by another name, to this machine
@@ -361,18 +361,15 @@ impl ReadScope {
         config: &SearchConfig,
         may_send: &'a dyn Fn(&FileEntry) -> MaySend,
     ) -> Assistant<'a> {
-        let parts = || self.workspace.chat.parts();
         let reranker = match config.rerank {
-            Rerank::Off => None,
-            Rerank::Chat => Some(parts().map(|parts| &parts.reranker as &dyn Reranker)),
-            Rerank::Model => Some(self.workspace.reranker.get()),
+            Rerank::Model => self.workspace.reranker.get(),
+            Rerank::Chat | Rerank::Off => self.workspace.chat.parts().map(|parts| &parts.reranker as &dyn Reranker),
         };
         Assistant {
             reranker,
-            expander: config.expand.then(|| parts().map(|parts| &parts.expander)),
             may_send,
             asker: self.model_asker.clone(),
-            asked: &assisted.asked,
+            failed: &assisted.failed,
             until: assisted.until,
         }
     }
@@ -381,11 +378,9 @@ impl ReadScope {
     pub(super) fn unassisted(&self, not_done: &Unassisted) -> Option<String> {
         match not_done {
             Unassisted::OrderKept(_) | Unassisted::Hidden(_) if self.is_agents() => Some(ORDER_KEPT.into()),
-            Unassisted::AsTyped(_) if self.is_agents() => Some(AS_TYPED.into()),
             Unassisted::Withheld(_) if self.is_agents() => None,
             Unassisted::OrderKept(reason) => Some(format!("{ORDER_KEPT}: {reason}")),
             Unassisted::Hidden(_) => Some(ORDER_KEPT.into()),
-            Unassisted::AsTyped(reason) => Some(format!("{AS_TYPED}: {reason}")),
             Unassisted::Withheld(count) => {
                 let (is, keep) =
                     if *count == 1 { ("passage was", "keeps its") } else { ("passages were", "keep their") };
@@ -449,7 +444,6 @@ pub struct ChatHelp {
 pub(super) struct ChatParts {
     model: Arc<dyn ChatModel>,
     pub(super) reranker: ChatReranker,
-    pub(super) expander: ChatExpander,
 }
 
 impl ChatHelp {
@@ -458,7 +452,6 @@ impl ChatHelp {
         let parts = open_chat(config).map(|opened| match opened {
             Ok(model) => Ok(ChatParts {
                 reranker: ChatReranker::new(Arc::clone(&model)),
-                expander: ChatExpander::new(Arc::clone(&model)),
                 model,
             }),
             Err(error) => Err(error.to_string()),

@@ -218,8 +218,6 @@ section! {
         rerank: Rerank = Rerank::Off;
         /// The GGUF file of a cross-encoder.
         rerank_model: String = String::new();
-        /// Whether the chat model says the query in other words, which are looked for too.
-        expand: bool = false;
         /// How long a search waits for the model, in milliseconds: then it goes by words, and says so. 0 means as long as the asker waits.
         #[serde(skip)]
         timeout_ms: u64 = 0;

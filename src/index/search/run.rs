@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::assist::{Assistant, Expansion, Unassisted, expand, rerank};
+use super::assist::{Assistant, Unassisted, rerank};
 use super::fuse::{Candidate, CandidateScores, rank};
 use super::query::{ParsedQuery, Surroundings};
 use super::rank::{Named, Relevance, diversify, left_of, named_first, spread, weigh};
 use super::respell::{Correction, Respelled, UnknownName, is_any, misread, respell, unknown};
 use super::retrieve::{
-    QueryMeaning, RetrievedWords, Retriever, StoredTokens, drop_same_copies, embed_beside, is_same_copy, unread,
+    RetrievedWords, Retriever, StoredTokens, drop_same_copies, embed_beside, is_same_copy, unread,
 };
 use super::visible::Visible;
 use super::window::{HitWindow, HitWindows};
@@ -109,7 +109,7 @@ pub struct Results {
     pub corrections: Vec<Correction>,
     /// What was read as words and may have been meant otherwise, as sentences.
     pub misread: Vec<String>,
-    /// What a chat model was to do for it and did not.
+    /// What a model was to do for it and did not.
     pub(crate) unassisted: Vec<Unassisted>,
     /// The language of the query, or of most hits, where the model that was asked does not read it.
     pub unread: Option<TextLanguage>,
@@ -203,28 +203,14 @@ pub(crate) fn assisted_search(
     // Where nothing can be found, nobody is asked for help.
     let can_find = allow.as_ref().map_or_else(|| files.iter().next().is_some(), |allow| !allow.is_empty());
     let assistant = assistant.filter(|_| can_find);
-    let mut unassisted = Vec::new();
-    let expansion = assistant.map_or(Ok(Expansion::default()), |assistant| expand(&query, &typed, assistant));
-    let expansion = expansion.unwrap_or_else(|failed| {
-        unassisted.push(failed);
-        Expansion::default()
-    });
-    if let Some(all) = &expansion.words {
-        words = words.among(retriever.words(all)?);
-    }
-    // What a chat model has helped with before has a time of its own.
     let until = until_when(&request.turn, config.timeout_ms);
     let mut degraded = None;
     let has_words = reader.has_words();
     let vector = if query.only_narrows() || (asked == Mode::Keyword && has_words) {
         None
     } else {
-        let meant = (of_model.as_str(), expansion.meaning.as_deref());
-        match embed_beside(reader, (embedder, asker), meant, until, || words.look_ahead())? {
-            Ok(QueryMeaning { all, typed, lacks }) => {
-                unassisted.extend(lacks.map(Unassisted::AsTyped));
-                Some((all, typed))
-            }
+        match embed_beside(reader, (embedder, asker), of_model, until, || words.look_ahead())? {
+            Ok(vector) => Some(vector),
             Err(error) => {
                 degraded = Some(match error {
                     ModelError::Stopped => Degraded::NoModel,
@@ -256,19 +242,17 @@ pub(crate) fn assisted_search(
     });
     let named = retriever.named(query.name, &typed_words, likeliest.as_ref()).filter(|_| mode != Mode::Semantic);
     let vector = vector.as_ref();
-    let (vector, typed_vector) = (vector.map(|(all, _)| all), vector.and_then(|(_, typed)| typed.as_ref()));
     let assisted = assistant.map(|assistant| (typed.as_str(), assistant));
     let mut ranking = Ranking {
         request,
         retriever: &retriever,
         mode,
         vector,
-        typed_vector,
         config,
         named,
         stored,
         assisted,
-        unassisted,
+        unassisted: Vec::new(),
     };
     let WordQuery { excluded, said_by, not_said_by, .. } = &query.keyword;
     let rules_out = !(excluded.is_empty() && said_by.is_empty() && not_said_by.is_empty());
@@ -360,8 +344,6 @@ struct Ranking<'a> {
     retriever: &'a Retriever<'a>,
     mode: Mode,
     vector: Option<&'a QueryVector>,
-    /// That of what was typed, where `vector` has more.
-    typed_vector: Option<&'a QueryVector>,
     config: &'a SearchConfig,
     /// The files that are called what was typed, when there are any.
     named: Option<Named>,
@@ -393,17 +375,14 @@ impl Ranking<'_> {
                 self.retriever.add_parts(&mut candidates, &self.request.parts, words, by, width)?;
                 drop_same_copies(&mut candidates, files, allow);
             }
-            self.retriever.score_typed(&mut candidates, words, self.typed_vector)?;
             if let Some(stored) = &self.stored {
                 stored.score(&mut candidates, self.retriever.reader)?;
             }
             rank(&mut candidates, self.mode, words.asked());
             weigh(&mut candidates, files, self.config, self.request.at.as_millisecond(), &self.request.parts);
             if let Some(named) = &self.named {
-                let known = candidates.len();
                 self.retriever.add_named(&mut candidates, &named.files, words, by, self.request.limit)?;
                 drop_same_copies(&mut candidates, files, allow);
-                self.retriever.score_typed(&mut candidates[known..], words, self.typed_vector)?;
                 named_first(&mut candidates, named);
             }
             if let Some((query, assistant)) = self.assisted {

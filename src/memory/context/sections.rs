@@ -81,7 +81,6 @@ impl<'a> Sections<'a> {
         let config = SearchConfig {
             // Nobody waits for a model that writes.
             rerank: Rerank::Off,
-            expand: false,
             mode: if config.search.mode == Mode::Deep { Mode::Hybrid } else { config.search.mode },
             mmr_lambda: SCORE_AGAINST_LIKENESS,
             half_life_days: HALF_LIFE_DAYS,
