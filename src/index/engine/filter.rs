@@ -293,7 +293,7 @@ mod tests {
             FileUpdate::of_text("conversations/b.md", &said(&["user", "assistant"]), english),
             FileUpdate::of_text("notes/c.md", &said(&["Maya"]), english),
         ];
-        writer.apply(writer.batch(notes.into(), Vec::new())).unwrap();
+        writer.apply(notes.into(), Vec::new()).unwrap();
         let reader = writer.publish().unwrap();
         let files = |name: &str| -> Vec<String> {
             let filter = Filter::of([Predicate::Speaker(name.into())]);
@@ -335,7 +335,7 @@ mod tests {
             ("notes/book.md", "---\ntype: book\n---\n[[Ann]]", "notes"),
         ];
         let updates = notes.iter().map(|(path, text, _)| FileUpdate::of_text(path, text, english)).collect();
-        writer.apply(writer.batch(updates, Vec::new())).unwrap();
+        writer.apply(updates, Vec::new()).unwrap();
         let reader = writer.publish().unwrap();
         let found = |name: &str, summaries_since_ms: Option<i64>| -> Vec<String> {
             let wanted = Predicate::Layer(MemoryLayer::named(name).unwrap());

@@ -36,20 +36,12 @@ pub trait Writer: Upkeep {
         self.files().at(path.as_str())
     }
 
-    /// The number of the generation that was brought in last.
-    fn generation(&self) -> u64;
-
-    /// Changes for the next generation.
-    fn batch(&self, updates: Vec<FileUpdate>, removed: Vec<VaultPath>) -> ChangeBatch {
-        ChangeBatch { generation: self.generation() + 1, updates, removed }
-    }
-
-    /// Brings in a batch. The chunks that stay keep their rows. A batch without changes makes no generation.
+    /// Makes the next generation: files that are new or have changed, each path once, and paths that are gone. The chunks that stay keep their
+    /// rows. No changes make no generation.
     ///
     /// # Errors
-    /// When the batch was made for [another state](EngineError::is_stale): the generation before is not the last one. Nothing is done
-    /// then. When a store refuses: what was brought in is then caught up with at the next start.
-    fn apply(&mut self, batch: ChangeBatch) -> Result<(), EngineError>;
+    /// When a store refuses: what was brought in is then caught up with at the next start.
+    fn apply(&mut self, updates: Vec<FileUpdate>, removed: Vec<VaultPath>) -> Result<(), EngineError>;
 
     /// Notes that files were looked at and are unchanged: path, stamp, and when, in nanoseconds since 1970.
     ///
@@ -146,30 +138,6 @@ pub trait Writer: Upkeep {
     /// # Errors
     /// When a store refuses.
     fn discard(self: Box<Self>) -> Result<(), EngineError>;
-}
-
-/// Changes that make one generation of the one before. Readers see all of them or none.
-#[derive(Debug)]
-pub struct ChangeBatch {
-    /// The number of the generation that it makes. Whoever has sent a batch and heard nothing asks for the number that is there.
-    pub generation: u64,
-    /// Files that are new or have changed, each path once.
-    pub updates: Vec<FileUpdate>,
-    /// Paths that are gone.
-    pub removed: Vec<VaultPath>,
-}
-
-impl ChangeBatch {
-    /// Whether it was made for the state that a writer is in.
-    ///
-    /// # Errors
-    /// [`EngineError::is_stale`] where it was not; nothing of it may be applied then.
-    pub(crate) fn check(&self, writer: &impl Writer) -> Result<(), EngineError> {
-        match self.generation == writer.generation() + 1 {
-            true => Ok(()),
-            false => Err(EngineError::stale(writer.generation(), self.generation)),
-        }
-    }
 }
 
 /// The derived stores of one vault, closed. Everything in them is made of the notes, and can be made anew.

@@ -358,7 +358,7 @@ mod tests {
         let mut store = open(folder);
         let text = "# River\n\nA boat.\n\n# Garden\n\nA tree.\n";
         let update = FileUpdate::of_text("notes/a.md", text, StemmerLanguage::None);
-        store.apply(store.batch(vec![update], Vec::new())).unwrap();
+        store.apply(vec![update], Vec::new()).unwrap();
         assert_eq!(store.snapshot().unwrap().statistics(None).chunks, 2);
         store
     }

@@ -19,7 +19,7 @@ use crate::base::config::StemmerLanguage;
 use crate::base::fs::{Context, FsError, crash, create_dir, create_private_dir};
 use crate::base::path::VaultPath;
 use crate::index::engine::{
-    ChangeBatch, ChunkEntry, ContentHash, Damage, Engine, EngineError, FileEntry, FileTable, FileUpdate, PendingText,
+    ChunkEntry, ContentHash, Damage, Engine, EngineError, FileEntry, FileTable, FileUpdate, PendingText,
     Reader, Writer,
 };
 use crate::models::{EmbeddedText, EmbeddingSpace, Fingerprint};
@@ -151,49 +151,6 @@ impl Store {
         Some(file)
     }
 
-    fn apply_updates(&mut self, updates: &[FileUpdate], removed: &[VaultPath]) -> Result<(), EngineError> {
-        if updates.is_empty() && removed.is_empty() {
-            return Ok(());
-        }
-        self.mark()?;
-        let removed: Vec<Arc<FileEntry>> = removed.iter().filter_map(|path| self.file(path).cloned()).collect();
-        let changes: Vec<Diff<'_>> = updates.iter().map(|update| self.diff(update)).collect();
-        let seq = self.catalog.apply(&changes, &removed)?;
-        crash::point("catalog-committed");
-
-        removed.iter().for_each(|file| self.keyword.remove_file(file.id));
-        for change in &changes {
-            // One word for all of them: each by itself is looked for in every segment.
-            match change.old.as_ref().filter(|old| !change.gone.is_empty() && change.gone.len() == old.chunks.len()) {
-                Some(old) => self.keyword.remove_file(old.id),
-                None => change.gone.iter().for_each(|row| self.keyword.remove(*row)),
-            }
-            for at in (0..change.reword.len()).filter(|at| change.reword[*at]) {
-                if !change.new[at] {
-                    self.keyword.remove(change.entry.chunks[at].row);
-                }
-                self.keyword.add(&document(&change.entry, at, |at| {
-                    let new = &change.update.chunks[at];
-                    (&new.own, &new.heading, new.speakers.as_slice())
-                }))?;
-            }
-        }
-        self.keyword.commit(&self.payload(seq))?;
-        crash::point("words-committed");
-        self.catalog.forget_deletions(seq)?;
-        crash::point("deletions-forgotten");
-
-        self.give_to_sets(&removed, &changes)?;
-        for file in &removed {
-            self.leave(&file.path);
-        }
-        for change in changes {
-            self.leave(&change.entry.path);
-            self.enter(change.entry);
-        }
-        Ok(())
-    }
-
     /// Tells the open sets of vectors which chunks are gone, and which are new or have another content.
     fn give_to_sets(&mut self, removed: &[Arc<FileEntry>], changes: &[Diff<'_>]) -> Result<(), EngineError> {
         let is_private: Vec<bool> = changes.iter().map(|change| self.is_private(&change.entry)).collect();
@@ -241,15 +198,48 @@ impl Writer for Store {
         &self.files
     }
 
-    fn generation(&self) -> u64 {
-        self.catalog.meta.seq
-    }
-
     /// Only chunks that are new are written, and those whose neighbours or title changed are given new words.
-    fn apply(&mut self, batch: ChangeBatch) -> Result<(), EngineError> {
-        batch.check(self)?;
-        let ChangeBatch { updates, removed, .. } = batch;
-        self.apply_updates(&updates, &removed)
+    fn apply(&mut self, updates: Vec<FileUpdate>, removed: Vec<VaultPath>) -> Result<(), EngineError> {
+        if updates.is_empty() && removed.is_empty() {
+            return Ok(());
+        }
+        self.mark()?;
+        let removed: Vec<Arc<FileEntry>> = removed.iter().filter_map(|path| self.file(path).cloned()).collect();
+        let changes: Vec<Diff<'_>> = updates.iter().map(|update| self.diff(update)).collect();
+        let seq = self.catalog.apply(&changes, &removed)?;
+        crash::point("catalog-committed");
+
+        removed.iter().for_each(|file| self.keyword.remove_file(file.id));
+        for change in &changes {
+            // One word for all of them: each by itself is looked for in every segment.
+            match change.old.as_ref().filter(|old| !change.gone.is_empty() && change.gone.len() == old.chunks.len()) {
+                Some(old) => self.keyword.remove_file(old.id),
+                None => change.gone.iter().for_each(|row| self.keyword.remove(*row)),
+            }
+            for at in (0..change.reword.len()).filter(|at| change.reword[*at]) {
+                if !change.new[at] {
+                    self.keyword.remove(change.entry.chunks[at].row);
+                }
+                self.keyword.add(&document(&change.entry, at, |at| {
+                    let new = &change.update.chunks[at];
+                    (&new.own, &new.heading, new.speakers.as_slice())
+                }))?;
+            }
+        }
+        self.keyword.commit(&self.payload(seq))?;
+        crash::point("words-committed");
+        self.catalog.forget_deletions(seq)?;
+        crash::point("deletions-forgotten");
+
+        self.give_to_sets(&removed, &changes)?;
+        for file in &removed {
+            self.leave(&file.path);
+        }
+        for change in changes {
+            self.leave(&change.entry.path);
+            self.enter(change.entry);
+        }
+        Ok(())
     }
 
     fn touch(&mut self, files: &[(VaultPath, Stamp, i64)]) -> Result<(), EngineError> {

@@ -142,7 +142,7 @@ mod rerank_tests {
     fn what_had_the_same_score_has_another_by_its_judgement() {
         let mut writer = ExactEngine::new(StemmerLanguage::English).open(false).unwrap();
         let note = |at: usize| FileUpdate::of_text(&format!("{at}.md"), "Water.\n", StemmerLanguage::English);
-        writer.apply(writer.batch((0..3).map(note).collect(), Vec::new())).unwrap();
+        writer.apply((0..3).map(note).collect(), Vec::new()).unwrap();
         let reader = writer.publish().unwrap();
         let judged = [0.0, 1.0, 0.5];
         let mut best: Vec<Candidate> = reader

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::super::{
-    ChangeBatch, ChunkEntry, ChunkText, Damage, Engine, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable,
+    ChunkEntry, ChunkText, Damage, Engine, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable,
     FileUpdate, Like, LikeWord, PendingText, PreparedWords, QueryVector, Reader, ScoredChunk, Upkeep, WeighedTerm,
     WeighedTerms, WordQuery, Writer, rounded, rounded_length,
 };
@@ -223,13 +223,7 @@ impl Writer for ExactWriter {
         &self.stores.now.files
     }
 
-    fn generation(&self) -> u64 {
-        self.stores.now.generation
-    }
-
-    fn apply(&mut self, batch: ChangeBatch) -> Result<(), EngineError> {
-        batch.check(self)?;
-        let ChangeBatch { updates, removed, .. } = batch;
+    fn apply(&mut self, updates: Vec<FileUpdate>, removed: Vec<VaultPath>) -> Result<(), EngineError> {
         self.stores.now.generation += u64::from(!(updates.is_empty() && removed.is_empty()));
         removed.iter().for_each(|path| self.stores.remove(path));
         updates.iter().for_each(|update| self.stores.put(update));

@@ -72,7 +72,7 @@ fn searched(config: &SearchConfig, how: &Asked<'_>) -> Results {
         FileUpdate::of_text(&format!("notes/{at:02}.md"), &text, LANGUAGE)
     };
     let named = FileUpdate::of_text("notes/called.md", "# Water\n\nStone and paper, and more of it.\n", LANGUAGE);
-    writer.apply(writer.batch((0..26).map(note).chain([named]).collect(), Vec::new())).unwrap();
+    writer.apply((0..26).map(note).chain([named]).collect(), Vec::new()).unwrap();
     let reader = writer.publish().unwrap();
     let failed = OnceCell::new();
     let scope = if how.sees_nothing { Scope::Nothing } else { Scope::Everything };

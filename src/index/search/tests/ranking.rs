@@ -19,10 +19,8 @@ fn found(notes: &[(&str, &str)], mode: Mode, config: &SearchConfig) -> Vec<(Stri
     let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
     writer
         .apply(
-            writer.batch(
-                notes.iter().map(|(path, text)| FileUpdate::of_text(path, text, LANGUAGE)).collect(),
-                Vec::new(),
-            ),
+            notes.iter().map(|(path, text)| FileUpdate::of_text(path, text, LANGUAGE)).collect(),
+                Vec::new()
         )
         .unwrap();
     writer.use_model(&EmbeddingSpace::of(&embedder)).unwrap();
