@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::catalog::{CatalogReader, log_bytes};
 use super::keyword::{KeywordSearcher, has_words, open_searcher, reading};
@@ -17,9 +17,6 @@ use crate::index::engine::{
 use crate::models::{ContentHash, Fingerprint, PackedTokens};
 use crate::text::derive::ChunkId;
 use crate::vault::disk::Globs;
-
-/// Readers of the catalog that a snapshot holds: as many searches read texts at the same time.
-const READERS: usize = 2;
 
 /// A state of all stores that nothing changes any more. Searches hold it for as long as they need it.
 pub struct Snapshot {
@@ -38,9 +35,8 @@ pub struct Snapshot {
     withholds_private: bool,
     statistics: OnceLock<Statistics>,
     scope_counts: ScopeCounts,
-    pub(super) readers: Vec<Mutex<CatalogReader>>,
-    /// Where the readers go when nobody holds the snapshot any more.
-    pub(super) spare: Arc<Mutex<Vec<CatalogReader>>>,
+    /// The catalog at this state.
+    pub(super) reader: Mutex<CatalogReader>,
 }
 
 impl Snapshot {
@@ -72,8 +68,7 @@ impl Snapshot {
             vectors: None,
             statistics: OnceLock::new(),
             scope_counts: ScopeCounts::default(),
-            readers: vec![Mutex::new(reader)],
-            spare: Arc::default(),
+            reader: Mutex::new(reader),
         }))
     }
 
@@ -93,11 +88,8 @@ impl Snapshot {
             .fold((0, 0), |(embedded, of), chunk| (embedded + usize::from(all || self.is_embedded(chunk.row)), of + 1))
     }
 
-    /// Calls `with` with a reader at this state of the catalog.
-    fn read<T>(&self, with: impl FnOnce(&CatalogReader) -> Result<T, EngineError>) -> Result<T, EngineError> {
-        let free = self.readers.iter().find_map(|reader| reader.try_lock().ok());
-        let reader = free.unwrap_or_else(|| self.readers[0].lock().unwrap_or_else(PoisonError::into_inner));
-        with(&reader)
+    fn reader(&self) -> MutexGuard<'_, CatalogReader> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -161,7 +153,7 @@ impl Reader for Snapshot {
 
     fn tokens(&self, content: &ContentHash) -> Result<Option<PackedTokens>, EngineError> {
         let Some((model, vectors)) = self.model.as_ref().zip(self.vectors.as_ref()) else { return Ok(None) };
-        self.read(|reader| reader.tokens(model.number(), vectors.dims(), content))
+        self.reader().tokens(model.number(), vectors.dims(), content)
     }
 
     fn is_embedded(&self, row: u64) -> bool {
@@ -174,25 +166,25 @@ impl Reader for Snapshot {
     }
 
     fn chunk(&self, row: u64) -> Result<Option<ChunkText>, EngineError> {
-        self.read(|reader| reader.chunk(row))
+        self.reader().chunk(row)
     }
 
     fn rows_of(&self, id: ChunkId) -> Result<Vec<u64>, EngineError> {
-        self.read(|reader| reader.rows_of(id))
+        self.reader().rows_of(id)
     }
 
     fn metadata(&self, file: u32) -> Result<Option<String>, EngineError> {
-        self.read(|reader| reader.metadata(file))
+        self.reader().metadata(file)
     }
 
     fn problems(&self) -> Result<Vec<(String, String)>, EngineError> {
-        self.read(CatalogReader::problems)
+        self.reader().problems()
     }
 }
 
 impl Store {
-    /// Empties the catalog's log when it is longer than `max_bytes`. The readers of the snapshot of the state of now hold on to the
-    /// log, and let go for a moment in which nothing can change.
+    /// Empties the catalog's log when it is longer than `max_bytes`. The snapshot of the state of now holds on to the
+    /// log, and lets go for a moment in which nothing can change.
     ///
     /// # Errors
     /// When the catalog refuses.
@@ -204,13 +196,12 @@ impl Store {
         else {
             return Ok(());
         };
-        let readers: Vec<_> =
-            published.readers.iter().map(|reader| reader.lock().unwrap_or_else(PoisonError::into_inner)).collect();
-        readers.iter().try_for_each(|reader| reader.release())?;
+        let reader = published.reader();
+        reader.release()?;
         crash::point("log-released");
         let trimmed = self.catalog.checkpoint();
         crash::point("log-trimmed");
-        readers.iter().try_for_each(|reader| reader.renew())?;
+        reader.renew()?;
         trimmed
     }
 
@@ -232,17 +223,6 @@ impl Store {
     }
 
     fn snapshot_with(&mut self, keyword: Option<KeywordSearcher>) -> Result<Arc<Snapshot>, EngineError> {
-        let mut readers = Vec::with_capacity(READERS);
-        for _ in 0..READERS {
-            let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            readers.push(Mutex::new(match spare {
-                Some(reader) => {
-                    reader.renew()?;
-                    reader
-                }
-                None => self.catalog.reader()?,
-            }));
-        }
         let snapshot = Arc::new(Snapshot {
             seq: self.catalog.meta.seq,
             files: self.files.clone(),
@@ -253,23 +233,10 @@ impl Store {
             withholds_private: self.withholds_private(),
             statistics: OnceLock::new(),
             scope_counts: ScopeCounts::default(),
-            readers,
-            spare: Arc::clone(&self.spare),
+            reader: Mutex::new(self.catalog.reader()?),
         });
         self.published = Arc::downgrade(&snapshot);
         Ok(snapshot)
-    }
-}
-
-impl Drop for Snapshot {
-    fn drop(&mut self) {
-        let Ok(mut spare) = self.spare.lock() else { return };
-        for reader in self.readers.drain(..) {
-            let Ok(reader) = reader.into_inner() else { continue };
-            if reader.release().is_ok() && spare.len() < READERS * 2 {
-                spare.push(reader);
-            }
-        }
     }
 }
 

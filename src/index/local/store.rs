@@ -8,9 +8,9 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
-use super::catalog::{Catalog, CatalogReader};
+use super::catalog::Catalog;
 use super::embeddings::{Embeddings, VectorSets};
 use super::keyword::{self, FORMAT, KeywordSearcher, KeywordWriter, Payload, WordDocument};
 use super::recovery::{MARKER, MERGES_END_WITHIN, Marker};
@@ -54,7 +54,6 @@ pub struct Store {
     /// Chunks that have something to embed, and those of them that are in private notes.
     embeddable: usize,
     private_embeddable: usize,
-    pub(super) spare: Arc<Mutex<Vec<CatalogReader>>>,
     /// The last snapshot, while anybody holds it.
     pub(super) published: Weak<Snapshot>,
     /// The catalog's file, by which the stores are told from others.
@@ -106,7 +105,6 @@ impl Store {
             private_embeddable: 0,
             files: FileTable::default(),
             sets: VectorSets::default(),
-            spare: Arc::default(),
             published: Weak::new(),
             identity: Identity::of(&database).ok(),
             notices,
