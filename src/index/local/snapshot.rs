@@ -1,8 +1,7 @@
 //! One published state of the index, for searches.
 
-use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::catalog::{CatalogReader, log_bytes};
 use super::keyword::{KeywordSearcher, has_words, open_searcher, reading};
@@ -12,7 +11,7 @@ use crate::base::config::StemmerLanguage;
 use crate::base::fs::crash;
 use crate::index::engine::{
     ChunkText, EngineError, FileSet, FileTable, Like, LikeWord, PreparedWords, QueryVector, Reader, ScoredChunk,
-    Statistics, WordQuery,
+    WordQuery,
 };
 use crate::models::{ContentHash, Fingerprint, PackedTokens};
 use crate::text::derive::ChunkId;
@@ -33,8 +32,6 @@ pub struct Snapshot {
     embeddable: usize,
     /// Whether those of private notes are not among them.
     withholds_private: bool,
-    statistics: OnceLock<Statistics>,
-    scope_counts: ScopeCounts,
     /// The catalog at this state.
     pub(super) reader: Mutex<CatalogReader>,
 }
@@ -66,26 +63,8 @@ impl Snapshot {
             keyword: Some(open_searcher(&words)?),
             model: None,
             vectors: None,
-            statistics: OnceLock::new(),
-            scope_counts: ScopeCounts::default(),
             reader: Mutex::new(reader),
         }))
-    }
-
-    fn counted(&self, scope: &FileSet) -> ScopeCount {
-        self.scope_counts.of(scope, || ScopeCount {
-            statistics: self.files.statistics(Some(scope)),
-            embedded: self.embedded_within(scope),
-        })
-    }
-
-    fn embedded_within(&self, scope: &FileSet) -> (usize, usize) {
-        let all = self.vectors.as_ref().map_or(0, VectorSet::len) == self.embeddable;
-        let within = scope.iter().filter_map(|file| self.files.get(file));
-        let within = within.filter(|file| !(self.withholds_private && file.private)).flat_map(|file| &file.chunks);
-        let embeddable = within.filter(|chunk| chunk.content.is_some());
-        embeddable
-            .fold((0, 0), |(embedded, of), chunk| (embedded + usize::from(all || self.is_embedded(chunk.row)), of + 1))
     }
 
     fn reader(&self) -> MutexGuard<'_, CatalogReader> {
@@ -100,13 +79,6 @@ impl Reader for Snapshot {
 
     fn files(&self) -> &FileTable {
         &self.files
-    }
-
-    fn statistics(&self, scope: Option<&FileSet>) -> Statistics {
-        match scope {
-            None => *self.statistics.get_or_init(|| self.files.statistics(None)),
-            Some(scope) => self.counted(scope).statistics,
-        }
     }
 
     fn has_words(&self) -> bool {
@@ -162,7 +134,17 @@ impl Reader for Snapshot {
 
     fn embedded(&self, scope: Option<&FileSet>) -> (usize, usize) {
         let embedded = self.vectors.as_ref().map_or(0, VectorSet::len);
-        scope.map_or((embedded, self.embeddable), |scope| self.counted(scope).embedded)
+        let Some(scope) = scope else { return (embedded, self.embeddable) };
+        let mut scope = scope.clone();
+        if self.withholds_private {
+            scope.subtract(self.files.facets().private());
+        }
+        let of = self.files.embeddable(Some(&scope));
+        if embedded == self.embeddable {
+            return (of, of);
+        }
+        let chunks = scope.iter().filter_map(|file| self.files.get(file)).flat_map(|file| &file.chunks);
+        (chunks.filter(|chunk| self.is_embedded(chunk.row)).count(), of)
     }
 
     fn chunk(&self, row: u64) -> Result<Option<ChunkText>, EngineError> {
@@ -231,72 +213,9 @@ impl Store {
             vectors: self.sets.serving.as_ref().map(|set| set.vectors.clone()),
             embeddable: self.embeddable(),
             withholds_private: self.withholds_private(),
-            statistics: OnceLock::new(),
-            scope_counts: ScopeCounts::default(),
             reader: Mutex::new(self.catalog.reader()?),
         });
         self.published = Arc::downgrade(&snapshot);
         Ok(snapshot)
-    }
-}
-
-/// Maximum number of scopes that are remembered: agents that ask at the same time, each with a filter or two.
-const MAX_SCOPES: usize = 8;
-
-/// What is counted in a scope. Nothing of it changes for as long as the snapshot lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ScopeCount {
-    /// Chunks and words.
-    statistics: Statistics,
-    /// Chunks that are embedded, of those that are to be.
-    embedded: (usize, usize),
-}
-
-/// The counts of the last scopes: each search of an agent asks for them three times, and going through 20,000 files each time took three
-/// quarters of its 10 ms (`docs/performance.md`).
-///
-/// They are shared by all who ask: who sees exactly the same files as another may tell by the time that somebody has asked since the index
-/// changed last. It learns neither who nor what, and whoever asks without a filter and sees everything, as the person does, is not counted.
-#[derive(Default)]
-struct ScopeCounts(Mutex<VecDeque<(FileSet, ScopeCount)>>);
-
-impl ScopeCounts {
-    /// What was counted in a scope, or is now.
-    fn of(&self, scope: &FileSet, count: impl FnOnce() -> ScopeCount) -> ScopeCount {
-        if let Some(known) = self.known(scope) {
-            return known;
-        }
-        // Nobody waits for this: two who ask at once both count.
-        let counted = count();
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.truncate(MAX_SCOPES - 1);
-        last.push_front((scope.clone(), counted));
-        counted
-    }
-
-    fn known(&self, scope: &FileSet) -> Option<ScopeCount> {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.iter().find(|(known, _)| known == scope).map(|(_, count)| *count)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn count(embedded: usize) -> ScopeCount {
-        ScopeCount { statistics: Statistics::default(), embedded: (embedded, embedded) }
-    }
-
-    #[test]
-    fn a_scope_is_counted_once_until_others_have_taken_its_place() {
-        let counts = ScopeCounts::default();
-        let scope = |files: u32| -> FileSet { (0..files).collect() };
-        assert_eq!(counts.of(&scope(3), || count(1)), count(1));
-        assert_eq!(counts.of(&scope(3), || unreachable!()), count(1));
-        for files in 4..4 + MAX_SCOPES as u32 {
-            assert_eq!(counts.of(&scope(files), || count(files as usize)), count(files as usize));
-        }
-        assert_eq!(counts.of(&scope(3), || count(2)), count(2), "it was forgotten");
     }
 }

@@ -51,9 +51,6 @@ pub struct Store {
     pub(super) searcher: Option<(u64, KeywordSearcher)>,
     pub(super) files: FileTable,
     pub(super) sets: VectorSets,
-    /// Chunks that have something to embed, and those of them that are in private notes.
-    embeddable: usize,
-    private_embeddable: usize,
     /// The last snapshot, while anybody holds it.
     pub(super) published: Weak<Snapshot>,
     /// The catalog's file, by which the stores are told from others.
@@ -101,8 +98,6 @@ impl Store {
             keyword,
             marker,
             searcher: None,
-            embeddable: 0,
-            private_embeddable: 0,
             files: FileTable::default(),
             sets: VectorSets::default(),
             published: Weak::new(),
@@ -118,11 +113,7 @@ impl Store {
     /// no reading.
     fn enter(&mut self, mut file: FileEntry) {
         file.info.private = self.is_private(&file);
-        let file = Arc::new(file);
-        let embeddable = file.chunks.iter().filter(|chunk| chunk.content.is_some()).count();
-        self.embeddable += embeddable;
-        self.private_embeddable += if file.private { embeddable } else { 0 };
-        self.files.insert(file);
+        self.files.insert(Arc::new(file));
     }
 
     /// Whether a note is private by what it says or by the configuration.
@@ -137,16 +128,8 @@ impl Store {
 
     /// How many a model is to embed that is given private notes, or is not.
     pub(super) fn embeddable_by(&self, takes_private: bool) -> usize {
-        self.embeddable - if takes_private { 0 } else { self.private_embeddable }
-    }
-
-    fn leave(&mut self, path: &VaultPath) -> Option<Arc<FileEntry>> {
-        let file = Arc::clone(self.files.at(path.as_str())?);
-        let embeddable = file.chunks.iter().filter(|chunk| chunk.content.is_some()).count();
-        self.embeddable -= embeddable;
-        self.private_embeddable -= if file.private { embeddable } else { 0 };
-        self.files.remove(file.id);
-        Some(file)
+        let of = |scope| self.files.embeddable(scope);
+        of(None) - if takes_private { 0 } else { of(Some(self.files.facets().private())) }
     }
 
     /// Tells the open sets of vectors which chunks are gone, and which are new or have another content.
@@ -230,13 +213,8 @@ impl Writer for Store {
         crash::point("deletions-forgotten");
 
         self.give_to_sets(&removed, &changes)?;
-        for file in &removed {
-            self.leave(&file.path);
-        }
-        for change in changes {
-            self.leave(&change.entry.path);
-            self.enter(change.entry);
-        }
+        removed.iter().for_each(|file| self.files.remove(file.id));
+        changes.into_iter().for_each(|change| self.enter(change.entry));
         Ok(())
     }
 
