@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn a_speaker_was_looked_for_in_every_conversation() {
         let english = StemmerLanguage::English;
-        let mut writer = ExactEngine::new(english).open(false).unwrap();
+        let mut writer = ExactEngine::new(english).open().unwrap();
         let said = |by: &[&str]| by.iter().map(|name| format!("**10:00 · {name}:** Hello\n")).collect::<String>();
         let notes = [
             FileUpdate::of_text("conversations/a.md", &said(&["user", "Maya"]), english),
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn each_file_is_in_one_layer() {
         let english = StemmerLanguage::English;
-        let mut writer = ExactEngine::new(english).open(false).unwrap();
+        let mut writer = ExactEngine::new(english).open().unwrap();
         let person = "---\ntype: Person\n---\nx";
         let notes = [
             ("memories/user.md", "- manages [[x]]", "entries"),

@@ -145,12 +145,11 @@ pub(crate) trait Engine: Send + Sync {
     /// Where they are, for whoever is told that something is wrong there.
     fn location(&self) -> String;
 
-    /// Opens them for the one writer, or makes new ones, and brings them to one state. With `distrust` all that can be checked is
-    /// checked first.
+    /// Opens them for the one writer, or makes new ones, and brings them to one state.
     ///
     /// # Errors
     /// When they are damaged, so that [`Engine::clear`] has to be called, or the disk refuses.
-    fn open(&self, distrust: bool) -> Result<Box<dyn Writer>, EngineError>;
+    fn open(&self) -> Result<Box<dyn Writer>, EngineError>;
 
     /// Reads stores that were closed, where nothing can be written: on a disk that is full or read-only. `None` when there are none,
     /// or they were not closed.

@@ -60,27 +60,20 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the stores in a folder, or makes new ones, and brings them to one state. With `distrust`, SQLite checks all its
-    /// pages first; what tells otherwise is checked always.
+    /// Opens the stores in a folder, or makes new ones, and brings them to one state.
     ///
     /// # Errors
     /// When they are damaged or of another format, so that they have to be made fit to be opened; or the disk refuses.
-    pub fn open(folder: &Path, settings: Settings, distrust: bool) -> Result<Self, EngineError> {
+    pub fn open(folder: &Path, settings: Settings) -> Result<Self, EngineError> {
         create_private_dir(folder)?;
         let mut notices = remove_misplaced(folder)?;
-        // Versions before saved the graph there, and nothing reads it any more.
-        remove(&folder.join("graph"))?;
         let marker = Marker::read(folder);
         let (database, words) = (folder.join("catalog.db"), folder.join(WORDS));
         if words.exists() && fs::metadata(&database).map_or(0, |found| found.len()) == 0 {
             notices.push("the catalog was missing, and is rebuilt from the notes".into());
         }
         let catalog = Catalog::open(&database, &settings.place)?;
-        let foreign = catalog.meta.place != settings.place;
-        if distrust || foreign || marker.machine_stopped() {
-            catalog.check()?;
-        }
-        if foreign {
+        if catalog.meta.place != settings.place {
             notices.push("the index was made for another folder or machine, so every note is checked".into());
         }
         create_dir(&words)?;
@@ -434,8 +427,8 @@ impl Engine for LocalEngine {
         self.folder.display().to_string()
     }
 
-    fn open(&self, distrust: bool) -> Result<Box<dyn Writer>, EngineError> {
-        Ok(Box::new(Store::open(&self.folder, self.settings.clone(), distrust)?))
+    fn open(&self) -> Result<Box<dyn Writer>, EngineError> {
+        Ok(Box::new(Store::open(&self.folder, self.settings.clone())?))
     }
 
     fn read_at_rest(&self) -> Result<Option<Arc<dyn Reader>>, EngineError> {

@@ -140,7 +140,7 @@ mod rerank_tests {
 
     #[test]
     fn what_had_the_same_score_has_another_by_its_judgement() {
-        let mut writer = ExactEngine::new(StemmerLanguage::English).open(false).unwrap();
+        let mut writer = ExactEngine::new(StemmerLanguage::English).open().unwrap();
         let note = |at: usize| FileUpdate::of_text(&format!("{at}.md"), "Water.\n", StemmerLanguage::English);
         writer.apply((0..3).map(note).collect(), Vec::new()).unwrap();
         let reader = writer.publish().unwrap();

@@ -109,7 +109,7 @@ fn without_the_words_the_meaning_answers() {
         graph_threshold: 100,
         private: globs("private", &[]).unwrap(),
     };
-    let mut store = Store::open(&vault.index_dir(), settings, false).unwrap();
+    let mut store = Store::open(&vault.index_dir(), settings).unwrap();
     let embedder = vault.embedder.as_ref();
     store.use_model(&EmbeddingSpace::of(embedder)).unwrap();
     let snapshot = store.snapshot_without_words().unwrap();

@@ -102,7 +102,7 @@ impl Engine for ExactEngine {
         "memory".into()
     }
 
-    fn open(&self, _: bool) -> Result<Box<dyn Writer>, EngineError> {
+    fn open(&self) -> Result<Box<dyn Writer>, EngineError> {
         let (language, mut stores) = (self.language, std::mem::take(&mut *self.closed()));
         (stores.serving, stores.next, stores.now.model) = (None, None, None);
         stores.now.chunks.values_mut().for_each(|chunk| chunk.vector = None);

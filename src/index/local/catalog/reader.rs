@@ -318,7 +318,7 @@ pub(in crate::index::local) fn check(
     let tables =
         reader.connection.prepare(names)?.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
     for table in tables {
-        check_pages(&reader.connection, &format!("'{table}'"))?;
+        check_pages(&reader.connection, &table)?;
         if !go_on() {
             return Ok(None);
         }
@@ -342,9 +342,9 @@ pub(in crate::index::local) fn check(
     Ok(next.is_none().then_some(damaged))
 }
 
-/// SQLite's own check, as its argument says: of a table and its indexes, or of all to the first error.
-pub(super) fn check_pages(connection: &Connection, argument: &str) -> Result<(), EngineError> {
-    let check = format!("PRAGMA integrity_check({argument})");
+/// SQLite's own check of a table and its indexes.
+fn check_pages(connection: &Connection, table: &str) -> Result<(), EngineError> {
+    let check = format!("PRAGMA integrity_check('{table}')");
     let found: String = connection.query_row(&check, [], |row| row.get(0))?;
     if found == "ok" { Ok(()) } else { Err(damaged(found)) }
 }

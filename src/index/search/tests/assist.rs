@@ -66,7 +66,7 @@ impl Default for Asked<'_> {
 
 /// Notes with less and less of the word, of one chunk each.
 fn searched(config: &SearchConfig, how: &Asked<'_>) -> Results {
-    let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
+    let mut writer = ExactEngine::new(LANGUAGE).open().unwrap();
     let note = |at: usize| {
         let text = format!("# Note {at}\n\n{}{}\n", "water ".repeat(30 - at), "stone ".repeat(at));
         FileUpdate::of_text(&format!("notes/{at:02}.md"), &text, LANGUAGE)

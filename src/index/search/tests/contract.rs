@@ -43,7 +43,7 @@ fn local(folder: &TempDir) -> LocalEngine {
 /// Plays the steps; what the engine says after each. A reader is held for some steps, and says the same then.
 fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
     let mut embedder = HashEmbedder::new(DIMENSIONS[0]);
-    let mut writer = engine.open(false).unwrap();
+    let mut writer = engine.open().unwrap();
     let mut next: Option<HashEmbedder> = None;
     let space = |embedder: &HashEmbedder| EmbeddingSpace::of(embedder);
     writer.use_model(&space(&embedder)).unwrap();
@@ -88,7 +88,7 @@ fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
             Step::Restart => {
                 held.clear();
                 writer.close().unwrap();
-                writer = engine.open(false).unwrap();
+                writer = engine.open().unwrap();
                 writer.use_model(&space(&embedder)).unwrap();
                 next = None;
             }
@@ -323,7 +323,7 @@ fn turns_without_a_word_of_the_query_were_found_by_it() {
 fn a_text_was_taken_twice_and_the_place_of_a_gone_one_was_the_newest() {
     let folder = TempDir::new().unwrap();
     for engine in [&ExactEngine::new(LANGUAGE) as &dyn Engine, &local(&folder)] {
-        let mut writer = engine.open(false).unwrap();
+        let mut writer = engine.open().unwrap();
         let model = HashEmbedder::new(DIMENSIONS[0]);
         writer.use_model(&EmbeddingSpace::of(&model)).unwrap();
         // One text in two notes, of which one goes, and a newer one that goes.
@@ -343,7 +343,7 @@ fn a_text_was_taken_twice_and_the_place_of_a_gone_one_was_the_newest() {
 fn a_guess_took_the_embedding_of_the_hidden_note_that_it_guessed() {
     let folder = TempDir::new().unwrap();
     for engine in [&ExactEngine::new(LANGUAGE) as &dyn Engine, &local(&folder)] {
-        let (mut writer, embedder) = (engine.open(false).unwrap(), HashEmbedder::new(DIMENSIONS[0]));
+        let (mut writer, embedder) = (engine.open().unwrap(), HashEmbedder::new(DIMENSIONS[0]));
         writer.use_model(&EmbeddingSpace::of(&embedder)).unwrap();
         let mut waits = |path: &str, before: &str, place: &str| {
             let text = format!("{before}# Keys\n\nThe key is under the {place}.\n");
@@ -370,7 +370,7 @@ fn a_guess_took_the_embedding_of_the_hidden_note_that_it_guessed() {
 
 #[test]
 fn a_search_that_nobody_waits_for_ends() {
-    let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
+    let mut writer = ExactEngine::new(LANGUAGE).open().unwrap();
     writer
         .apply(vec![FileUpdate::of_text(PATHS[0], "# River\n\nA boat.\n", LANGUAGE)], Vec::new())
         .unwrap();

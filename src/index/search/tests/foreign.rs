@@ -13,7 +13,7 @@ const ENGLISH: &str = "The bicycles are in the cellar, and the key is under the 
 
 #[test]
 fn a_model_that_reads_english_alone_was_asked_in_german_and_nothing_was_said() {
-    let mut writer = ExactEngine::new(StemmerLanguage::English).open(false).unwrap();
+    let mut writer = ExactEngine::new(StemmerLanguage::English).open().unwrap();
     let update = |path, text| FileUpdate::of_text(path, text, StemmerLanguage::English);
     let hidden = format!("---\nprivate: true\n---\n{GERMAN}");
     let notes = [update("notes/de.md", GERMAN), update("notes/en.md", ENGLISH), update("notes/hidden.md", &hidden)];

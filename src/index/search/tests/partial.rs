@@ -51,7 +51,7 @@ fn first(reader: &dyn Reader, embedder: &HashEmbedder, mode: Mode) -> usize {
 #[test]
 fn while_a_vault_is_embedded_hybrid_is_as_good_as_words() {
     let embedder = HashEmbedder::new(256);
-    let mut engine = ExactEngine::new(StemmerLanguage::English).open(false).unwrap();
+    let mut engine = ExactEngine::new(StemmerLanguage::English).open().unwrap();
     let updates =
         (0..NOTES).map(|at| FileUpdate::of_text(&format!("notes/{at}.md"), &note(at).1, StemmerLanguage::English));
     engine.apply(updates.collect(), Vec::new()).unwrap();
@@ -77,7 +77,7 @@ fn while_a_vault_is_embedded_hybrid_is_as_good_as_words() {
 
 #[test]
 fn a_correction_is_said_whatever_else_is() {
-    let mut writer = ExactEngine::new(StemmerLanguage::English).open(false).unwrap();
+    let mut writer = ExactEngine::new(StemmerLanguage::English).open().unwrap();
     writer
         .apply(vec![FileUpdate::of_text("notes/a.md", "The river is wide.\n", StemmerLanguage::English)],
             Vec::new())

@@ -16,7 +16,7 @@ const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
 /// The paths found for "kiwi river" in notes, in their order, with their scores.
 fn found(notes: &[(&str, &str)], mode: Mode, config: &SearchConfig) -> Vec<(String, f64)> {
     let embedder = HashEmbedder::default();
-    let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
+    let mut writer = ExactEngine::new(LANGUAGE).open().unwrap();
     writer
         .apply(
             notes.iter().map(|(path, text)| FileUpdate::of_text(path, text, LANGUAGE)).collect(),

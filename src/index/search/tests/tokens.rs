@@ -44,7 +44,7 @@ const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
 
 /// Notes of which more and more have half of the words in two, so that the meaning of each word tells them apart.
 fn vault(folder: &str, embedder: &dyn Embedder) -> std::sync::Arc<dyn Reader> {
-    let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
+    let mut writer = ExactEngine::new(LANGUAGE).open().unwrap();
     let filler = "stone cloud paper";
     let note = |at: usize| {
         let words = ["river", "boat", "garden", "apple"];
