@@ -18,7 +18,7 @@ pub const OPERATORS: &[&str] = &[
 ];
 
 /// The conditions that are no properties, by each of their names.
-pub(super) const CONDITIONS: [&str; 12] =
+const CONDITIONS: [&str; 12] =
     ["tag", "tags", "in", "collection", "path", "title", "before", "after", "has", "role", "conversation", "layer"];
 
 /// Those of conversations. Where there is nothing of the kind they are keys like any other.
@@ -185,8 +185,6 @@ pub struct ParsedQuery {
     pub prefixes: Vec<String>,
     /// The side that is asked, where lines like `lex: …` say that it is one alone.
     pub asks: Option<Mode>,
-    /// Whether it has lines like `lex: …`.
-    pub has_lines: bool,
     /// What looks like a condition, and is words.
     pub no_conditions: Vec<NoCondition>,
 }
@@ -272,13 +270,13 @@ impl ParsedQuery {
             query.semantic.push_str(&intent);
         }
         query.semantic = cut(query.semantic.trim(), MAX_SEMANTIC_BYTES).to_owned();
-        query.has_lines = lines.iter().any(|(kind, _)| *kind != LineKind::Both);
+        let has_lines = lines.iter().any(|(kind, _)| *kind != LineKind::Both);
         query.open = query.open.filter(|_| !text.ends_with(char::is_whitespace));
         query.name = query.keyword.excluded.is_empty().then(|| name_of(&rest)).flatten();
         let has_words = !(query.keyword.words.is_empty() && query.keyword.phrases.is_empty());
         query.asks = match (has_words, query.semantic.is_empty()) {
-            (false, false) if query.has_lines => Some(Mode::Semantic),
-            (true, true) if query.has_lines => Some(Mode::Keyword),
+            (false, false) if has_lines => Some(Mode::Semantic),
+            (true, true) if has_lines => Some(Mode::Keyword),
             _ => None,
         };
         query

@@ -311,7 +311,7 @@ pub(crate) fn assisted_search(
     {
         degraded = Some(Degraded::Unknown(unknown));
     }
-    let misread = misread(&query.no_conditions, &has_property, !hits.is_empty());
+    let misread = misread(&query.no_conditions, !hits.is_empty());
     let unassisted = ranking.unassisted;
     let model = embedder.filter(|_| vector.is_some());
     let languages: Vec<_> = hits.iter().map(|hit| hit.file.language()).collect();

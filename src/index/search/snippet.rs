@@ -37,24 +37,6 @@ impl Highlighter {
         self.language = language.and_then(TextLanguage::stemmer);
     }
 
-    /// Turns to the language of a text of which nothing else is known: what it clearly is, else that in which the most words are found.
-    pub fn turn_to_that_of(&mut self, text: &str) {
-        let clear = TextLanguage::of_text(text);
-        self.turn_to(clear);
-        if clear.is_some() {
-            return;
-        }
-        let mut most = (self.matches(text).len(), None);
-        for (language, ..) in TextLanguage::stemmed() {
-            self.turn_to(Some(*language));
-            let found = self.matches(text).len();
-            if found > most.0 {
-                most = (found, Some(*language));
-            }
-        }
-        self.turn_to(most.1);
-    }
-
     /// The place of the words' stems in the language of now.
     fn stems(&mut self) -> usize {
         self.stemming.turn_to(self.language);
@@ -231,17 +213,12 @@ mod tests {
         let text = "Die Bücher stehen im Keller.";
         assert_eq!(marked("buch", text), Vec::<String>::new(), "it is not English");
         let mut highlighter = Highlighter::new("buch keller", StemmerLanguage::English);
-        let mut marked_in = |language: Option<&str>, text: &str| {
-            match language {
-                Some(language) => highlighter.turn_to(TextLanguage::named(language)),
-                None => highlighter.turn_to_that_of(text),
-            }
+        let mut marked_in = |language: &str, text: &str| {
+            highlighter.turn_to(TextLanguage::named(language));
             highlighter.matches(text).into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>()
         };
-        assert_eq!(marked_in(Some("de"), text), ["Bücher", "Keller"]);
-        assert_eq!(marked_in(Some("en"), text), ["Keller"]);
-        assert_eq!(marked_in(None, text), ["Bücher", "Keller"], "it shows in the text");
-        assert_eq!(marked_in(None, "The keller of the buch."), ["keller", "buch"]);
+        assert_eq!(marked_in("de", text), ["Bücher", "Keller"]);
+        assert_eq!(marked_in("en", text), ["Keller"]);
     }
 
     #[test]
