@@ -215,7 +215,6 @@ impl ReadScope {
             Degraded::Embedding { embedded, of } => {
                 format!("{embedded} of {of} passages are embedded so far; the others are found by keyword alone")
             }
-            Degraded::NoWords => "searched by meaning alone: the keyword index is damaged and is being rebuilt".into(),
             Degraded::Damaged(reason) => {
                 format!("some passages cannot be shown ({reason}); the index is being checked and repaired")
             }
@@ -267,7 +266,6 @@ fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
         Degraded::NoModel | Degraded::ModelFailed(_) if mode == Mode::Keyword => "searched by keyword alone",
         Degraded::NoModel | Degraded::ModelFailed(_) => "searched without the model",
         Degraded::Embedding { .. } => "some passages are found by keyword alone so far",
-        Degraded::NoWords => "searched by meaning alone",
         Degraded::Damaged(_) => "some passages cannot be shown now",
         Degraded::PhraseAbsent => "no passage has the exact phrase; these have its words",
         Degraded::Unknown(unknown) => return unknown.said.clone(),

@@ -68,10 +68,7 @@ pub trait Reader: Send + Sync {
         filter.resolve(self, turn)
     }
 
-    /// Whether words can be asked for; not while they are damaged.
-    fn has_words(&self) -> bool;
-
-    /// Prepares a query's words, given the usual language; `None` while they are damaged.
+    /// Prepares a query's words, given the usual language.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -80,16 +77,16 @@ pub trait Reader: Send + Sync {
         query: &WordQuery,
         language: StemmerLanguage,
         scope: Option<&'a FileSet>,
-    ) -> Result<Option<Box<dyn PreparedWords + 'a>>, EngineError>;
+    ) -> Result<Box<dyn PreparedWords + 'a>, EngineError>;
 
     /// The words like another that chunks of a scope have in their text, and stems that they have in title and headings; in no particular
-    /// order. None while the words are damaged. There may be more that begin so than are given.
+    /// order. There may be more that begin so than are given.
     ///
     /// # Errors
     /// When the store cannot be read.
     fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, EngineError>;
 
-    /// The [terms](crate::text::derive::speaker_term) of those who speak in chunks of a scope, in order. None while the words are damaged.
+    /// The [terms](crate::text::derive::speaker_term) of those who speak in chunks of a scope, in order.
     ///
     /// # Errors
     /// When the store cannot be read.

@@ -121,12 +121,6 @@ pub trait Writer: Upkeep {
     /// When a store refuses.
     fn publish(&mut self) -> Result<Arc<dyn Reader>, EngineError>;
 
-    /// Publishes the state of now, but for the words: they are damaged.
-    ///
-    /// # Errors
-    /// When a store cannot be read.
-    fn publish_without_words(&mut self) -> Result<Arc<dyn Reader>, EngineError>;
-
     /// Makes what was written safe against a power loss, and says that this was a clean stop.
     ///
     /// # Errors

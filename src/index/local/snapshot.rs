@@ -22,8 +22,7 @@ pub struct Snapshot {
     /// The catalog's number of this state.
     seq: u64,
     files: FileTable,
-    /// The words; `None` while they are damaged.
-    pub(super) keyword: Option<KeywordSearcher>,
+    pub(super) keyword: KeywordSearcher,
     /// What made the embeddings.
     model: Option<Fingerprint>,
     /// The embeddings; `None` while no model is there.
@@ -60,7 +59,7 @@ impl Snapshot {
             embeddable: chunks.filter(|chunk| chunk.content.is_some()).count(),
             withholds_private: false,
             files,
-            keyword: Some(open_searcher(&words)?),
+            keyword: open_searcher(&words)?,
             model: None,
             vectors: None,
             reader: Mutex::new(reader),
@@ -81,28 +80,23 @@ impl Reader for Snapshot {
         &self.files
     }
 
-    fn has_words(&self) -> bool {
-        self.keyword.is_some()
-    }
-
     fn words<'a>(
         &'a self,
         query: &WordQuery,
         language: StemmerLanguage,
         scope: Option<&'a FileSet>,
-    ) -> Result<Option<Box<dyn PreparedWords + 'a>>, EngineError> {
-        let Some(keyword) = &self.keyword else { return Ok(None) };
+    ) -> Result<Box<dyn PreparedWords + 'a>, EngineError> {
         let terms = self.files.terms(query, language, scope);
         let statistics = self.statistics(scope);
-        Ok(Some(Box::new(reading(|| keyword.prepare(query, terms, statistics, scope))?)))
+        Ok(Box::new(reading(|| self.keyword.prepare(query, terms, statistics, scope))?))
     }
 
     fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, EngineError> {
-        self.keyword.as_ref().map_or(Ok(Vec::new()), |keyword| reading(|| keyword.like(like, scope)))
+        reading(|| self.keyword.like(like, scope))
     }
 
     fn speakers(&self, scope: Option<&FileSet>) -> Result<Vec<String>, EngineError> {
-        self.keyword.as_ref().map_or(Ok(Vec::new()), |keyword| reading(|| keyword.speakers(scope)))
+        reading(|| self.keyword.speakers(scope))
     }
 
     fn model(&self) -> Option<&Fingerprint> {
@@ -193,18 +187,6 @@ impl Store {
     /// When a store cannot be read.
     pub fn snapshot(&mut self) -> Result<Arc<Snapshot>, EngineError> {
         let keyword = self.open_words()?;
-        self.snapshot_with(Some(keyword))
-    }
-
-    /// Publishes the state of now, but for the words: they are damaged.
-    ///
-    /// # Errors
-    /// When the catalog cannot be read.
-    pub fn snapshot_without_words(&mut self) -> Result<Arc<Snapshot>, EngineError> {
-        self.snapshot_with(None)
-    }
-
-    fn snapshot_with(&mut self, keyword: Option<KeywordSearcher>) -> Result<Arc<Snapshot>, EngineError> {
         let snapshot = Arc::new(Snapshot {
             seq: self.catalog.meta.seq,
             files: self.files.clone(),

@@ -288,10 +288,6 @@ impl Writer for Store {
         Ok(self.snapshot()?)
     }
 
-    fn publish_without_words(&mut self) -> Result<Arc<dyn Reader>, EngineError> {
-        Ok(self.snapshot_without_words()?)
-    }
-
     fn close(self: Box<Self>) -> Result<(), EngineError> {
         // A reader of another process may need the log; it then stays, and nothing is lost.
         crash::point("closing");

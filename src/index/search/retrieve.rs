@@ -28,8 +28,7 @@ pub(super) struct Retriever<'a> {
 
 /// A query's words on one generation.
 pub(super) struct RetrievedWords<'a> {
-    /// `None` while the words are damaged.
-    prepared: Option<Box<dyn PreparedWords + 'a>>,
+    prepared: Box<dyn PreparedWords + 'a>,
     /// What the weight of the meaning goes by.
     asked: AskedWords,
 }
@@ -50,20 +49,14 @@ impl<'a> RetrievedWords<'a> {
         self.asked.most
     }
 
-    /// Whether a chunk of the scope has one of the query's words in any form; any has, as far as is known, while the words are damaged.
+    /// Whether a chunk of the scope has one of the query's words in any form.
     pub(super) fn has(&self, word: &str) -> bool {
-        self.prepared.as_ref().is_none_or(|prepared| prepared.has(word))
+        self.prepared.has(word)
     }
 
     /// Scores all chunks now, for a later [`Retriever::candidates`].
     pub(super) fn look_ahead(&self) -> Result<(), EngineError> {
-        self.prepared.iter().try_for_each(|prepared| prepared.scores(&[]).map(drop))
-    }
-
-    /// Whether the query's conditions do not rule out a chunk.
-    pub(super) fn let_through(&self, row: u64) -> Result<bool, EngineError> {
-        let Some(prepared) = &self.prepared else { return Ok(false) };
-        Ok(prepared.scores(&[row])?.iter().all(Option::is_some))
+        self.prepared.scores(&[]).map(drop)
     }
 }
 
@@ -72,8 +65,8 @@ impl<'a> Retriever<'a> {
     pub(super) fn words(&self, query: &WordQuery) -> Result<RetrievedWords<'a>, EngineError> {
         let prepared = self.reader.words(query, self.language, self.scope)?;
         let count = query.words.len() + query.phrases.iter().map(Vec::len).sum::<usize>();
-        let most = prepared.as_ref().map_or(0.0, |prepared| prepared.most());
-        Ok(RetrievedWords { prepared, asked: AskedWords { count, most } })
+        let asked = AskedWords { count, most: prepared.most() };
+        Ok(RetrievedWords { prepared, asked })
     }
 
     /// Adds the best `width` candidates of each part of the vault that counts more than another, that are not there yet: the best of all may be
@@ -115,7 +108,7 @@ impl<'a> Retriever<'a> {
         width: usize,
         allow: Option<&FileSet>,
     ) -> Result<(Vec<Candidate>, bool), EngineError> {
-        let (files, words, by_words) = (self.reader.files(), words.prepared.as_deref(), mode != Mode::Semantic);
+        let (files, words, by_words) = (self.reader.files(), &words.prepared, mode != Mode::Semantic);
         let (mut found, mut more) = (BTreeMap::new(), false);
         let mut put = |mut best: Vec<ScoredChunk>, set: fn(&mut CandidateScores, f64)| {
             more |= cut(&mut best, width, files);
@@ -126,14 +119,14 @@ impl<'a> Retriever<'a> {
                 set(&mut candidate.scores, score);
             }
         };
-        if let Some(words) = words.filter(|_| by_words) {
+        if by_words {
             put(words.best(width, allow)?, |scores, score| scores.keyword = Some(score));
         }
         if let Some(vector) = vector {
             put(self.reader.nearest(vector, width, allow)?, |scores, score| scores.semantic = Some(score));
         }
         let mut candidates: Vec<Candidate> = found.into_values().collect();
-        if let (Some(vector), Some(words)) = (vector, words) {
+        if let Some(vector) = vector {
             if by_words {
                 fill(&mut candidates, |scores| &mut scores.semantic, |rows| self.reader.cosines(vector, rows))?;
             }
@@ -159,7 +152,7 @@ impl<'a> Retriever<'a> {
         (mode, vector): (Mode, Option<&QueryVector>),
         limit: usize,
     ) -> Result<(), EngineError> {
-        let Some(prepared) = &words.prepared else { return Ok(()) };
+        let prepared = &words.prepared;
         let mut missing = named.clone();
         candidates.iter().for_each(|candidate| _ = missing.remove(candidate.file.id));
         if missing.is_empty() {
@@ -213,11 +206,7 @@ impl<'a> Retriever<'a> {
         words: Option<&RetrievedWords<'_>>,
     ) -> Result<Vec<Candidate>, EngineError> {
         let rows: Vec<u64> = file.chunks.iter().map(|chunk| chunk.row).collect();
-        let scores = match words.map(|words| &words.prepared) {
-            None => vec![Some(0.0); rows.len()],
-            Some(Some(prepared)) => prepared.scores(&rows)?,
-            Some(None) => return Ok(Vec::new()),
-        };
+        let scores = words.map_or_else(|| Ok(vec![Some(0.0); rows.len()]), |words| words.prepared.scores(&rows))?;
         let left = rows.iter().zip(scores).enumerate().filter(|(_, (_, score))| score.is_some());
         Ok(left.map(|(ordinal, (row, _))| Candidate::new(*row, Arc::clone(file), ordinal)).collect())
     }

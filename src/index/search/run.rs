@@ -77,8 +77,6 @@ pub enum Degraded {
     NoModel,
     /// The model failed on this query.
     ModelFailed(String),
-    /// The words are damaged and being indexed anew: the meaning alone was searched, or nothing.
-    NoWords,
     /// Some chunks cannot be read, for the reason given, and are left out.
     Damaged(String),
     /// No note has a collection or tag that the query names, or nobody speaks that it names.
@@ -205,8 +203,7 @@ pub(crate) fn assisted_search(
     let assistant = assistant.filter(|_| can_find);
     let until = until_when(&request.turn, config.timeout_ms);
     let mut degraded = None;
-    let has_words = reader.has_words();
-    let vector = if query.only_narrows() || (asked == Mode::Keyword && has_words) {
+    let vector = if query.only_narrows() || asked == Mode::Keyword {
         None
     } else {
         match embed_beside(reader, (embedder, asker), of_model, until, || words.look_ahead())? {
@@ -224,15 +221,8 @@ pub(crate) fn assisted_search(
     if vector.is_some() && embedded < of {
         degraded = Some(Degraded::Embedding { embedded, of });
     }
-    // Without a model, the words answer for the meaning; without the words, the meaning answers for them.
-    let mode = match (has_words, &vector, asked) {
-        (false, ..) => Mode::Semantic,
-        (true, None, _) => Mode::Keyword,
-        (true, Some(_), mode) => mode,
-    };
-    if !has_words {
-        degraded = Some(Degraded::NoWords);
-    }
+    // Without a model, the words answer for the meaning.
+    let mode = if vector.is_some() { asked } else { Mode::Keyword };
     let stored = embedder.filter(|_| mode == Mode::Hybrid).map(|embedder| StoredTokens {
         embedder,
         asker,
@@ -274,7 +264,7 @@ pub(crate) fn assisted_search(
     let mut left_out = 0;
     // To list what is left, none of it is asked for.
     let context = if query.only_narrows() { request.context.or(Some(0)) } else { request.context };
-    let mut windows = HitWindows::new(&retriever, context, &query.keyword)?;
+    let mut windows = HitWindows { retriever: &retriever, context, damage: None };
     let mut hits: Vec<Hit> = Vec::with_capacity(request.limit.min(ranked.len()));
     for (place, candidate) in ranked.into_iter().enumerate() {
         if hits.len() == request.limit {

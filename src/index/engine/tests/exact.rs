@@ -330,10 +330,6 @@ impl Writer for ExactWriter {
         Ok(Arc::new(self.stores.now.clone()))
     }
 
-    fn publish_without_words(&mut self) -> Result<Arc<dyn Reader>, EngineError> {
-        self.publish()
-    }
-
     fn close(self: Box<Self>) -> Result<(), EngineError> {
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = self.stores;
         Ok(())
