@@ -13,11 +13,10 @@ use crate::text::derive::{TextLanguage, stop_words};
 /// Finds the words of a query in texts: those that say what is looked for, and phrases as they are.
 pub struct Highlighter {
     telling: Vec<String>,
-    /// Their stems in each language that was turned to.
-    stems: Vec<(Option<StemmerLanguage>, HashSet<String>)>,
+    /// Their stems in the language that was turned to.
+    stems: HashSet<String>,
     phrases: Vec<Vec<String>>,
     stemming: Stemming,
-    language: Option<StemmerLanguage>,
 }
 
 impl Highlighter {
@@ -29,31 +28,21 @@ impl Highlighter {
         let telling = if telling.is_empty() && query.phrases.is_empty() { all } else { telling };
         let telling = telling.into_iter().cloned().collect();
         let stemming = Stemming::new(stemmer);
-        Self { telling, stems: Vec::new(), phrases: query.phrases, stemming, language: None }
+        let mut new = Self { telling, stems: HashSet::new(), phrases: query.phrases, stemming };
+        new.turn_to(None);
+        new
     }
 
     /// Turns to texts in a language, by whose word forms the words are found; those of the configuration where it is not known.
     pub fn turn_to(&mut self, language: Option<TextLanguage>) {
-        self.language = language.and_then(TextLanguage::stemmer);
-    }
-
-    /// The place of the words' stems in the language of now.
-    fn stems(&mut self) -> usize {
-        self.stemming.turn_to(self.language);
-        if let Some(known) = self.stems.iter().position(|(language, _)| *language == self.language) {
-            return known;
-        }
-        let stems = self.telling.iter().map(|word| self.stemming.stem(word).to_owned()).collect();
-        self.stems.push((self.language, stems));
-        self.stems.len() - 1
+        self.stemming.turn_to(language.and_then(TextLanguage::stemmer));
+        self.stems = self.telling.iter().map(|word| self.stemming.stem(word).to_owned()).collect();
     }
 
     /// The bytes of `text` that are words of the query, in order.
     pub fn matches(&mut self, text: &str) -> Vec<Range<usize>> {
         let words = placed(text);
-        let at = self.stems();
         let Self { stems, stemming, .. } = self;
-        let stems = &stems[at].1;
         let mut found: Vec<bool> =
             words.iter().map(|(.., parts)| parts.iter().any(|part| stems.contains(stemming.stem(part)))).collect();
         for phrase in &self.phrases {
