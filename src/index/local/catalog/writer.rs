@@ -209,7 +209,7 @@ impl Catalog {
     /// # Errors
     /// When the catalog cannot be read.
     pub fn reader(&self) -> Result<CatalogReader, EngineError> {
-        CatalogReader::open(&self.path, false)
+        CatalogReader::open(&self.path)
     }
 }
 
