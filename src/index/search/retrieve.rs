@@ -29,26 +29,11 @@ pub(super) struct Retriever<'a> {
 /// A query's words on one generation.
 pub(super) struct RetrievedWords<'a> {
     prepared: Box<dyn PreparedWords + 'a>,
-    /// What the weight of the meaning goes by.
-    asked: AskedWords,
+    /// What is known of them whatever is found. The weight of the meaning goes by it.
+    pub(super) asked: AskedWords,
 }
 
 impl<'a> RetrievedWords<'a> {
-    /// What is known of them whatever is found.
-    pub(super) fn asked(&self) -> AskedWords {
-        self.asked
-    }
-
-    /// The same words as if only those of another query had been asked for: of one that goes on in several ways, only one is meant.
-    pub(super) fn asked_as(self, other: &RetrievedWords<'_>) -> Self {
-        Self { asked: other.asked, ..self }
-    }
-
-    /// What no score by words reaches.
-    pub(super) fn most(&self) -> f64 {
-        self.asked.most
-    }
-
     /// Whether a chunk of the scope has one of the query's words in any form.
     pub(super) fn has(&self, word: &str) -> bool {
         self.prepared.has(word)

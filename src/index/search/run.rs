@@ -191,16 +191,15 @@ pub(crate) fn assisted_search(
     let (typed, typed_words) = (query.semantic.clone(), query.keyword.clone());
     let Respelled { corrections, likeliest } = respell(&mut query, &words, &retriever, embedder)?;
     if let Some(likeliest) = &likeliest {
-        words = retriever.words(&query.keyword)?.asked_as(&retriever.words(likeliest)?);
+        words = retriever.words(&query.keyword)?;
+        // Of a word that goes on in several ways, only one is meant.
+        words.asked = retriever.words(likeliest)?.asked;
     }
     // What takes the place of a word that no passage has is a word of notes, of private ones, too, so that a model on another machine is told
     // what was typed alone.
     let leaves = embedder.is_some_and(|embedder| !embedder.takes_private());
     let of_model = if leaves { &typed } else { &query.semantic };
-    let most = words.most();
-    // Where nothing can be found, nobody is asked for help.
-    let can_find = allow.as_ref().map_or_else(|| files.iter().next().is_some(), |allow| !allow.is_empty());
-    let assistant = assistant.filter(|_| can_find);
+    let most = words.asked.most;
     let until = until_when(&request.turn, config.timeout_ms);
     let mut degraded = None;
     let vector = if query.only_narrows() || asked == Mode::Keyword {
@@ -368,7 +367,7 @@ impl Ranking<'_> {
             if let Some(stored) = &self.stored {
                 stored.score(&mut candidates, self.retriever.reader)?;
             }
-            rank(&mut candidates, self.mode, words.asked());
+            rank(&mut candidates, self.mode, words.asked);
             weigh(&mut candidates, files, self.config, self.request.at.as_millisecond(), &self.request.parts);
             if let Some(named) = &self.named {
                 self.retriever.add_named(&mut candidates, &named.files, words, by, self.request.limit)?;
