@@ -12,8 +12,8 @@ use crate::access::rules::Scope;
 use crate::base::config::{ChatConfig, Mode, Rerank, SearchConfig};
 use crate::index::engine::{EngineError, FileEntry, Predicate};
 use crate::index::search::{
-    Assistant, Correction, Degraded, Highlighter, HitWindow, MaySend, Related, RelatedRequest, Results,
-    SearchHelp, SearchRequest, Unassisted, Visible, assisted_search, related, search, snippet, snippet_around,
+    Assistant, Correction, Degraded, Highlighter, HitWindow, MaySend, Related, RelatedRequest, Results, SearchHelp,
+    SearchRequest, Unassisted, Visible, assisted_search, related, search, snippet, snippet_around,
 };
 use crate::index::sync::ModelStatus;
 use crate::models::{ChatModel, ChatReranker, Embedder, ModelError, Reranker, open_chat, open_reranker};
@@ -448,10 +448,7 @@ impl ChatHelp {
     /// As the configuration has it. Nothing is asked yet.
     pub(super) fn of(config: &ChatConfig) -> Self {
         let parts = open_chat(config).map(|opened| match opened {
-            Ok(model) => Ok(ChatParts {
-                reranker: ChatReranker::new(Arc::clone(&model)),
-                model,
-            }),
+            Ok(model) => Ok(ChatParts { reranker: ChatReranker::new(Arc::clone(&model)), model }),
             Err(error) => Err(error.to_string()),
         });
         Self { parts, timeout: Duration::from_millis(config.search_timeout_ms) }

@@ -19,8 +19,7 @@ use crate::base::config::StemmerLanguage;
 use crate::base::fs::{Context, FsError, crash, create_dir, create_private_dir};
 use crate::base::path::VaultPath;
 use crate::index::engine::{
-    ChunkEntry, ContentHash, Damage, Engine, EngineError, FileEntry, FileTable, FileUpdate, PendingText,
-    Reader, Writer,
+    ChunkEntry, ContentHash, Damage, Engine, EngineError, FileEntry, FileTable, FileUpdate, PendingText, Reader, Writer,
 };
 use crate::models::{EmbeddedText, EmbeddingSpace, Fingerprint};
 use crate::text::derive::words::Words;

@@ -33,7 +33,7 @@ pub(super) struct RetrievedWords<'a> {
     pub(super) asked: AskedWords,
 }
 
-impl<'a> RetrievedWords<'a> {
+impl RetrievedWords<'_> {
     /// Whether a chunk of the scope has one of the query's words in any form.
     pub(super) fn has(&self, word: &str) -> bool {
         self.prepared.has(word)

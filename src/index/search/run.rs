@@ -11,9 +11,7 @@ use super::fuse::{Candidate, CandidateScores, rank};
 use super::query::{ParsedQuery, Surroundings};
 use super::rank::{Named, Relevance, diversify, left_of, named_first, spread, weigh};
 use super::respell::{Correction, Respelled, UnknownName, is_any, misread, respell, unknown};
-use super::retrieve::{
-    RetrievedWords, Retriever, StoredTokens, drop_same_copies, embed_beside, is_same_copy, unread,
-};
+use super::retrieve::{RetrievedWords, Retriever, StoredTokens, drop_same_copies, embed_beside, is_same_copy, unread};
 use super::visible::Visible;
 use super::window::{HitWindow, HitWindows};
 use crate::access::rules::Turn;

@@ -1,6 +1,5 @@
 //! A context, from what is asked to what is given.
 
-
 use jiff::tz::TimeZone;
 
 use super::block::{BlockSection, BudgetLeft, block};

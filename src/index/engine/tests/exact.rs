@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::super::{
-    ChunkEntry, ChunkText, Damage, Engine, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable,
-    FileUpdate, Like, LikeWord, PendingText, PreparedWords, QueryVector, Reader, ScoredChunk, Upkeep, WeighedTerm,
-    WeighedTerms, WordQuery, Writer, rounded, rounded_length,
+    ChunkEntry, ChunkText, Damage, Engine, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable, FileUpdate, Like,
+    LikeWord, PendingText, PreparedWords, QueryVector, Reader, ScoredChunk, Upkeep, WeighedTerm, WeighedTerms,
+    WordQuery, Writer, rounded, rounded_length,
 };
 use crate::base::config::StemmerLanguage;
 use crate::base::path::VaultPath;

@@ -53,14 +53,7 @@ struct Asked<'a> {
 
 impl Default for Asked<'_> {
     fn default() -> Self {
-        Self {
-            reranker: None,
-            may_send: &all,
-            failed: None,
-            limit: 30,
-            min_relevance: None,
-            sees_nothing: false,
-        }
+        Self { reranker: None, may_send: &all, failed: None, limit: 30, min_relevance: None, sees_nothing: false }
     }
 }
 

@@ -13,9 +13,7 @@ use crate::base::chance::proptest_config;
 use crate::base::config::{MemoryLayer, Mode, SearchConfig, StemmerLanguage};
 use crate::base::path::VaultPath;
 use crate::index::engine::tests::exact::ExactEngine;
-use crate::index::engine::{
-    Condition, Engine, FileSet, FileUpdate, Filter, PendingText, Predicate, Reader, Writer,
-};
+use crate::index::engine::{Condition, Engine, FileSet, FileUpdate, Filter, PendingText, Predicate, Reader, Writer};
 use crate::index::local::{LocalEngine, Settings};
 use crate::models::{Document, Embedder, EmbeddingSpace, HashEmbedder};
 use crate::text::derive::Label;
@@ -60,9 +58,7 @@ fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
                 let skipped = [(PATHS[(*at + 1) % PATHS.len()].to_owned(), format!("as step {at} said"))];
                 writer.set_skipped((!whole).then_some(&[place][..]), &skipped[usize::from(*at == 0)..]).unwrap();
             }
-            Step::Remove(at) => {
-                writer.apply(Vec::new(), vec![VaultPath::new(PATHS[*at]).unwrap()]).unwrap()
-            }
+            Step::Remove(at) => writer.apply(Vec::new(), vec![VaultPath::new(PATHS[*at]).unwrap()]).unwrap(),
             Step::Forget(at, in_flight) => forget(writer.as_mut(), &embedder, PATHS[*at], *in_flight),
             Step::Touch(at) => {
                 let path = VaultPath::new(PATHS[*at]).unwrap();
@@ -371,9 +367,7 @@ fn a_guess_took_the_embedding_of_the_hidden_note_that_it_guessed() {
 #[test]
 fn a_search_that_nobody_waits_for_ends() {
     let mut writer = ExactEngine::new(LANGUAGE).open().unwrap();
-    writer
-        .apply(vec![FileUpdate::of_text(PATHS[0], "# River\n\nA boat.\n", LANGUAGE)], Vec::new())
-        .unwrap();
+    writer.apply(vec![FileUpdate::of_text(PATHS[0], "# River\n\nA boat.\n", LANGUAGE)], Vec::new()).unwrap();
     let reader = writer.publish().unwrap();
     let visible = Visible::of(&crate::access::rules::Scope::Everything, reader.files());
     let turn = Turn::until(std::time::Instant::now() + std::time::Duration::from_secs(3600));

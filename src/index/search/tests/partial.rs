@@ -79,8 +79,7 @@ fn while_a_vault_is_embedded_hybrid_is_as_good_as_words() {
 fn a_correction_is_said_whatever_else_is() {
     let mut writer = ExactEngine::new(StemmerLanguage::English).open().unwrap();
     writer
-        .apply(vec![FileUpdate::of_text("notes/a.md", "The river is wide.\n", StemmerLanguage::English)],
-            Vec::new())
+        .apply(vec![FileUpdate::of_text("notes/a.md", "The river is wide.\n", StemmerLanguage::English)], Vec::new())
         .unwrap();
     let reader = writer.publish().unwrap();
     let visible = Visible::of(&Scope::Everything, reader.files());

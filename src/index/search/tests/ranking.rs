@@ -18,10 +18,7 @@ fn found(notes: &[(&str, &str)], mode: Mode, config: &SearchConfig) -> Vec<(Stri
     let embedder = HashEmbedder::default();
     let mut writer = ExactEngine::new(LANGUAGE).open().unwrap();
     writer
-        .apply(
-            notes.iter().map(|(path, text)| FileUpdate::of_text(path, text, LANGUAGE)).collect(),
-                Vec::new()
-        )
+        .apply(notes.iter().map(|(path, text)| FileUpdate::of_text(path, text, LANGUAGE)).collect(), Vec::new())
         .unwrap();
     writer.use_model(&EmbeddingSpace::of(&embedder)).unwrap();
     let pending = writer.take_pending(embedder.fingerprint(), usize::MAX).unwrap();
