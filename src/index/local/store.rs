@@ -65,8 +65,7 @@ impl Store {
     /// When they are damaged or of another format, so that they have to be made fit to be opened; or the disk refuses.
     pub fn open(folder: &Path, settings: Settings) -> Result<Self, EngineError> {
         create_private_dir(folder)?;
-        remove_misplaced(folder)?;
-        let mut notices = Vec::new();
+        let mut notices = remove_misplaced(folder)?;
         let marker = Marker::read(folder);
         let (database, words) = (folder.join("catalog.db"), folder.join(WORDS));
         if words.exists() && fs::metadata(&database).map_or(0, |found| found.len()) == 0 {
@@ -452,22 +451,31 @@ const STORES: [(&str, bool); 5] =
 ///
 /// # Errors
 /// When the disk refuses.
-fn erase(folder: &Path) -> Result<(), FsError> {
+pub(super) fn erase(folder: &Path) -> Result<(), FsError> {
     STORES.iter().try_for_each(|(name, _)| {
         crash::point("erasing");
         remove(&folder.join(name))
     })
 }
 
-/// Removes folders that stand where files should, and the reverse.
-fn remove_misplaced(folder: &Path) -> Result<(), FsError> {
-    let is_misplaced = |path: &Path, is_folder| fs::metadata(path).is_ok_and(|found| found.is_dir() != is_folder);
-    let all = STORES.iter().map(|(name, is_folder)| (folder.join(name), *is_folder));
-    all.filter(|(path, is_folder)| is_misplaced(path, *is_folder)).try_for_each(|(path, _)| remove(&path))
+/// Removes folders that stand where files should, and the reverse; gives those whose loss says nothing by itself.
+pub(super) fn remove_misplaced(folder: &Path) -> Result<Vec<String>, FsError> {
+    let mut misplaced = Vec::new();
+    for (name, is_folder) in STORES {
+        let path = folder.join(name);
+        if fs::metadata(&path).is_ok_and(|found| found.is_dir() != is_folder) {
+            remove(&path)?;
+            if !["catalog.db", WORDS].contains(&name) {
+                let (is, not) = if is_folder { ("a file", "a folder") } else { ("a folder", "a file") };
+                misplaced.push(format!("{} was {is}, not {not}, and is made again", path.display()));
+            }
+        }
+    }
+    Ok(misplaced)
 }
 
 /// Removes a file or a folder, if it is there.
-fn remove(path: &Path) -> Result<(), FsError> {
+pub(super) fn remove(path: &Path) -> Result<(), FsError> {
     let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     match removed {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error).on("remove", path),

@@ -28,9 +28,10 @@ pub struct Correction {
 const MIN_PREFIX: usize = 3;
 /// Minimum length of a word that goes on where letters have no case: there a letter says more.
 const MIN_PREFIX_WITHOUT_CASE: usize = 2;
-/// Minimum length of a word in which one letter may be wrong. Two neighbours that changed places are one. Shorter words are other words then:
-/// `bike`, `bake`, `like`.
-const MIN_ONE_EDIT: usize = 5;
+/// Minimum length of a word in which one letter may be wrong. Two neighbours that changed places are one.
+const MIN_ONE_EDIT: usize = 4;
+/// Minimum length of a word in which a letter may be another one. Of shorter words that is another word: `bike`, `bake`, `like`.
+const MIN_OTHER_LETTER: usize = 5;
 /// Minimum length of a word in which two letters may be wrong.
 const MIN_TWO_EDITS: usize = 8;
 /// Maximum number of words that one goes on to.
@@ -103,8 +104,12 @@ fn near(word: &str, retriever: &Retriever<'_>) -> Result<Option<String>, EngineE
     }
     let like = Like::Edits(word.to_owned(), if length < MIN_TWO_EDITS { 1 } else { 2 });
     let found = retriever.reader.like(&like, retriever.scope)?.into_iter();
-    let found: Vec<(usize, u64, String)> =
-        found.filter_map(|(near, chunks)| Some((like.distance(&near)?, chunks, near))).collect();
+    let may =
+        |near: &str| length >= MIN_OTHER_LETTER || near.chars().count() != length || letters(near) == letters(word);
+    let found: Vec<(usize, u64, String)> = found
+        .filter(|(near, _)| may(near))
+        .filter_map(|(near, chunks)| Some((like.distance(&near)?, chunks, near)))
+        .collect();
     let Some(nearest) = found.iter().map(|(distance, ..)| *distance).min() else { return Ok(None) };
     let mut stemming = Stemming::new(retriever.language);
     let mut by_stem: BTreeMap<String, (u64, Vec<(u64, String)>)> = BTreeMap::new();
@@ -121,6 +126,13 @@ fn near(word: &str, retriever: &Retriever<'_>) -> Result<Option<String>, EngineE
         .into_iter()
         .max_by_key(|(chunks, form)| (*chunks, form.len(), Reverse(form.clone())))
         .map(|(_, form)| form))
+}
+
+/// The letters of a word, whatever their order.
+fn letters(word: &str) -> Vec<char> {
+    let mut letters: Vec<char> = word.chars().collect();
+    letters.sort_unstable();
+    letters
 }
 
 /// A text with a word in place of another.

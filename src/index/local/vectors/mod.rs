@@ -21,7 +21,7 @@
 //!
 //! One core of a shared AMD EPYC (32 MB of L3 cache), 384 dimensions, the clustered vectors of `benches/vectors.rs`, medians, with
 //! instructions of AVX-512 that are used no more: with those of AVX2 the dot products of 10,000 rows took 0.085 ms instead of 0.045,
-//! those of 100,000 rows 1.1 ms instead of 0.9. What the compiler makes of AVX2, which is used now, takes a third more than that.
+//! those of 100,000 rows 1.1 ms instead of 0.9.
 //!
 //! | rows | scan, k 10 | k 100 | 10 % allowed | graph, k 10 | k 100 | recall@10 | build | load rows |
 //! |---|---|---|---|---|---|---|---|---|
