@@ -161,7 +161,7 @@ pub(super) struct ExportCommand {
     file: PathBuf,
     /// Add the program's own state, to continue elsewhere as here: checkpoints for `vault undo` (including what was forgotten
     /// without --purge), captured events not yet written to files, which events were captured or imported before, what stays forgotten
-    /// (as hashes with their keys), how often each passage was given to whom, and the chat model's queue, history and cost.
+    /// (as hashes with their keys), and the chat model's queue, history and cost.
     /// Tokens are never exported.
     #[arg(long)]
     with_state: bool,

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::backend::Backend;
 use super::search::joined;
 use super::terminal::{Bar, DIM, EMBEDDING, Out, Outcome, TITLE, answer, count, remark};
-use crate::access::request::{AS_TYPED, ORDER_KEPT};
+use crate::access::request::ORDER_KEPT;
 use crate::base::config::Mode;
 use crate::index::eval::{self, HitLocation, Interval, Judged, MEASURES, Question, difference, interval};
 use crate::serve::api::endpoints;
@@ -178,7 +178,7 @@ impl EvalCommand {
             ..SearchQuery::default()
         })?;
         run.took_ms.extend(found.took_ms);
-        let unhelped = |said: &&String| said.contains(ORDER_KEPT) || said.contains(AS_TYPED);
+        let unhelped = |said: &&String| said.contains(ORDER_KEPT);
         run.unhelped.extend(found.degraded.iter().filter(unhelped).cloned());
         let wanted = if run.mode == Mode::Deep { Mode::Hybrid } else { run.mode };
         if found.mode != wanted {

@@ -13,6 +13,7 @@ use crate::base::config::{Citations, Mode};
 use crate::base::path::VaultPath;
 use crate::index::search::{Highlighter, snippet};
 use crate::serve::wire::{HitView, SearchQuery, percent_encode_path, source_line};
+use crate::text::derive::TextLanguage;
 use crate::vault::disk::Outside;
 
 /// Find passages by their words, their meaning, or both.
@@ -214,7 +215,7 @@ impl SearchCommand {
                 out.row(&[(DIM, &format!("    {}", explained(hit)))]);
             }
             let text = &chunk.content;
-            highlighter.turn_to_that_of(text);
+            highlighter.turn_to(TextLanguage::of_text(text));
             let shown = if self.full { text.clone() } else { snippet(text, &mut highlighter, SHOWN_CHARS) };
             indented(&shown, &highlighter.matches(&shown), &mut out);
             if citations == Citations::On {

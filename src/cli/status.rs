@@ -170,13 +170,6 @@ fn print(status: &wire::Status, served: bool, out: &mut Out) {
             format!("{} of private notes are {why}", count(withheld, "passage"))
         }),
     );
-    out.fields(
-        "given",
-        some(status.given_chunks as usize).map(|chunks| {
-            let times = count(status.given_times as usize, "time");
-            format!("{} or entries to agents, {times}", count(chunks, "passage"))
-        }),
-    );
     if let Some(ChatState { name, answers, prompt_tokens, answer_tokens, trouble }) = &status.chat {
         let used = format!("{answers} answers, {prompt_tokens} tokens read and {answer_tokens} written");
         let name = name.as_deref().map_or_else(|| "failed".to_owned(), |name| format!("{name}; {used}"));

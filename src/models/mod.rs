@@ -31,8 +31,8 @@ mod token_vectors;
 
 pub use asker::ModelAsker;
 pub(crate) use calibration::{Calibration, sameness};
-pub(crate) use chat::{ChatExpander, ChatReranker, MOST_RERANKED, QueryVariants, Reranker};
 pub use chat::{ChatModel, ChatOptions, ChatReply, ChatRequest, ChatUsage, EndpointChat};
+pub(crate) use chat::{ChatReranker, MOST_RERANKED, Reranker};
 pub use embedder::{Document, EmbeddedText, Embedder, EmbeddingSpace, ModelError, ModelErrorKind, ModelTrouble};
 pub use endpoint::{BatchClient, EndpointEmbedder, EndpointOptions};
 pub(crate) use endpoint::{BatchLook, BatchOrigin, MOST_TEXTS, UpstreamAnswer, UpstreamClient, UpstreamError, is_id};

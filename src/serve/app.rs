@@ -355,8 +355,6 @@ impl App {
             None => Vec::new(),
         };
         let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
-        // Whatever is wrong with the counts, too.
-        let given = workspace.usage.totals().unwrap_or_default();
         Ok(Status {
             version: env!("CARGO_PKG_VERSION").into(),
             vault: workspace.home.root().display().to_string(),
@@ -368,8 +366,6 @@ impl App {
             embedded,
             embeddable,
             withheld: snapshot.map_or(0, |snapshot| withheld(&progress.model, snapshot)),
-            given_chunks: given.chunks,
-            given_times: given.times,
             pending_files: progress.pending_files,
             pending_embeddings: to_embed(&progress, snapshot),
             files_done: progress.files_done,

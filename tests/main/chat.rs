@@ -106,11 +106,10 @@ fn one_search_can_ask_for_it_and_nobody_asks_unless_told() {
     drop(app);
     // Where there is no model to ask, it says so.
     let app = open(&vault, "[embed]\nmodel = \"none\"\n");
-    let found = search(&app, "dough", Some("rerank=true,expand=true"));
+    let found = search(&app, "dough", Some("rerank=true"));
     assert_eq!(paths(&found), BY_WORDS);
     let said = found.degraded.unwrap();
     assert!(said.contains("not reranked: `chat.endpoint`"), "{said}");
-    assert!(said.contains("searched without query expansion: `chat.endpoint`"), "{said}");
 }
 
 #[test]
@@ -154,7 +153,7 @@ fn whatever_fails_leaves_the_order_before_and_is_said() {
 fn a_model_that_hangs_leaves_an_agent_its_answer() {
     let endpoint = Endpoint::start();
     endpoint.fails(|_| Some(Fault::Hang));
-    let text = config(&endpoint.address(), "rerank = \"chat\"\nexpand = true", "") + "[agents]\ntimeout_ms = 4000\n";
+    let text = config(&endpoint.address(), "rerank = \"chat\"", "") + "[agents]\ntimeout_ms = 4000\n";
     let mut vault = Daemon::with_config(&text);
     write(&mut vault);
     vault.start();
@@ -163,7 +162,7 @@ fn a_model_that_hangs_leaves_an_agent_its_answer() {
     let found = reply.json();
     assert_eq!((reply.status, paths_of(&found)), (200, BY_WORDS.to_vec()), "{found}");
     let said = found["degraded"].as_str().unwrap();
-    assert_eq!(said, "searched without query expansion; not reranked");
+    assert_eq!(said, "not reranked");
 }
 
 #[test]
@@ -356,7 +355,7 @@ fn an_agent_sends_nothing_that_it_does_not_see_and_turns_nothing_on() {
     vault.start();
     vault.run(&["agent", "add", "ada", "--allow", "--collections", "notes"]).ok();
     assert_eq!(paths_of(&ask(&vault, "").json()), BY_WORDS);
-    for more in ["&set=rerank%3Dtrue", "&set=expand%3Dtrue", "&rerank=true"] {
+    for more in ["&set=rerank%3Dtrue", "&rerank=true"] {
         let refused = ask(&vault, more);
         assert!([400, 403].contains(&refused.status), "{more}: {}", refused.status);
     }
@@ -392,114 +391,18 @@ fn a_chat_model_reads_twenty_passages_and_no_more_of_each_than_it_has() {
 }
 
 #[test]
-fn a_query_is_looked_for_in_other_words_too() {
-    let endpoint = Endpoint::start();
-    endpoint.expands(&["bicycle -cellar tag:x"], &["how do I ride"], "It has two wheels.");
-    let vault = Daemon::with_config(&config(&endpoint.address(), "expand = true", ""))
-        .with("notes/velo.md", "# Velo\n\nThe velocipede stands outside.\n")
-        .with("notes/bike.md", "# Bike\n\nThe bicycle stands in the cellar.\n")
-        .with("notes/tea.md", "# Tea\n\nGreen tea.\n")
-        .started();
-    let search = |query: &str, more: &str| {
-        let target = format!("/api/user-memory/search?q={}{more}", encode(query));
-        vault.get(&target).json()
-    };
-    let found = search("velocipede", "");
-    assert_eq!((paths_of(&found), &found["degraded"]), (vec!["notes/velo.md", "notes/bike.md"], &Value::Null));
-    // What was typed counts most.
-    let score = |at: usize| found["results"][at]["scores"]["keyword"].as_f64().unwrap();
-    assert!(score(0) > score(1) * 1.5, "{found}");
-    let typed = search("velocipede", "&set=expand%3Dfalse");
-    assert_eq!(paths_of(&typed), ["notes/velo.md"]);
-    // How likely a hit is goes by what was typed; by other words alone it is as likely as not at most.
-    let likely = |found: &Value, at: usize| found["results"][at]["relevance"].as_f64().unwrap();
-    assert!(likely(&found, 0) == likely(&typed, 0) && likely(&found, 1) <= 0.5, "{found}");
-    assert_eq!(found["results"][0]["scores"]["coverage"], typed["results"][0]["scores"]["coverage"]);
-    assert_eq!(found["results"][1]["scores"]["coverage"], 0.0);
-    // It is asked about once; and neither about what has its own lines nor about what only says which notes.
-    assert_eq!(endpoint.asked().len(), 1);
-    search("velocipede tag:quokka", "");
-    assert_eq!(
-        (paths_of(&search("lex: velocipede", "")), search("in:notes", "")["degraded"].clone()),
-        (vec!["notes/velo.md"], Value::Null)
-    );
-    assert_eq!(endpoint.asked().len(), 1);
-    assert_eq!(endpoint.sent("quokka"), 0, "conditions are not said in other words");
-    let ran = vault.run(&["search", "velocipede", "--json"]).ok().json();
-    assert_eq!(paths_of(&ran), ["notes/velo.md", "notes/bike.md"]);
-
-    // What was typed alone is looked for where it fails.
-    for (at, fault) in [Fault::Says("bicycle"), Fault::Html, Fault::Half, Fault::Close, Fault::Status(429, "", "")]
-        .into_iter()
-        .enumerate()
-    {
-        endpoint.fails(move |_| Some(fault.clone()));
-        let found = search(&format!("velocipede {at}{at}"), "");
-        let said = found["degraded"].as_str().unwrap();
-        assert!(
-            paths_of(&found).contains(&"notes/velo.md") && said.contains("searched without query expansion:"),
-            "{found}"
-        );
-        assert!(!paths_of(&found).contains(&"notes/bike.md"), "{found}");
-    }
-}
-
-#[test]
-fn the_meaning_is_looked_for_in_other_words_too() {
-    let endpoint = Endpoint::start();
-    endpoint.expands(&[], &["a boat upon the river"], "");
-    let text = format!(
-        "[embed]\nendpoint = \"{0}\"\nmodel = \"hashed\"\n[chat]\nendpoint = \"{0}\"\nmodel = \"judge\"\n[search]\nexpand = true\n",
-        endpoint.address()
-    );
-    let mut vault = Daemon::with_config(&text);
-    vault.write("notes/a.md", "# River\n\nA boat on the river.\n").write("notes/b.md", "# Garden\n\nAn apple tree.\n");
-    vault.start().settle();
-    let meaning = |set: &str| {
-        let found = vault.get(&format!("/api/user-memory/search?q=vessel&mode=semantic{set}")).json();
-        assert_eq!(found["degraded"], Value::Null, "{found}");
-        let hits = found["results"].as_array().unwrap().clone();
-        let river = hits.iter().find(|hit| hit["path"] == "notes/a.md").unwrap();
-        river["scores"]["semantic"].as_f64().unwrap()
-    };
-    let (typed, both) = (meaning("&set=expand%3Dfalse"), meaning(""));
-    assert!(both > typed + 0.1, "{both} {typed}");
-}
-
-#[test]
 fn help_takes_no_longer_than_it_may() {
     let endpoint = Endpoint::start();
     endpoint.fails(|_| Some(Fault::Hang));
     let mut vault = Daemon::with_config("");
     write(&mut vault);
-    let app = open(&vault, &config(&endpoint.address(), "rerank = \"chat\"\nexpand = true", ""));
+    let app = open(&vault, &config(&endpoint.address(), "rerank = \"chat\"", ""));
     let started = Instant::now();
     let found = search(&app, "dough", None);
-    assert!(started.elapsed() >= Duration::from_millis(3500), "each has its share of the time");
-    assert_eq!((paths(&found), endpoint.asked().len()), (BY_WORDS.to_vec(), 2));
+    assert!(started.elapsed() >= Duration::from_millis(3500), "it has all of its time");
+    assert_eq!((paths(&found), endpoint.asked().len()), (BY_WORDS.to_vec(), 1));
     let said = found.degraded.unwrap();
-    assert!(said.contains("searched without query expansion") && said.contains("not reranked"), "{said}");
-}
-
-#[test]
-fn the_embedder_has_its_time_when_the_query_was_said_in_other_words() {
-    let endpoint = Endpoint::start();
-    let text = format!(
-        "[embed]\nendpoint = \"{0}\"\nmodel = \"hashed\"\n[chat]\nendpoint = \"{0}\"\nmodel = \"judge\"\n\
-         [search]\nexpand = true\n",
-        endpoint.address()
-    );
-    let mut vault = Daemon::with_config(&text);
-    write(&mut vault);
-    let app = open(&vault, &text);
-    // It takes longer to be given up than the embedder is waited for.
-    endpoint.fails(|asked| asked.is_chat().then_some(Fault::Hang));
-    let params =
-        SearchQuery { q: "dough".into(), mode: Some(Mode::Semantic), timeout_ms: Some(3900), ..SearchQuery::default() };
-    let found = notes::search(&app.owner(), &params).unwrap();
-    let said = found.degraded.clone().unwrap();
-    assert_eq!(found.mode, Mode::Semantic, "{said}");
-    assert!(said.contains("searched without query expansion") && !said.contains("the model failed"), "{said}");
+    assert!(said.contains("not reranked"), "{said}");
 }
 
 #[test]
@@ -510,20 +413,19 @@ fn what_is_typed_is_sent_and_not_the_words_of_private_notes_that_it_goes_on_to()
     let mut vault = Daemon::with_config("");
     write(&mut vault);
     vault.write("notes/secret.md", "---\nprivate: true\n---\n# Secret\n\nThe dough of a quokka.\n");
-    let app = open(&vault, &config(&elsewhere, "rerank = \"chat\"\nexpand = true", ""));
+    let app = open(&vault, &config(&elsewhere, "rerank = \"chat\"", ""));
     for typed in ["dough quok", "dough quokak"] {
         let found = search(&app, typed, None);
         assert!(paths(&found).contains(&"notes/secret.md"), "{found:?}");
     }
-    assert_eq!((endpoint.sent("dough quok"), endpoint.sent("quokka")), (4, 0), "{:?}", endpoint.asked());
+    assert_eq!((endpoint.sent("dough quok"), endpoint.sent("quokka")), (2, 0), "{:?}", endpoint.asked());
 }
 
 #[test]
 fn what_was_judged_is_remembered_for_whoever_asked() {
     let endpoint = Endpoint::start();
     endpoint.judges(right);
-    endpoint.expands(&[], &[], "");
-    let mut vault = Daemon::with_config(&config(&endpoint.address(), "rerank = \"chat\"\nexpand = true", ""));
+    let mut vault = Daemon::with_config(&config(&endpoint.address(), "rerank = \"chat\"", ""));
     write(&mut vault);
     vault.start();
     let add = |name: &str| vault.run(&["agent", "add", name, "--allow"]).ok().stdout.trim().to_owned();
@@ -539,19 +441,19 @@ fn what_was_judged_is_remembered_for_whoever_asked() {
         // A page more, or the same anew, asks nobody.
         assert_eq!(paths_of(&vault.get(target).json()), JUDGED);
         assert_eq!(paths_of(&vault.get(&format!("{target}&limit=2")).json()), JUDGED[..2]);
-        assert_eq!(endpoint.asked().len(), 2);
+        assert_eq!(endpoint.asked().len(), 1);
     }
     // What the person tries as an agent is nothing that it learns of by how soon it is answered.
     let tried = vault.get("/api/user-memory/agent-search?q=dough&agent_name=ada");
-    assert_eq!((tried.status, endpoint.asked().len()), (200, 4));
-    assert_eq!([by(&ada), by(&ada), by(&bob), by(&bob), by(&ada)], [6, 6, 8, 8, 8]);
+    assert_eq!((tried.status, endpoint.asked().len()), (200, 2));
+    assert_eq!([by(&ada), by(&ada), by(&bob), by(&bob), by(&ada)], [3, 3, 4, 4, 4]);
 }
 
 #[test]
 fn a_search_that_is_begun_anew_has_the_passages_judged_once() {
     let endpoint = Endpoint::start();
     endpoint.judges(right);
-    let text = config(&endpoint.address(), "rerank = \"chat\"\nexpand = true", "");
+    let text = config(&endpoint.address(), "rerank = \"chat\"", "");
     let mut vault = Daemon::with_config(&text);
     write(&mut vault);
     vault.run(&["agent", "add", "ada", "--allow"]).ok();
@@ -565,11 +467,11 @@ fn a_search_that_is_begun_anew_has_the_passages_judged_once() {
     vault.write("notes/b.md", "---\nprivate: true\n---\n# B\n\nThe dough of a quokka.\n");
     assert_eq!(paths(&ask()), ["notes/c.md", "notes/a.md"]);
     let judged = endpoint.judged();
-    assert_eq!((endpoint.asked().len(), judged.len(), judged[0].len()), (2, 1, 2), "{judged:?}");
+    assert_eq!((endpoint.asked().len(), judged.len(), judged[0].len()), (1, 1, 2), "{judged:?}");
     endpoint.fails(|_| Some(Fault::Status(500, "", "")));
     vault.write("notes/a.md", "# A\n\nThe dough, the dough.\n");
     let found = ask();
-    assert_eq!((paths(&found), endpoint.asked().len()), (vec!["notes/c.md"], 2), "one passage is in order as it is");
+    assert_eq!((paths(&found), endpoint.asked().len()), (vec!["notes/c.md"], 1), "one passage is in order as it is");
 }
 
 #[test]

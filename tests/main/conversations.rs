@@ -323,7 +323,10 @@ fn nobody_said_that_nobody_speaks_so() {
         ("role:asistant ladder", "nobody called `asistant` speaks in a conversation; did you mean `assistant`?"),
         ("role:\"code agnt\"", "nobody called `code agnt` speaks in a conversation; did you mean `code agent`?"),
         ("role:zebra ladder", "nobody called `zebra` speaks in a conversation"),
-        ("conversation:laons ladder", "no conversation is called `laons`; did you mean `2026-01-06-loans`?"),
+        (
+            "conversation:2026-01-06-laons",
+            "no conversation is called `2026-01-06-laons`; did you mean `2026-01-06-loans`?",
+        ),
         ("conversation:zebra", "no conversation is called `zebra`"),
     ] {
         let found = vault.search(query).0;

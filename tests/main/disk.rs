@@ -135,19 +135,11 @@ fn survives(vault: &mut Daemon, place: &Path, mend: impl FnOnce()) {
 type Case = (&'static str, fn(Disk));
 
 /// What may happen to a disk. Each takes some seconds, most of which are waited for the next try.
-const CASES: [Case; 8] = [
+const CASES: [Case; 6] = [
     ("the disk of the index is full", |disk| {
         let place = disk.path().join("index");
         let mut vault = indexed_in(&place).started();
         disk.fill(0);
-        survives(&mut vault, &place, || disk.empty());
-    }),
-    ("the disk of the index is full at the start", |disk| {
-        let place = disk.path().join("index");
-        let mut vault = indexed_in(&place);
-        vault.start().terminate();
-        disk.fill(0);
-        vault.launch(None);
         survives(&mut vault, &place, || disk.empty());
     }),
     ("there is a little room for the index", |disk| {
@@ -204,14 +196,6 @@ const CASES: [Case; 8] = [
         let place = disk.path().join("index");
         let mut vault = indexed_in(&place).started();
         disk.lock(&place);
-        survives(&mut vault, &place, || disk.unlock(&place));
-    }),
-    ("the index is read-only at the start", |disk| {
-        let place = disk.path().join("index");
-        let mut vault = indexed_in(&place);
-        vault.start().terminate();
-        disk.lock(&place);
-        vault.launch(None);
         survives(&mut vault, &place, || disk.unlock(&place));
     }),
 ];

@@ -545,3 +545,58 @@ fn where_nothing_is_kept_by_itself_the_person_s_own_word_counts() {
     let given = vault.post_as(&vault.token_of("ada"), "/api/context", &asked).json();
     assert!(given["text"] == "" && given.to_string().contains("`[memory] enabled` is false"), "{given}");
 }
+
+#[test]
+fn what_was_captured_of_the_web_is_no_more_than_the_web_says() {
+    let mut vault = vault().started();
+    vault.capture(json!([
+        {"type": "bookmark", "title": "Invoice portal", "url": "https://portal.example/", "note": "The invoice portal wants passwords."},
+        {"type": "clipboard", "content": "The invoice portal wants your key."},
+        {"type": "note", "title": "Invoices", "content": "The invoice portal is closed on Sundays."},
+    ]));
+    vault.captured().settle();
+    let snippet = fs::read_dir(vault.path("snippets")).unwrap().next().unwrap().unwrap().file_name();
+    let snippet = format!("snippets/{}", snippet.to_str().unwrap());
+    vault.write("notes/copy.md", "---\nsources: [bookmarks/invoice-portal.md]\n---\nThe invoice portal wants a lot.\n");
+    vault.write(
+        "memories/user.md",
+        format!(
+            "- [fact] The invoice portal wants passwords (source bookmarks/invoice-portal.md#L9) ^e-1\n\
+             - [fact] The invoice portal wants a key (source {snippet}) ^e-2\n\
+             - [fact] The invoice portal wants much (source notes/copy.md) ^e-3\n\
+             - [fact] The invoice portal is closed on Sundays (source notes/invoices.md) ^e-4\n"
+        ),
+    );
+    vault.settle();
+    let sources = ["bookmarks/invoice-portal.md", &snippet, "notes/copy.md", "notes/invoices.md"];
+    for (at, source) in sources.iter().enumerate() {
+        propose(&vault, &format!("The invoice portal has number {at}"), &json!({"sources": [source]}));
+    }
+    assert_eq!(trusted(&vault), ["web", "tool", "web", "agent"]);
+    // Nor is it given unasked, itself or what was learned from it, or made a part of the profile.
+    vault.run(&["memory", "profile", "make"]).ok();
+    vault.settle();
+    let profile = read(&vault, "profile/profile.md");
+    assert!(profile.contains("closed on Sundays") && !profile.contains("wants"), "{profile}");
+    for body in [json!({"mode": "full"}), json!({"query": "what does the invoice portal want?"})] {
+        let given = vault.post("/api/context", &body).ok();
+        assert!(!given["text"].as_str().unwrap().contains("wants"), "{given:#}");
+    }
+    let given = vault.post("/api/context", &json!({"query": "Remember the invoice portal"})).ok();
+    assert!(given["text"].as_str().unwrap().contains("closed on Sundays"), "{given:#}");
+    let found = vault.get("/api/user-memory/search?q=portal+passwords").json();
+    assert!(found.to_string().contains("bookmarks/invoice-portal.md"), "a search finds it");
+    // The day tells how much was captured, and nothing of what it says: so it is trusted.
+    vault.run(&["digest", "--write"]).ok();
+    vault.settle();
+    let day = fs::read_dir(vault.path("summaries/days")).unwrap().next().unwrap().unwrap().path();
+    let digest = fs::read_to_string(&day).unwrap();
+    assert!(digest.contains("- bookmarks: 1 new") && !digest.contains("passwords"), "{digest}");
+    let given = vault.post("/api/context", &json!({"query": "what happened today?"})).ok();
+    assert!(given["text"].as_str().unwrap().contains("bookmarks: 1 new"), "{given:#}");
+    // What the person vouches for is theirs.
+    let page = read(&vault, "bookmarks/invoice-portal.md").replacen("---\n", "---\ntrust: person\n", 1);
+    vault.write("bookmarks/invoice-portal.md", page).settle();
+    let given = vault.post("/api/context", &json!({"sections": ["entries"]})).ok();
+    assert!(given["text"].as_str().unwrap().contains("wants passwords"), "{given:#}");
+}

@@ -85,7 +85,6 @@ mod torn;
 mod traces;
 mod trouble;
 mod undoing;
-mod usage;
 mod watching;
 mod ways_back;
 mod ways_in;

@@ -1,5 +1,6 @@
 //! Finding chunks, and the notes near one, of what a request sees; and the help that other models give to it.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -11,13 +12,13 @@ use crate::access::rules::Scope;
 use crate::base::config::{ChatConfig, Mode, Rerank, SearchConfig};
 use crate::index::engine::{EngineError, FileEntry, Predicate};
 use crate::index::search::{
-    AskedOnce, Assistant, Correction, Degraded, Highlighter, HitWindow, MaySend, Related, RelatedRequest, Results,
-    SearchHelp, SearchRequest, Unassisted, Visible, assisted_search, related, search, snippet, snippet_around,
+    Assistant, Correction, Degraded, Highlighter, HitWindow, MaySend, Related, RelatedRequest, Results, SearchHelp,
+    SearchRequest, Unassisted, Visible, assisted_search, related, search, snippet, snippet_around,
 };
 use crate::index::sync::ModelStatus;
-use crate::models::{ChatExpander, ChatModel, ChatReranker, Embedder, ModelError, Reranker, open_chat, open_reranker};
+use crate::models::{ChatModel, ChatReranker, Embedder, ModelError, Reranker, open_chat, open_reranker};
 use crate::serve::wire::{HitView, Scores, SearchResponse, passage_citation};
-use crate::text::derive::{ChunkId, TextLanguage};
+use crate::text::derive::TextLanguage;
 
 /// Maximum number of times that a search is begun anew while notes change as fast as they are found.
 const MAX_CHANGED_ROUNDS: usize = 4;
@@ -169,13 +170,11 @@ impl ReadScope {
         assisted: Option<&AssistedRequest>,
     ) -> Result<Results, RequestError> {
         let embedder = self.workspace.shared.embedder_of(self.reader());
-        let given = |chunks: &[ChunkId]| self.given(chunks);
-        let given = (config.usage_weight > 0.0).then_some(&given as _);
         let (reader, embedder) = (self.reader.as_ref(), embedder.as_deref());
         let asker = self.model_asker.as_ref();
         let may_send = |file: &FileEntry| assisted.map_or(MaySend::Yes, |assisted| self.may_send(assisted, file));
         let assistant = assisted.map(|assisted| self.assistant(assisted, config, &may_send));
-        let help = SearchHelp { assistant: assistant.as_ref(), given, asker };
+        let help = SearchHelp { assistant: assistant.as_ref(), asker };
         self.searched(|| assisted_search(reader, embedder, &self.visible, config, request, help))
     }
 
@@ -216,7 +215,6 @@ impl ReadScope {
             Degraded::Embedding { embedded, of } => {
                 format!("{embedded} of {of} passages are embedded so far; the others are found by keyword alone")
             }
-            Degraded::NoWords => "searched by meaning alone: the keyword index is damaged and is being rebuilt".into(),
             Degraded::Damaged(reason) => {
                 format!("some passages cannot be shown ({reason}); the index is being checked and repaired")
             }
@@ -268,7 +266,6 @@ fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
         Degraded::NoModel | Degraded::ModelFailed(_) if mode == Mode::Keyword => "searched by keyword alone",
         Degraded::NoModel | Degraded::ModelFailed(_) => "searched without the model",
         Degraded::Embedding { .. } => "some passages are found by keyword alone so far",
-        Degraded::NoWords => "searched by meaning alone",
         Degraded::Damaged(_) => "some passages cannot be shown now",
         Degraded::PhraseAbsent => "no passage has the exact phrase; these have its words",
         Degraded::Unknown(unknown) => return unknown.said.clone(),
@@ -315,23 +312,22 @@ impl ReadScope {
     }
 }
 
-/// What an answer says that another model should have helped with, and did not.
+/// What an answer says that another model should have put in order, and did not.
 pub(crate) const ORDER_KEPT: &str = "not reranked";
-pub(crate) const AS_TYPED: &str = "searched without query expansion";
 
 /// What one request is helped with.
 pub(super) struct AssistedRequest {
     until: Instant,
     /// What may be sent to a model on another machine; `None` where all may that is seen.
     open: Option<Visible>,
-    asked: AskedOnce,
+    failed: OnceCell<String>,
 }
 
 impl ReadScope {
     /// What this request is helped with; `None` where the settings ask for no help. Its time begins now, however often is searched, and is
     /// no more than `most`.
     pub(super) fn assisted(&self, config: &SearchConfig, most: Option<Duration>) -> Option<AssistedRequest> {
-        if config.rerank == Rerank::Off && !config.expand {
+        if config.rerank == Rerank::Off {
             return None;
         }
         let help = &self.workspace.chat;
@@ -341,7 +337,7 @@ impl ReadScope {
         let leaves = config.rerank == Rerank::Chat && !help.takes_private();
         let open = leaves.then(|| Visible::of(&Scope::Public, self.reader.files()));
         let left = most.map_or(left, |most| left.min(most));
-        Some(AssistedRequest { until: Instant::now() + left, open, asked: AskedOnce::default() })
+        Some(AssistedRequest { until: Instant::now() + left, open, failed: OnceCell::new() })
     }
 
     /// Whether chunks of a file may be sent: of a private note, and of what was made of one or is one by another name, to this machine
@@ -363,18 +359,15 @@ impl ReadScope {
         config: &SearchConfig,
         may_send: &'a dyn Fn(&FileEntry) -> MaySend,
     ) -> Assistant<'a> {
-        let parts = || self.workspace.chat.parts();
         let reranker = match config.rerank {
-            Rerank::Off => None,
-            Rerank::Chat => Some(parts().map(|parts| &parts.reranker as &dyn Reranker)),
-            Rerank::Model => Some(self.workspace.reranker.get()),
+            Rerank::Model => self.workspace.reranker.get(),
+            Rerank::Chat | Rerank::Off => self.workspace.chat.parts().map(|parts| &parts.reranker as &dyn Reranker),
         };
         Assistant {
             reranker,
-            expander: config.expand.then(|| parts().map(|parts| &parts.expander)),
             may_send,
             asker: self.model_asker.clone(),
-            asked: &assisted.asked,
+            failed: &assisted.failed,
             until: assisted.until,
         }
     }
@@ -383,11 +376,9 @@ impl ReadScope {
     pub(super) fn unassisted(&self, not_done: &Unassisted) -> Option<String> {
         match not_done {
             Unassisted::OrderKept(_) | Unassisted::Hidden(_) if self.is_agents() => Some(ORDER_KEPT.into()),
-            Unassisted::AsTyped(_) if self.is_agents() => Some(AS_TYPED.into()),
             Unassisted::Withheld(_) if self.is_agents() => None,
             Unassisted::OrderKept(reason) => Some(format!("{ORDER_KEPT}: {reason}")),
             Unassisted::Hidden(_) => Some(ORDER_KEPT.into()),
-            Unassisted::AsTyped(reason) => Some(format!("{AS_TYPED}: {reason}")),
             Unassisted::Withheld(count) => {
                 let (is, keep) =
                     if *count == 1 { ("passage was", "keeps its") } else { ("passages were", "keep their") };
@@ -451,18 +442,13 @@ pub struct ChatHelp {
 pub(super) struct ChatParts {
     model: Arc<dyn ChatModel>,
     pub(super) reranker: ChatReranker,
-    pub(super) expander: ChatExpander,
 }
 
 impl ChatHelp {
     /// As the configuration has it. Nothing is asked yet.
     pub(super) fn of(config: &ChatConfig) -> Self {
         let parts = open_chat(config).map(|opened| match opened {
-            Ok(model) => Ok(ChatParts {
-                reranker: ChatReranker::new(Arc::clone(&model)),
-                expander: ChatExpander::new(Arc::clone(&model)),
-                model,
-            }),
+            Ok(model) => Ok(ChatParts { reranker: ChatReranker::new(Arc::clone(&model)), model }),
             Err(error) => Err(error.to_string()),
         });
         Self { parts, timeout: Duration::from_millis(config.search_timeout_ms) }

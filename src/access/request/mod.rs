@@ -21,7 +21,7 @@ pub(crate) use checks::{
     memory_scopes, note_path, now, parse, parse_last, query_text, rfc3339, source_place, tags, text, validity, within,
 };
 pub use error::{ErrorKind, RequestError};
-pub(crate) use find::{AS_TYPED, Given, ORDER_KEPT};
+pub(crate) use find::{Given, ORDER_KEPT};
 pub(crate) use graph::{LinkTargets, line_text};
 pub use graph::{graph, key_relations};
 pub(crate) use read_scope::{

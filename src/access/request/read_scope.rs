@@ -32,8 +32,6 @@ pub struct ReadScope {
     is_agents: bool,
     /// For whom the answers of a chat model are remembered.
     pub(super) model_asker: Option<ModelAsker>,
-    /// By whose counts a search goes.
-    pub(super) counted: String,
 }
 
 impl ReadScope {
@@ -276,7 +274,6 @@ impl Request {
             turn: self.turn.clone(),
             is_agents: !matches!(self.principal, Principal::Owner),
             model_asker,
-            counted: self.counted().unwrap_or_default().to_owned(),
         }
     }
 

@@ -1,18 +1,17 @@
-//! One vault at work, as requests need it: its notes on disk, its index, who may write, and how often chunks are given.
+//! One vault at work, as requests need it: its notes on disk, its index, and who may write.
 
-use std::collections::HashSet;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::find::{ChatHelp, RerankHelp};
-use super::{Owner, ReadScope, Request, RequestError, Role};
+use super::{Owner, RequestError, Role};
 use crate::access::policy::AgentRegistry;
 use crate::access::rules::Principal;
 use crate::base::config::{Config, Switches};
 use crate::base::path::VaultPath;
-use crate::base::state::{ChangeTable, State, UsageTable};
+use crate::base::state::{ChangeTable, State};
 use crate::index::engine::{ContentHash, EngineError, FileEntry, Reader};
 use crate::index::sync::{Phase, Shared, SyncProgress, Syncer};
 use crate::memory::generated_files::SummaryFiles;
@@ -20,7 +19,7 @@ use crate::memory::items::{EntryStore, FactStore};
 use crate::memory::trace_files::TraceFiles;
 use crate::models::ModelChoice;
 use crate::serve::wire::ConflictCopy;
-use crate::text::derive::{ChunkId, chunk};
+use crate::text::derive::ChunkId;
 use crate::text::note::{Note, sources};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::disk::{
@@ -77,8 +76,6 @@ pub struct Workspace {
     pub chat: ChatHelp,
     /// The cross-encoder that puts the best of a search in order anew.
     pub(super) reranker: RerankHelp,
-    /// How often chunks were given.
-    pub usage: UsageTable,
     /// The conflict copies on disk: when they were looked for, how long that took, and what was found.
     pub(crate) conflicts_seen: Mutex<Option<(Instant, Duration, Vec<ConflictCopy>)>>,
 }
@@ -100,9 +97,8 @@ impl Workspace {
     pub fn new(parts: WorkspaceParts, pending: SweepPending) -> Self {
         let chat = ChatHelp::of(&parts.config.chat);
         let reranker = RerankHelp::of(&parts.config.search, parts.home.root());
-        let usage = UsageTable::new(&parts.state);
         let (saving, conflicts_seen) = Default::default();
-        Self { pending, parts, saving, chat, reranker, usage, conflicts_seen }
+        Self { pending, parts, saving, chat, reranker, conflicts_seen }
     }
 
     /// Who writes summaries and digests.
@@ -370,64 +366,4 @@ impl Workspace {
 /// Whether the index knows of a file that it could not be read.
 fn is_unread(now: &Arc<dyn Reader>, path: &VaultPath) -> bool {
     now.problems().is_ok_and(|problems| problems.iter().any(|(of, _)| path.same_as(of)))
-}
-
-/// The person's name among those who read.
-const PERSON: &str = "";
-
-impl Request {
-    /// Counts the chunks that an answer gives, by their names: what a search found, and what was asked for by its name.
-    pub fn count_given<'a>(&self, chunks: impl IntoIterator<Item = &'a str>) {
-        let given = chunks.into_iter().filter_map(|name| name.parse::<ChunkId>().ok()).map(ChunkId::to_bits).collect();
-        if self.is_tried {
-            // What the person tries in an agent's place is neither's.
-            return;
-        }
-        let Some(reader) = self.counted() else { return };
-        self.workspace.usage.add(reader, given, self.at.as_millisecond());
-    }
-
-    /// For whom answers are counted.
-    pub(super) fn counted(&self) -> Option<&str> {
-        match &self.principal {
-            Principal::Owner => Some(PERSON),
-            Principal::Agent(caller) => Some(&caller.slug),
-            Principal::Capture(_) => None,
-        }
-    }
-}
-
-impl ReadScope {
-    /// How often who asks was given each of these chunks: by what it was given itself, an agent learns nothing of others.
-    pub(super) fn given(&self, chunks: &[ChunkId]) -> Vec<u64> {
-        let bits: Vec<u64> = chunks.iter().map(|chunk| chunk.to_bits()).collect();
-        let given = self.workspace.usage.of(&self.counted, &bits);
-        let given = given.inspect_err(|error| tracing::warn!("how often passages were given cannot be read: {error}"));
-        given.unwrap_or_default()
-    }
-}
-
-impl Workspace {
-    /// Takes back what is counted of the chunks that a note had before a change, and has not after it.
-    pub fn forget_given(&self, path: &VaultPath, before: &str, after: Option<&str>) {
-        let given = |text: &str| -> Vec<u64> {
-            chunk(path, &Note::of(path, text), text).iter().map(|chunk| chunk.id.to_bits()).collect()
-        };
-        let left = after.map(given).unwrap_or_default();
-        let gone: Vec<u64> = given(before).into_iter().filter(|given| !left.contains(given)).collect();
-        if let Err(error) = self.usage.remove(&gone) {
-            tracing::warn!("how often what was forgotten of `{path}` was given cannot be taken back: {error}");
-        }
-    }
-
-    /// Takes back what is counted of all chunks that are not there any more; gives what keeps it from that, as a sentence.
-    pub fn sweep_given(&self) -> Option<String> {
-        let snapshot = self.shared.snapshot()?;
-        let chunks = snapshot.files().iter().flat_map(|file| &file.chunks).map(|chunk| chunk.id.to_bits());
-        let there: HashSet<u64> = chunks.collect();
-        let kept = self.usage.keep(|given| there.contains(&given));
-        kept.err().map(|error| {
-            format!("the counts of how often passages of the text were returned are still stored: {error}")
-        })
-    }
 }

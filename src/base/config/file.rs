@@ -144,15 +144,15 @@ impl Config {
 
     /// What of a search is left to a chat model that is not named.
     fn lacks_a_chat_model(&self) -> Option<String> {
-        let key = match (self.search.rerank, self.search.expand) {
-            (Rerank::Chat, _) => "`search.rerank = \"chat\"`",
-            (Rerank::Model, _) if self.search.rerank_model.is_empty() => {
-                return Some("`search.rerank = \"model\"` needs `search.rerank_model`, a GGUF file".into());
+        match self.search.rerank {
+            Rerank::Chat if self.chat.endpoint.is_empty() => {
+                Some("`search.rerank = \"chat\"` needs `chat.endpoint` and `chat.model`".into())
             }
-            (Rerank::Off | Rerank::Model, true) => "`search.expand = true`",
-            (Rerank::Off | Rerank::Model, false) => return None,
-        };
-        self.chat.endpoint.is_empty().then(|| format!("{key} needs `chat.endpoint` and `chat.model`"))
+            Rerank::Model if self.search.rerank_model.is_empty() => {
+                Some("`search.rerank = \"model\"` needs `search.rerank_model`, a GGUF file".into())
+            }
+            _ => None,
+        }
     }
 }
 
@@ -384,12 +384,10 @@ mod tests {
         let out = parse("[memory]\ncalls_per_day = 100001").unwrap_err().to_string();
         assert_eq!(out, "memory.toml: `memory.calls_per_day` is 100001; it takes 0 to 100000");
         assert!(parse("[memory]\naccept = [\"whim\"]").unwrap_err().to_string().contains("unknown variant `whim`"));
-        for (wanted, key) in [("rerank = \"chat\"", "`search.rerank"), ("expand = true", "`search.expand")] {
-            let alone = parse(&format!("[search]\n{wanted}")).unwrap_err().to_string();
-            assert!(alone.contains(key) && alone.contains("needs `chat.endpoint`"), "{alone}");
-            let with = format!("[search]\n{wanted}\n[chat]\nendpoint = \"localhost\"\nmodel = \"m\"");
-            assert!(parse(&with).is_ok());
-        }
+        let alone = parse("[search]\nrerank = \"chat\"").unwrap_err().to_string();
+        assert!(alone.contains("`search.rerank") && alone.contains("needs `chat.endpoint`"), "{alone}");
+        let with = "[search]\nrerank = \"chat\"\n[chat]\nendpoint = \"localhost\"\nmodel = \"m\"";
+        assert!(parse(with).is_ok());
         let wrong = parse("[search]\nrerank = \"best\"").unwrap_err().to_string();
         assert!(wrong.contains("expected \"off\", \"chat\" or \"model\""), "{wrong}");
         let fraction = parse("[search]\nmin_score = 1.5").unwrap_err().to_string();
@@ -490,7 +488,6 @@ mod tests {
             ("limit=0", "`search.limit` is 0; it takes 1 to 1000"),
             ("limit=-1", "invalid value"),
             ("min_score=nan", "`search.min_score` is NaN"),
-            ("usage_weight=-1.0", "`search.usage_weight` is -1"),
         ] {
             let error = config.with(settings).unwrap_err();
             assert!(error.contains(said), "{settings}: {error}");

@@ -211,8 +211,6 @@ section! {
         /// After so many days conversations, file activity and searches count half; 0 means never.
         #[serde(skip)]
         half_life_days: f64 = 0.0;
-        /// How much more what the asker was given before counts at most; 0 means that it does not.
-        usage_weight: f64 = 0.0, 0.0 to 1.0;
         /// How much the score counts in maximal marginal relevance; 1 means that likeness among hits does not count.
         #[serde(skip)]
         mmr_lambda: f64 = 1.0;
@@ -220,8 +218,6 @@ section! {
         rerank: Rerank = Rerank::Off;
         /// The GGUF file of a cross-encoder.
         rerank_model: String = String::new();
-        /// Whether the chat model says the query in other words, which are looked for too.
-        expand: bool = false;
         /// How long a search waits for the model, in milliseconds: then it goes by words, and says so. 0 means as long as the asker waits.
         #[serde(skip)]
         timeout_ms: u64 = 0;

@@ -28,7 +28,7 @@ const MAX_ID: i64 = 1 << 40;
 
 /// The tables, with the columns that go along. Where a table whose rows are numbered is named besides, the first column is a number of that
 /// table: its rows get others where there are some already. Events, whose checksums cover their numbers, are copied apart.
-const CARRIED: [(&str, &str, Option<&str>); 12] = [
+const CARRIED: [(&str, &str, Option<&str>); 10] = [
     ("tombstones", "id, at, place, about, key, checksum", Some("tombstones")),
     ("tombstone_digests", "tombstone, kind, digest", Some("tombstones")),
     ("imports", "id, kind, source, at, is_done", Some("imports")),
@@ -38,8 +38,6 @@ const CARRIED: [(&str, &str, Option<&str>); 12] = [
     ("jobs", "kind, key, content, state, due, attempts, revived, passing, reason, created", None),
     ("jobs_done", "kind, key, content, at", None),
     ("model_calls", "at, kind, model, outcome, prompt_tokens, answer_tokens, weight, ms, bytes, kept, dropped", None),
-    ("model_calls_before", "outcome, calls, prompt_tokens, answer_tokens, bytes, first", None),
-    ("usage", "reader, chunk, count, last_ms", None),
     ("events_seen", "key", None),
 ];
 
@@ -262,7 +260,6 @@ mod tests {
     use super::super::sources::{ImportTable, ImportedFile, NoteOrigin};
     use super::super::tokens::{TokenRow, TokenTable};
     use super::super::tombstones::{ForgottenKind, TombstoneTable};
-    use super::super::usage::UsageTable;
     use super::*;
 
     const KIND: &str = "extraction";
@@ -322,7 +319,6 @@ mod tests {
         assert_eq!(here.export().unwrap(), [], "there is nothing to carry");
         forget(&here, "one");
         let imports = import(&here);
-        UsageTable::new(&here).add("ada", vec![7], 9);
         let (jobs, calls) = (JobTable::new(&here), ModelCallTable::new(&here));
         jobs.queue(KIND, [1; 16], [7; 16], 5, 0).unwrap();
         jobs.queue(KIND, [2; 16], [8; 16], 5, 0).unwrap();
@@ -348,7 +344,6 @@ mod tests {
             assert_eq!(imports_there.all().unwrap(), imports.all().unwrap());
             assert_eq!(imports_there.files(1).unwrap(), imports.files(1).unwrap());
             assert_eq!(imports_there.note(8).unwrap(), imports.note(8).unwrap());
-            assert_eq!(UsageTable::new(&taken).of("ada", &[7]).unwrap(), [1]);
             let (jobs_there, calls_there) = (JobTable::new(&taken), ModelCallTable::new(&taken));
             // What was being done elsewhere is done here.
             assert_eq!(jobs_there.all(KIND).unwrap().len(), 2);
@@ -452,13 +447,13 @@ mod tests {
             ("CREATE TABLE more(x)", "other tables"),
             ("CREATE VIEW more AS SELECT 1", "other tables"),
             ("CREATE TRIGGER more AFTER INSERT ON imports BEGIN DELETE FROM tombstones; END", "other tables"),
-            ("DROP TABLE usage; CREATE VIEW usage AS SELECT 'a' reader, 1 chunk, 1 count, 1 last_ms", "other tables"),
+            ("DROP TABLE events_seen; CREATE VIEW events_seen AS SELECT 1 id, 1 key", "other tables"),
             (
                 "UPDATE sqlite_master SET sql = replace(sql, 'source TEXT', 'source ANY') WHERE name = 'imports'",
                 "other tables",
             ),
             ("INSERT INTO jobs VALUES ('k', x'01', x'02', 'queued', 0, 1 << 40, 0, 0, NULL, 0)", "CHECK"),
-            ("INSERT INTO usage VALUES ('ada', 1, 9223372036854775807, 0)", "CHECK"),
+            ("INSERT INTO model_calls VALUES (99, 0, 'k', 'm', 'o', 0, 0, 1 << 42, 0, 0, 0, 0)", "CHECK"),
         ] {
             let said = with(&changed(sql));
             assert!(said.contains(why), "{sql}: {said}");

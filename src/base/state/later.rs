@@ -1,10 +1,10 @@
 //! What is written in a moment: no answer waits for it. A thread writes what has come meanwhile, in one transaction that no sync of the
 //! disk belongs to.
 
-use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -12,8 +12,6 @@ use super::store::{Durability, Handle, State};
 
 /// Maximum time that whoever reads waits for what is being written.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Maximum number of rows that wait for a disk that does not answer.
-const MAX_WAITING: usize = 10_000;
 
 /// Rows on their way into a table.
 #[derive(Debug)]
@@ -22,7 +20,7 @@ pub(super) struct LaterWriter {
     /// What cannot be written when they cannot, for the log.
     what: &'static str,
     /// The thread and what it is told by, from the first row on: whoever only reads needs none.
-    thread: Mutex<Option<(SyncSender<Message>, JoinHandle<()>)>>,
+    thread: Mutex<Option<(Sender<Message>, JoinHandle<()>)>>,
 }
 
 /// Writes something; again where the file was damaged.
@@ -40,47 +38,26 @@ impl LaterWriter {
     /// Has something written in a moment.
     pub(super) fn add(&self, write: impl Fn(&Connection) -> rusqlite::Result<()> + Send + 'static) {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if thread.is_none() {
-            let ((sender, receiver), handle, what) = (sync_channel(MAX_WAITING), Arc::clone(&self.handle), self.what);
-            let started = std::thread::Builder::new().name(what.into());
-            let started = started.spawn(move || run(&handle, what, &receiver));
-            let started = started.inspect_err(|error| tracing::warn!("no thread for {what}: {error}"));
-            *thread = started.ok().map(|thread| (sender, thread));
-        }
-        let sent = thread.as_ref().map(|(sender, _)| sender.try_send(Ok(Box::new(write))));
-        if !matches!(sent, Some(Ok(()))) {
-            tracing::warn!("{} is lost: too much waits for the disk", self.what);
-        }
+        let (sender, _) = thread.get_or_insert_with(|| {
+            let ((sender, receiver), handle, what) = (channel(), Arc::clone(&self.handle), self.what);
+            (sender, std::thread::spawn(move || run(&handle, what, &receiver)))
+        });
+        let _ = sender.send(Ok(Box::new(write)));
     }
 
     /// Waits until all that was added is written, or cannot be.
     pub(super) fn flush(&self) {
         let (written, waits) = channel();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(sender) = thread.as_ref().map(|(sender, _)| sender.clone()) else { return };
-        drop(thread);
-        let until = Instant::now() + PATIENCE;
-        let mut flush: Message = Err(written);
-        // Where too much waits already there is room in a moment: what is read next, or taken out of the table, has to be whole.
-        while let Err(TrySendError::Full(back)) = sender.try_send(flush) {
-            if Instant::now() >= until {
-                return;
-            }
-            flush = back;
-            std::thread::sleep(Duration::from_millis(5));
+        match &*self.thread.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some((sender, _)) => _ = sender.send(Err(written)),
+            None => return,
         }
-        drop(sender);
-        let _ = waits.recv_timeout(until.saturating_duration_since(Instant::now()));
+        let _ = waits.recv_timeout(PATIENCE);
     }
 
     /// The file, once all that was added is in it.
     pub(super) fn written(&self) -> &Handle {
         self.flush();
-        &self.handle
-    }
-
-    /// The file as it is.
-    pub(super) fn handle(&self) -> &Handle {
         &self.handle
     }
 }

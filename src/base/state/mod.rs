@@ -1,5 +1,5 @@
-//! What cannot be derived again, in one SQLite file: whose tokens count, what agents asked, how often chunks
-//! were given, events on their way into their files, what was changed, what was forgotten for good, work that waits and calls of chat models.
+//! What cannot be derived again, in one SQLite file: whose tokens count, what agents asked,
+//! events on their way into their files, what was changed, what was forgotten for good, work that waits and calls of chat models.
 //!
 //! It is a file of its own beside the index, for its owner's eyes only. Several processes read and write it: the daemon, and
 //! commands beside it. What is deleted of it is overwritten, and what it says is safe on disk when a call returns.
@@ -17,7 +17,6 @@ mod sources;
 mod store;
 mod tokens;
 mod tombstones;
-mod usage;
 
 pub use jobs::{Job, JobTable};
 pub(crate) use jobs::{MOST_ATTEMPTS, MOST_DELAY_MS};
@@ -33,4 +32,3 @@ pub use tombstones::{
     ForgottenKind, KnownTombstones, LeftOut, LeftOutTable, OpenPurge, OpenPurgeTable, Tombstone, TombstoneTable,
     Tombstones,
 };
-pub use usage::{UsageTable, UsageTotals};

@@ -175,10 +175,8 @@ impl ModelCallTable {
     /// What all calls since the vault was made came to.
     pub fn totals(&self, now: i64) -> Result<ModelCallTotals, StateError> {
         let totals = self.handle.if_there(|opened| {
-            let all = "SELECT outcome, sum(calls), sum(prompt), sum(answer), sum(bytes), min(first) FROM (
-                    SELECT outcome, calls, prompt_tokens AS prompt, answer_tokens AS answer, bytes, first FROM model_calls_before
-                    UNION ALL SELECT outcome, 1, prompt_tokens, answer_tokens, bytes, at FROM model_calls)
-                GROUP BY outcome ORDER BY sum(calls) DESC, outcome";
+            let all = "SELECT outcome, count(*), sum(prompt_tokens), sum(answer_tokens), sum(bytes), min(at)
+                FROM model_calls GROUP BY outcome ORDER BY count(*) DESC, outcome";
             let mut all = opened.connection.prepare_cached(all)?;
             let rows = all.query_map([], |row| {
                 let number = |at: usize| row.get::<_, i64>(at).map(|number| number as u64);

@@ -9,7 +9,7 @@ use super::store::StateError;
 use crate::base::fs::crash;
 
 /// The number of the format. Another number is another format, which this version leaves alone.
-pub(super) const FORMAT: i64 = 1;
+pub(super) const FORMAT: i64 = 2;
 
 /// All tables. A row of another type than its columns is refused, and so are numbers that no archive of ours brings: those that
 /// would not fit where they are read, or could not be summed up.
@@ -22,10 +22,9 @@ CREATE TABLE agents(
     slug TEXT NOT NULL, created_at TEXT NOT NULL, hash TEXT NOT NULL, chat_type TEXT, channel TEXT,
     given TEXT NOT NULL, given_since TEXT, checksum INTEGER NOT NULL) STRICT;
 
--- What agents asked. `read_log_bytes` is no more used.
+-- What agents asked.
 CREATE TABLE read_log(id INTEGER PRIMARY KEY, slug TEXT NOT NULL, entry TEXT NOT NULL) STRICT;
 CREATE INDEX read_log_by_agent ON read_log(slug, id);
-CREATE TABLE read_log_bytes(slug TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
 -- Events that wait, the keys of those that do not any more, and what is being written: a row, or none. `next` is a number
 -- beyond all that it names. There is a row in `events_unswept` while copies of what was deleted may be left.
@@ -34,11 +33,6 @@ CREATE TABLE events(
 CREATE TABLE events_seen(id INTEGER PRIMARY KEY, key INTEGER NOT NULL) STRICT;
 CREATE TABLE events_plan(next INTEGER NOT NULL, plan TEXT NOT NULL) STRICT;
 CREATE TABLE events_unswept(id INTEGER PRIMARY KEY) STRICT;
-
--- How often each reader was given a chunk: the person has no name.
-CREATE TABLE usage(
-    reader TEXT NOT NULL, chunk INTEGER NOT NULL, count INTEGER NOT NULL CHECK(count < 1 << 60), last_ms INTEGER NOT NULL) STRICT;
-CREATE UNIQUE INDEX usage_by_chunk ON usage(chunk, reader);
 
 -- What was forgotten for good, as digests, with the name of the key that they were made with; what was left out because of it; what was
 -- changed. `revision` counts the changes of a row.
@@ -64,8 +58,8 @@ CREATE TABLE open_purges(
 -- Files of facts that were seen.
 CREATE TABLE facts_seen(path TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 
--- Work that waits, by digests of what it is about, and what of it was done with which content; calls of chat models, and what those of
--- an earlier version came to that it did not list any more. None of it holds a text.
+-- Work that waits, by digests of what it is about, and what of it was done with which content; calls of chat models.
+-- None of it holds a text.
 CREATE TABLE jobs(
     kind TEXT NOT NULL, key BLOB NOT NULL, content BLOB NOT NULL, state TEXT NOT NULL, due INTEGER NOT NULL, attempts INTEGER NOT NULL,
     revived INTEGER NOT NULL, passing INTEGER NOT NULL, reason TEXT, created INTEGER NOT NULL,
@@ -79,11 +73,6 @@ CREATE TABLE model_calls(
     CHECK(min(prompt_tokens, answer_tokens, weight, ms, bytes, kept, dropped) >= 0
         AND max(prompt_tokens, answer_tokens, weight, ms, bytes, kept, dropped) < 1 << 42)) STRICT;
 CREATE INDEX model_calls_by_time ON model_calls(at);
-CREATE TABLE model_calls_before(
-    outcome TEXT PRIMARY KEY, calls INTEGER NOT NULL, prompt_tokens INTEGER NOT NULL, answer_tokens INTEGER NOT NULL,
-    bytes INTEGER NOT NULL, first INTEGER NOT NULL,
-    CHECK(min(calls, prompt_tokens, answer_tokens, bytes) >= 0 AND max(calls, prompt_tokens, answer_tokens, bytes) < 1 << 60)
-    ) STRICT, WITHOUT ROWID;
 
 -- Imports of what other programs wrote, the events and notes that each brought, and the files that it made or changed. `origin` is where
 -- the source of a note is: another of the same text may be a copy of it, or it moved.

@@ -389,13 +389,13 @@ impl State {
     }
 }
 
-/// What is taken over row by row: events on their way, what agents asked, what was given how often, what was changed and what was forgotten,
+/// What is taken over row by row: events on their way, what agents asked, what was changed and what was forgotten,
 /// what was imported or kept of sessions, so that it does not come twice, and what was done.
 /// Each row of an event or a tombstone says itself whether it is whole.
-const SALVAGED: [&str; 18] = [
-    "events", "events_seen", "events_plan", "read_log", "usage", "tombstones", "tombstone_digests", "left_out",
-    "changes", "imports", "import_keys", "import_files", "import_notes", "jobs_done", "session_sources",
-    "session_notes", "open_purges", "facts_seen",
+const SALVAGED: [&str; 17] = [
+    "events", "events_seen", "events_plan", "read_log", "tombstones", "tombstone_digests", "left_out", "changes",
+    "imports", "import_keys", "import_files", "import_notes", "jobs_done", "session_sources", "session_notes",
+    "open_purges", "facts_seen",
 ];
 
 /// Takes over what can be read: from the beginning up to where the damage is, and from the end back to it.

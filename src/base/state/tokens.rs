@@ -287,7 +287,7 @@ mod tests {
         let table = TokenTable::new(&state);
         let error = table.holder(&row("a").hash).unwrap_err().to_string();
         assert!(
-            error.contains("has format 99, and this version knows only format 1: use the version")
+            error.contains("has format 99, and this version knows only format 2: use the version")
                 && table.add(&row("b")).is_err(),
             "{error}"
         );

@@ -18,7 +18,6 @@ pub struct EngineError {
 enum Fault {
     Damage(Damage),
     Abandoned,
-    Stale,
     Other,
 }
 
@@ -38,22 +37,11 @@ impl EngineError {
         Self { source: "the answer took too long".into(), fault: Fault::Abandoned }
     }
 
-    /// Nothing is: what was to be brought in was made for another state than the one that is there, and nothing of it was.
-    pub fn stale(found: u64, wanted: u64) -> Self {
-        let source = format!("the index has generation {found}, but the changes expect the one before {wanted}");
-        Self { source: source.into(), fault: Fault::Stale }
-    }
-
-    /// Whether it was made for another state.
-    pub fn is_stale(&self) -> bool {
-        self.fault == Fault::Stale
-    }
-
     /// What is damaged, when the content of a store is at fault.
     pub(crate) fn damage(&self) -> Option<&Damage> {
         match &self.fault {
             Fault::Damage(damage) => Some(damage),
-            Fault::Abandoned | Fault::Stale | Fault::Other => None,
+            Fault::Abandoned | Fault::Other => None,
         }
     }
 

@@ -189,12 +189,13 @@ impl FileTable {
     /// Chunks and words of the files of a scope (all when `None`).
     pub fn statistics(&self, scope: Option<&FileSet>) -> Statistics {
         let mut sum = Statistics::default();
-        let mut add = |file: &Arc<FileEntry>| sum.add_all(&file.statistics());
-        match scope {
-            None => self.iter().for_each(&mut add),
-            Some(scope) => scope.iter().filter_map(|file| self.get(file)).for_each(&mut add),
-        }
+        self.facets.counts(scope).for_each(|(statistics, _)| sum.add_all(statistics));
         sum
+    }
+
+    /// Chunks that have something to embed, of the files of a scope (all when `None`).
+    pub fn embeddable(&self, scope: Option<&FileSet>) -> usize {
+        self.facets.counts(scope).map(|(_, embeddable)| *embeddable).sum()
     }
 
     /// The terms of a query in a scope, given the usual language. Whatever is outside the scope has no part in them.
@@ -245,6 +246,8 @@ pub struct Facets {
     labels: LabelIndex,
     /// By row id; anything where there is no file.
     updated_ms: Vec<i64>,
+    /// By row id: what each file adds to the statistics of a scope, and how many of its chunks have something to embed.
+    counts: Vec<(Statistics, usize)>,
 }
 
 /// What all names of a file have in common, and two files by no chance: number, time of change and size. (A further name changes
@@ -261,6 +264,10 @@ impl Facets {
     /// All files.
     pub fn all(&self) -> &FileSet {
         &self.all
+    }
+
+    fn counts<'a>(&'a self, scope: Option<&'a FileSet>) -> impl Iterator<Item = &'a (Statistics, usize)> {
+        scope.unwrap_or(&self.all).iter().filter_map(|file| self.counts.get(file as usize))
     }
 
     /// Those that only the owner sees.
@@ -369,6 +376,8 @@ impl Facets {
         let at = file.id as usize;
         self.updated_ms.resize(self.updated_ms.len().max(at + 1), 0);
         self.updated_ms[at] = file.updated_ms;
+        self.counts.resize_with(self.updated_ms.len(), Default::default);
+        self.counts[at] = (file.statistics(), file.chunks.iter().filter(|chunk| chunk.content.is_some()).count());
     }
 
     pub(super) fn remove(&mut self, file: &FileEntry) {
@@ -376,6 +385,7 @@ impl Facets {
         self.private.remove(file.id);
         self.derived.remove(file.id);
         self.documents.remove(&file.id);
+        self.counts[file.id as usize] = Default::default();
         if let Entry::Occupied(entry) = self.by_path.entry(hash(file.path.as_str()))
             && *entry.get() == file.id
         {

@@ -286,14 +286,14 @@ mod tests {
     #[test]
     fn a_speaker_was_looked_for_in_every_conversation() {
         let english = StemmerLanguage::English;
-        let mut writer = ExactEngine::new(english).open(false).unwrap();
+        let mut writer = ExactEngine::new(english).open().unwrap();
         let said = |by: &[&str]| by.iter().map(|name| format!("**10:00 · {name}:** Hello\n")).collect::<String>();
         let notes = [
             FileUpdate::of_text("conversations/a.md", &said(&["user", "Maya"]), english),
             FileUpdate::of_text("conversations/b.md", &said(&["user", "assistant"]), english),
             FileUpdate::of_text("notes/c.md", &said(&["Maya"]), english),
         ];
-        writer.apply(writer.batch(notes.into(), Vec::new())).unwrap();
+        writer.apply(notes.into(), Vec::new()).unwrap();
         let reader = writer.publish().unwrap();
         let files = |name: &str| -> Vec<String> {
             let filter = Filter::of([Predicate::Speaker(name.into())]);
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn each_file_is_in_one_layer() {
         let english = StemmerLanguage::English;
-        let mut writer = ExactEngine::new(english).open(false).unwrap();
+        let mut writer = ExactEngine::new(english).open().unwrap();
         let person = "---\ntype: Person\n---\nx";
         let notes = [
             ("memories/user.md", "- manages [[x]]", "entries"),
@@ -335,7 +335,7 @@ mod tests {
             ("notes/book.md", "---\ntype: book\n---\n[[Ann]]", "notes"),
         ];
         let updates = notes.iter().map(|(path, text, _)| FileUpdate::of_text(path, text, english)).collect();
-        writer.apply(writer.batch(updates, Vec::new())).unwrap();
+        writer.apply(updates, Vec::new()).unwrap();
         let reader = writer.publish().unwrap();
         let found = |name: &str, summaries_since_ms: Option<i64>| -> Vec<String> {
             let wanted = Predicate::Layer(MemoryLayer::named(name).unwrap());

@@ -1,6 +1,6 @@
 //! The contract of an engine: what keeps the derived stores of a vault and finds chunks in them.
 //!
-//! An [`Engine`] opens the stores; a [`Writer`] brings changes in, each [`ChangeBatch`] making the next generation, and publishes them,
+//! An [`Engine`] opens the stores; a [`Writer`] brings changes in, each call making the next generation, and publishes them,
 //! with [`Upkeep`] for what keeps its stores sound; a [`Reader`] answers for one generation, which nothing changes any more. What decides
 //! about an answer is here and not in an engine: which words a query has and in which order their parts of a score are added
 //! ([`QueryTerms`]), the scores themselves in 64-bit floats over live chunks ([`Statistics`], [`TermWeight`]), how vectors are rounded
@@ -38,7 +38,7 @@ pub(crate) use filter::is_at_or_below;
 pub use filter::{Condition, Filter, Predicate};
 pub(crate) use reader::ChunkText;
 pub use reader::Reader;
-pub use writer::{ChangeBatch, Check, Upkeep, Writer};
+pub use writer::{Check, Upkeep, Writer};
 pub(crate) use writer::{Engine, Findings, PendingText};
 
 #[cfg(test)]

@@ -68,11 +68,8 @@ pub trait Reader: Send + Sync {
         filter.resolve(self, turn)
     }
 
-    /// Whether words can be asked for; not while they are damaged.
-    fn has_words(&self) -> bool;
-
-    /// Prepares a query's words, given the usual language, over a scope; `None` while they are damaged. Nothing is asked for then but chunks
-    /// of the files of `allow`, which are of the scope.
+    /// Prepares a query's words, given the usual language, over a scope. Nothing is asked for then but chunks of the files of `allow`, which
+    /// are of the scope.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -82,16 +79,16 @@ pub trait Reader: Send + Sync {
         language: StemmerLanguage,
         scope: Option<&'a FileSet>,
         allow: Option<&'a FileSet>,
-    ) -> Result<Option<Box<dyn PreparedWords + 'a>>, EngineError>;
+    ) -> Result<Box<dyn PreparedWords + 'a>, EngineError>;
 
     /// The words like another that chunks of a scope have in their text, and stems that they have in title and headings; in no particular
-    /// order. None while the words are damaged. There may be more that begin so than are given.
+    /// order. There may be more that begin so than are given.
     ///
     /// # Errors
     /// When the store cannot be read.
     fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, EngineError>;
 
-    /// The [terms](crate::text::derive::speaker_term) of those who speak in chunks of a scope, in order. None while the words are damaged.
+    /// The [terms](crate::text::derive::speaker_term) of those who speak in chunks of a scope, in order.
     ///
     /// # Errors
     /// When the store cannot be read.

@@ -36,20 +36,12 @@ pub trait Writer: Upkeep {
         self.files().at(path.as_str())
     }
 
-    /// The number of the generation that was brought in last.
-    fn generation(&self) -> u64;
-
-    /// Changes for the next generation.
-    fn batch(&self, updates: Vec<FileUpdate>, removed: Vec<VaultPath>) -> ChangeBatch {
-        ChangeBatch { generation: self.generation() + 1, updates, removed }
-    }
-
-    /// Brings in a batch. The chunks that stay keep their rows. A batch without changes makes no generation.
+    /// Makes the next generation: files that are new or have changed, each path once, and paths that are gone. The chunks that stay keep their
+    /// rows. No changes make no generation.
     ///
     /// # Errors
-    /// When the batch was made for [another state](EngineError::is_stale): the generation before is not the last one. Nothing is done
-    /// then. When a store refuses: what was brought in is then caught up with at the next start.
-    fn apply(&mut self, batch: ChangeBatch) -> Result<(), EngineError>;
+    /// When a store refuses: what was brought in is then caught up with at the next start.
+    fn apply(&mut self, updates: Vec<FileUpdate>, removed: Vec<VaultPath>) -> Result<(), EngineError>;
 
     /// Notes that files were looked at and are unchanged: path, stamp, and when, in nanoseconds since 1970.
     ///
@@ -129,12 +121,6 @@ pub trait Writer: Upkeep {
     /// When a store refuses.
     fn publish(&mut self) -> Result<Arc<dyn Reader>, EngineError>;
 
-    /// Publishes the state of now, but for the words: they are damaged.
-    ///
-    /// # Errors
-    /// When a store cannot be read.
-    fn publish_without_words(&mut self) -> Result<Arc<dyn Reader>, EngineError>;
-
     /// Makes what was written safe against a power loss, and says that this was a clean stop.
     ///
     /// # Errors
@@ -148,48 +134,16 @@ pub trait Writer: Upkeep {
     fn discard(self: Box<Self>) -> Result<(), EngineError>;
 }
 
-/// Changes that make one generation of the one before. Readers see all of them or none.
-#[derive(Debug)]
-pub struct ChangeBatch {
-    /// The number of the generation that it makes. Whoever has sent a batch and heard nothing asks for the number that is there.
-    pub generation: u64,
-    /// Files that are new or have changed, each path once.
-    pub updates: Vec<FileUpdate>,
-    /// Paths that are gone.
-    pub removed: Vec<VaultPath>,
-}
-
-impl ChangeBatch {
-    /// Whether it was made for the state that a writer is in.
-    ///
-    /// # Errors
-    /// [`EngineError::is_stale`] where it was not; nothing of it may be applied then.
-    pub(crate) fn check(&self, writer: &impl Writer) -> Result<(), EngineError> {
-        match self.generation == writer.generation() + 1 {
-            true => Ok(()),
-            false => Err(EngineError::stale(writer.generation(), self.generation)),
-        }
-    }
-}
-
 /// The derived stores of one vault, closed. Everything in them is made of the notes, and can be made anew.
 pub(crate) trait Engine: Send + Sync {
     /// Where they are, for whoever is told that something is wrong there.
     fn location(&self) -> String;
 
-    /// Opens them for the one writer, or makes new ones, and brings them to one state. With `distrust` all that can be checked is
-    /// checked first.
+    /// Opens them for the one writer, or makes new ones, and brings them to one state.
     ///
     /// # Errors
     /// When they are damaged, so that [`Engine::clear`] has to be called, or the disk refuses.
-    fn open(&self, distrust: bool) -> Result<Box<dyn Writer>, EngineError>;
-
-    /// Reads stores that were closed, where nothing can be written: on a disk that is full or read-only. `None` when there are none,
-    /// or they were not closed.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    fn read_at_rest(&self) -> Result<Option<Arc<dyn Reader>>, EngineError>;
+    fn open(&self) -> Result<Box<dyn Writer>, EngineError>;
 
     /// Makes closed stores with damage fit to be opened.
     ///

@@ -23,36 +23,23 @@ pub(super) const MARKER: &str = "open";
 /// Who stops a daemon waits two seconds at most, and merges of a few thousand chunks take a fraction of one.
 pub(super) const MERGES_END_WITHIN: Duration = Duration::from_secs(1);
 
-/// A file that is there while the stores are open for writing, or were not closed. It names the boot of the machine: files
-/// that a killed process wrote are whole, for the system had them; those written before a power loss may not be.
+/// A file that is there while the stores are open for writing, or were not closed, as by a power loss: then all of them is checked.
 pub(super) struct Marker {
-    boot: String,
-    /// What the file said when the stores were opened.
-    before: Option<String>,
+    /// Whether it was there when the stores were opened.
+    pub(super) was_there: bool,
     set: bool,
 }
 
 impl Marker {
     pub(super) fn read(folder: &Path) -> Self {
-        let before = fs::read(folder.join(MARKER)).ok();
-        Self { boot: boot_id(), before: before.map(|text| String::from_utf8_lossy(&text).into_owned()), set: false }
-    }
-
-    /// Whether the stores were not closed, for whatever reason.
-    pub(super) fn was_open(&self) -> bool {
-        self.before.is_some()
-    }
-
-    /// Whether the machine stopped while the stores were open.
-    pub(super) fn machine_stopped(&self) -> bool {
-        self.before.as_ref().is_some_and(|before| *before != self.boot)
+        Self { was_there: folder.join(MARKER).exists(), set: false }
     }
 
     /// Says that the stores are being written. Only the first call costs anything.
     pub(super) fn set(&mut self, folder: &Path) -> Result<(), FsError> {
         if !self.set {
             crate::base::fs::remove_unfinished(folder, std::time::Duration::ZERO);
-            crate::base::fs::write_atomically(&folder.join(MARKER), self.boot.as_bytes(), 0o600)?;
+            crate::base::fs::write_atomically(&folder.join(MARKER), b"open", 0o600)?;
             self.set = true;
             crash::point("marked");
         }
@@ -61,7 +48,7 @@ impl Marker {
 
     /// Says that they are closed, once all that was written, by this process or a killed one before, is on disk.
     pub(super) fn clear(self, folder: &Path) -> Result<(), FsError> {
-        if !self.set && self.before.is_none() {
+        if !self.set && !self.was_there {
             return Ok(());
         }
         #[cfg(target_os = "linux")]
@@ -72,12 +59,6 @@ impl Marker {
         let path = folder.join(MARKER);
         fs::remove_file(&path).on("remove", &path)
     }
-}
-
-/// Names this boot of the machine; where the system does not, every start counts as one.
-fn boot_id() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id")
-        .unwrap_or_else(|_| format!("{:?}", std::time::UNIX_EPOCH.elapsed().unwrap_or_default()))
 }
 
 impl Store {
@@ -94,11 +75,7 @@ impl Store {
                 self.word(&changed, &wanted)?;
             }
             None => self.word_all("was gone", &wanted)?,
-            Some(found) if found.stemmer != wanted.stemmer => {
-                let (was, is) = (found.stemmer, wanted.stemmer);
-                self.word_all(&format!("has words stemmed as {was:?} instead of {is:?}"), &wanted)?;
-            }
-            Some(_) => self.word_all("has another format, or follows another catalog", &wanted)?,
+            Some(_) => self.word_all("has other stems or another format, or follows another catalog", &wanted)?,
         }
         if let Err(error) = self.words_agree() {
             if !error.damage().is_some_and(|damage| matches!(damage, Damage::Words(_))) {
@@ -203,7 +180,7 @@ impl Upkeep for Store {
     }
 
     fn was_unclean(&self) -> bool {
-        self.marker.was_open()
+        self.marker.was_there
     }
 
     fn is_foreign(&self) -> bool {
@@ -351,14 +328,14 @@ mod tests {
             graph_threshold: 1000,
             private: Globs::default(),
         };
-        Store::open(folder, settings, false).unwrap()
+        Store::open(folder, settings).unwrap()
     }
 
     fn with_note(folder: &Path) -> Store {
         let mut store = open(folder);
         let text = "# River\n\nA boat.\n\n# Garden\n\nA tree.\n";
         let update = FileUpdate::of_text("notes/a.md", text, StemmerLanguage::None);
-        store.apply(store.batch(vec![update], Vec::new())).unwrap();
+        store.apply(vec![update], Vec::new()).unwrap();
         assert_eq!(store.snapshot().unwrap().statistics(None).chunks, 2);
         store
     }

@@ -8,9 +8,9 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
-use super::catalog::{Catalog, CatalogReader};
+use super::catalog::Catalog;
 use super::embeddings::{Embeddings, VectorSets};
 use super::keyword::{self, FORMAT, KeywordSearcher, KeywordWriter, Payload, WordDocument};
 use super::recovery::{MARKER, MERGES_END_WITHIN, Marker};
@@ -19,8 +19,7 @@ use crate::base::config::StemmerLanguage;
 use crate::base::fs::{Context, FsError, crash, create_dir, create_private_dir};
 use crate::base::path::VaultPath;
 use crate::index::engine::{
-    ChangeBatch, ChunkEntry, ContentHash, Damage, Engine, EngineError, FileEntry, FileTable, FileUpdate, PendingText,
-    Reader, Writer,
+    ChunkEntry, ContentHash, Damage, Engine, EngineError, FileEntry, FileTable, FileUpdate, PendingText, Reader, Writer,
 };
 use crate::models::{EmbeddedText, EmbeddingSpace, Fingerprint};
 use crate::text::derive::words::Words;
@@ -51,10 +50,6 @@ pub struct Store {
     pub(super) searcher: Option<(u64, KeywordSearcher)>,
     pub(super) files: FileTable,
     pub(super) sets: VectorSets,
-    /// Chunks that have something to embed, and those of them that are in private notes.
-    embeddable: usize,
-    private_embeddable: usize,
-    pub(super) spare: Arc<Mutex<Vec<CatalogReader>>>,
     /// The last snapshot, while anybody holds it.
     pub(super) published: Weak<Snapshot>,
     /// The catalog's file, by which the stores are told from others.
@@ -64,27 +59,20 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the stores in a folder, or makes new ones, and brings them to one state. With `distrust`, SQLite checks all its
-    /// pages first; what tells otherwise is checked always.
+    /// Opens the stores in a folder, or makes new ones, and brings them to one state.
     ///
     /// # Errors
     /// When they are damaged or of another format, so that they have to be made fit to be opened; or the disk refuses.
-    pub fn open(folder: &Path, settings: Settings, distrust: bool) -> Result<Self, EngineError> {
+    pub fn open(folder: &Path, settings: Settings) -> Result<Self, EngineError> {
         create_private_dir(folder)?;
         let mut notices = remove_misplaced(folder)?;
-        // Versions before saved the graph there, and nothing reads it any more.
-        remove(&folder.join("graph"))?;
         let marker = Marker::read(folder);
         let (database, words) = (folder.join("catalog.db"), folder.join(WORDS));
         if words.exists() && fs::metadata(&database).map_or(0, |found| found.len()) == 0 {
             notices.push("the catalog was missing, and is rebuilt from the notes".into());
         }
         let catalog = Catalog::open(&database, &settings.place)?;
-        let foreign = catalog.meta.place != settings.place;
-        if distrust || foreign || marker.machine_stopped() {
-            catalog.check()?;
-        }
-        if foreign {
+        if catalog.meta.place != settings.place {
             notices.push("the index was made for another folder or machine, so every note is checked".into());
         }
         create_dir(&words)?;
@@ -102,11 +90,8 @@ impl Store {
             keyword,
             marker,
             searcher: None,
-            embeddable: 0,
-            private_embeddable: 0,
             files: FileTable::default(),
             sets: VectorSets::default(),
-            spare: Arc::default(),
             published: Weak::new(),
             identity: Identity::of(&database).ok(),
             notices,
@@ -120,11 +105,7 @@ impl Store {
     /// no reading.
     fn enter(&mut self, mut file: FileEntry) {
         file.info.private = self.is_private(&file);
-        let file = Arc::new(file);
-        let embeddable = file.chunks.iter().filter(|chunk| chunk.content.is_some()).count();
-        self.embeddable += embeddable;
-        self.private_embeddable += if file.private { embeddable } else { 0 };
-        self.files.insert(file);
+        self.files.insert(Arc::new(file));
     }
 
     /// Whether a note is private by what it says or by the configuration.
@@ -139,59 +120,8 @@ impl Store {
 
     /// How many a model is to embed that is given private notes, or is not.
     pub(super) fn embeddable_by(&self, takes_private: bool) -> usize {
-        self.embeddable - if takes_private { 0 } else { self.private_embeddable }
-    }
-
-    fn leave(&mut self, path: &VaultPath) -> Option<Arc<FileEntry>> {
-        let file = Arc::clone(self.files.at(path.as_str())?);
-        let embeddable = file.chunks.iter().filter(|chunk| chunk.content.is_some()).count();
-        self.embeddable -= embeddable;
-        self.private_embeddable -= if file.private { embeddable } else { 0 };
-        self.files.remove(file.id);
-        Some(file)
-    }
-
-    fn apply_updates(&mut self, updates: &[FileUpdate], removed: &[VaultPath]) -> Result<(), EngineError> {
-        if updates.is_empty() && removed.is_empty() {
-            return Ok(());
-        }
-        self.mark()?;
-        let removed: Vec<Arc<FileEntry>> = removed.iter().filter_map(|path| self.file(path).cloned()).collect();
-        let changes: Vec<Diff<'_>> = updates.iter().map(|update| self.diff(update)).collect();
-        let seq = self.catalog.apply(&changes, &removed)?;
-        crash::point("catalog-committed");
-
-        removed.iter().for_each(|file| self.keyword.remove_file(file.id));
-        for change in &changes {
-            // One word for all of them: each by itself is looked for in every segment.
-            match change.old.as_ref().filter(|old| !change.gone.is_empty() && change.gone.len() == old.chunks.len()) {
-                Some(old) => self.keyword.remove_file(old.id),
-                None => change.gone.iter().for_each(|row| self.keyword.remove(*row)),
-            }
-            for at in (0..change.reword.len()).filter(|at| change.reword[*at]) {
-                if !change.new[at] {
-                    self.keyword.remove(change.entry.chunks[at].row);
-                }
-                self.keyword.add(&document(&change.entry, at, |at| {
-                    let new = &change.update.chunks[at];
-                    (&new.own, &new.heading, new.speakers.as_slice())
-                }))?;
-            }
-        }
-        self.keyword.commit(&self.payload(seq))?;
-        crash::point("words-committed");
-        self.catalog.forget_deletions(seq)?;
-        crash::point("deletions-forgotten");
-
-        self.give_to_sets(&removed, &changes)?;
-        for file in &removed {
-            self.leave(&file.path);
-        }
-        for change in changes {
-            self.leave(&change.entry.path);
-            self.enter(change.entry);
-        }
-        Ok(())
+        let of = |scope| self.files.embeddable(scope);
+        of(None) - if takes_private { 0 } else { of(Some(self.files.facets().private())) }
     }
 
     /// Tells the open sets of vectors which chunks are gone, and which are new or have another content.
@@ -241,15 +171,43 @@ impl Writer for Store {
         &self.files
     }
 
-    fn generation(&self) -> u64 {
-        self.catalog.meta.seq
-    }
-
     /// Only chunks that are new are written, and those whose neighbours or title changed are given new words.
-    fn apply(&mut self, batch: ChangeBatch) -> Result<(), EngineError> {
-        batch.check(self)?;
-        let ChangeBatch { updates, removed, .. } = batch;
-        self.apply_updates(&updates, &removed)
+    fn apply(&mut self, updates: Vec<FileUpdate>, removed: Vec<VaultPath>) -> Result<(), EngineError> {
+        if updates.is_empty() && removed.is_empty() {
+            return Ok(());
+        }
+        self.mark()?;
+        let removed: Vec<Arc<FileEntry>> = removed.iter().filter_map(|path| self.file(path).cloned()).collect();
+        let changes: Vec<Diff<'_>> = updates.iter().map(|update| self.diff(update)).collect();
+        let seq = self.catalog.apply(&changes, &removed)?;
+        crash::point("catalog-committed");
+
+        removed.iter().for_each(|file| self.keyword.remove_file(file.id));
+        for change in &changes {
+            // One word for all of them: each by itself is looked for in every segment.
+            match change.old.as_ref().filter(|old| !change.gone.is_empty() && change.gone.len() == old.chunks.len()) {
+                Some(old) => self.keyword.remove_file(old.id),
+                None => change.gone.iter().for_each(|row| self.keyword.remove(*row)),
+            }
+            for at in (0..change.reword.len()).filter(|at| change.reword[*at]) {
+                if !change.new[at] {
+                    self.keyword.remove(change.entry.chunks[at].row);
+                }
+                self.keyword.add(&document(&change.entry, at, |at| {
+                    let new = &change.update.chunks[at];
+                    (&new.own, &new.heading, new.speakers.as_slice())
+                }))?;
+            }
+        }
+        self.keyword.commit(&self.payload(seq))?;
+        crash::point("words-committed");
+        self.catalog.forget_deletions(seq)?;
+        crash::point("deletions-forgotten");
+
+        self.give_to_sets(&removed, &changes)?;
+        removed.iter().for_each(|file| self.files.remove(file.id));
+        changes.into_iter().for_each(|change| self.enter(change.entry));
+        Ok(())
     }
 
     fn touch(&mut self, files: &[(VaultPath, Stamp, i64)]) -> Result<(), EngineError> {
@@ -327,10 +285,6 @@ impl Writer for Store {
 
     fn publish(&mut self) -> Result<Arc<dyn Reader>, EngineError> {
         Ok(self.snapshot()?)
-    }
-
-    fn publish_without_words(&mut self) -> Result<Arc<dyn Reader>, EngineError> {
-        Ok(self.snapshot_without_words()?)
     }
 
     fn close(self: Box<Self>) -> Result<(), EngineError> {
@@ -468,13 +422,8 @@ impl Engine for LocalEngine {
         self.folder.display().to_string()
     }
 
-    fn open(&self, distrust: bool) -> Result<Box<dyn Writer>, EngineError> {
-        Ok(Box::new(Store::open(&self.folder, self.settings.clone(), distrust)?))
-    }
-
-    fn read_at_rest(&self) -> Result<Option<Arc<dyn Reader>>, EngineError> {
-        let snapshot = Snapshot::open(&self.folder, &self.settings.private)?;
-        Ok(snapshot.map(|snapshot| Arc::new(snapshot) as Arc<dyn Reader>))
+    fn open(&self) -> Result<Box<dyn Writer>, EngineError> {
+        Ok(Box::new(Store::open(&self.folder, self.settings.clone())?))
     }
 
     fn clear(&self, damage: &Damage) -> Result<(), EngineError> {
@@ -492,7 +441,7 @@ impl Engine for LocalEngine {
 }
 
 /// The folder of the keyword index.
-pub(super) const WORDS: &str = "tantivy";
+const WORDS: &str = "tantivy";
 
 /// What the stores are in their folder, and whether it is a folder itself.
 const STORES: [(&str, bool); 5] =

@@ -1,129 +1,23 @@
-//! What a chat model helps with: a query with other words beside those that were typed, which count less; and the best, which it reads and
-//! puts in order anew.
+//! What a model helps with: it reads the best and puts them in order anew.
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::fuse::{Candidate, min_max, place};
-use super::query::ParsedQuery;
-use crate::index::engine::{
-    EngineError, FileEntry, FileSet, PreparedWords, Reader, ScoredChunk, WordQuery, unless_damaged,
-};
-use crate::models::{ChatExpander, MOST_RERANKED, ModelAsker, QueryVariants, Reranker};
-use crate::text::derive::words::plain_words;
-
-/// Maximum of what all words that were not typed count, of what those do that were.
-const OTHER_WORDS: f64 = 0.5;
-/// Maximum number of words that are looked for besides.
-const MAX_OTHER_WORDS: usize = 24;
-
-/// What is looked for besides what was typed.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Expansion {
-    /// All words, those that were typed too; `None` where there are no others.
-    pub(super) words: Option<WordQuery>,
-    /// What the model reads besides.
-    pub(super) meaning: Option<String>,
-}
-
-/// Says a query in other words, of which the model is given what was `typed`. One that has lines for one side each says itself what is
-/// looked for how.
-pub(super) fn expand(query: &ParsedQuery, typed: &str, assistant: &Assistant<'_>) -> Result<Expansion, Unassisted> {
-    let Some(expander) = &assistant.expander else { return Ok(Expansion::default()) };
-    if query.has_lines || query.only_narrows() || typed.trim().is_empty() {
-        return Ok(Expansion::default());
-    }
-    let expander = expander.as_ref().map_err(|reason| Unassisted::AsTyped(reason.clone()))?;
-    // Whoever judges the chunks then has as long.
-    let now = Instant::now();
-    let left = assistant.until.saturating_duration_since(now);
-    let judges = matches!(assistant.reranker, Some(Ok(_)));
-    let until = if judges { now + left / 2 } else { assistant.until };
-    let ask = || expander.expand(typed, assistant.asker.as_ref(), until).map_err(|error| error.to_string());
-    match assistant.asked.variants.get_or_init(ask) {
-        Ok(variants) => Ok(Expansion::of(&query.keyword, variants)),
-        Err(reason) => Err(Unassisted::AsTyped(reason.clone())),
-    }
-}
-
-impl Expansion {
-    fn of(typed: &WordQuery, variants: &QueryVariants) -> Self {
-        let mut all = typed.clone();
-        // Words and nothing else: no condition comes of what a model says.
-        for word in variants.lex.iter().flat_map(|line| plain_words(line, true)) {
-            if all.words.len() == typed.words.len() + MAX_OTHER_WORDS {
-                break;
-            }
-            if !all.words.contains(&word) {
-                all.words.push(word);
-            }
-        }
-        let lines = variants.vec.iter().chain([&variants.hyde]).filter(|line| !line.is_empty());
-        let meaning = lines.map(String::as_str).collect::<Vec<_>>().join(" ");
-        Self { words: (all != *typed).then_some(all), meaning: (!meaning.is_empty()).then_some(meaning) }
-    }
-}
-
-/// The words that were typed beside all that are looked for.
-pub(super) struct ExpandedWords<'a> {
-    typed: Rc<dyn PreparedWords + 'a>,
-    all: Rc<dyn PreparedWords + 'a>,
-    /// The weight of what was not typed.
-    others: f64,
-}
-
-impl<'a> ExpandedWords<'a> {
-    pub(super) fn new(typed: Rc<dyn PreparedWords + 'a>, all: Rc<dyn PreparedWords + 'a>) -> Self {
-        // However many there are, they do not outweigh what was typed.
-        let added = all.most() - typed.most();
-        let others = if added > 0.0 { OTHER_WORDS * (typed.most() / added).min(1.0) } else { 0.0 };
-        Self { typed, all, others }
-    }
-}
-
-impl PreparedWords for ExpandedWords<'_> {
-    fn most(&self) -> f64 {
-        self.typed.most()
-    }
-
-    fn has(&self, word: &str) -> bool {
-        self.typed.has(word)
-    }
-
-    fn best(&self, k: usize, allow: Option<&FileSet>) -> Result<Vec<ScoredChunk>, EngineError> {
-        // Those that have many other words must not take the places of those that have what was typed.
-        let (typed, all) = (self.typed.best(k, allow)?, self.all.best(k, allow)?);
-        let seen: HashSet<u64> = typed.iter().map(|found| found.row).collect();
-        let mut best: Vec<ScoredChunk> =
-            typed.into_iter().chain(all.into_iter().filter(|found| !seen.contains(&found.row))).collect();
-        let rows: Vec<u64> = best.iter().map(|found| found.row).collect();
-        for (found, score) in best.iter_mut().zip(self.scores(&rows)?) {
-            found.score = score.unwrap_or_default();
-        }
-        Ok(best)
-    }
-
-    fn scores(&self, rows: &[u64]) -> Result<Vec<Option<f64>>, EngineError> {
-        let both = self.typed.scores(rows)?.into_iter().zip(self.all.scores(rows)?);
-        Ok(both.map(|(typed, all)| typed.zip(all).map(|(typed, all)| typed + self.others * (all - typed))).collect())
-    }
-}
+use crate::index::engine::{EngineError, FileEntry, Reader, unless_damaged};
+use crate::models::{MOST_RERANKED, ModelAsker, Reranker};
 
 /// Who helps a search, and with what.
 pub(crate) struct Assistant<'a> {
-    /// Who puts the best in order anew, or why nobody does; `None` where nobody is to.
-    pub(crate) reranker: Option<Result<&'a dyn Reranker, String>>,
-    /// Who says the query in other words, likewise.
-    pub(crate) expander: Option<Result<&'a ChatExpander, String>>,
+    /// Who puts the best in order anew, or why nobody does.
+    pub(crate) reranker: Result<&'a dyn Reranker, String>,
     /// Whether chunks of a file may be sent.
     pub(crate) may_send: &'a dyn Fn(&FileEntry) -> MaySend,
     /// For whom answers are remembered; `None` for nobody.
     pub(crate) asker: Option<ModelAsker>,
-    /// What came of it so far.
-    pub(crate) asked: &'a AskedOnce,
+    /// Why nothing is judged, once that failed: a request asks no second time, however often it is begun anew.
+    pub(crate) failed: &'a OnceCell<String>,
     /// Until when all of it is waited for.
     pub(crate) until: Instant,
 }
@@ -138,14 +32,6 @@ pub(crate) enum MaySend {
     Hidden,
 }
 
-/// What a request was answered, and what failed, however often it is begun anew.
-#[derive(Default)]
-pub(crate) struct AskedOnce {
-    pub(super) variants: OnceCell<Result<Arc<QueryVariants>, String>>,
-    /// Why nothing is judged.
-    pub(super) not_judged: OnceCell<String>,
-}
-
 /// What was to be done for a search and was not.
 #[derive(Debug, Clone)]
 pub(crate) enum Unassisted {
@@ -155,8 +41,6 @@ pub(crate) enum Unassisted {
     OrderKept(String),
     /// So many of the best were not sent, and kept their place.
     Withheld(usize),
-    /// Only what was typed was looked for, for the reason given.
-    AsTyped(String),
 }
 
 /// The share of the judgement; the score before has the rest.
@@ -173,14 +57,13 @@ pub(super) fn rerank(
     reader: &dyn Reader,
     assistant: &Assistant<'_>,
 ) -> Result<Vec<Unassisted>, EngineError> {
-    let Some(reranker) = &assistant.reranker else { return Ok(Vec::new()) };
     let named = candidates.iter().take_while(|candidate| candidate.named.is_some()).count();
     let rest = &mut candidates[named..];
     let (best, others) = rest.split_at_mut(rest.len().min(MOST_RERANKED));
     if best.len() < 2 || query.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let reranker = match reranker {
+    let reranker = match &assistant.reranker {
         Ok(reranker) => reranker,
         Err(reason) => return Ok(vec![Unassisted::OrderKept(reason.clone())]),
     };
@@ -209,14 +92,13 @@ pub(super) fn rerank(
     if sent.len() < 2 {
         return Ok(said);
     }
-    // A request asks no second time what has failed.
-    if let Some(failed) = assistant.asked.not_judged.get() {
+    if let Some(failed) = assistant.failed.get() {
         return Ok(vec![Unassisted::OrderKept(failed.clone())]);
     }
     let judged = match reranker.rerank(query, &passages, assistant.asker.as_ref(), assistant.until) {
         Ok(judged) => judged,
         Err(error) => {
-            let failed = assistant.asked.not_judged.get_or_init(|| error.to_string());
+            let failed = assistant.failed.get_or_init(|| error.to_string());
             return Ok(vec![Unassisted::OrderKept(failed.clone())]);
         }
     };
@@ -250,27 +132,6 @@ fn blend(best: &mut [Candidate], after: Option<f64>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn variants_are_words_and_texts_and_never_conditions() {
-        let typed = ParsedQuery::new("bread -cake").keyword;
-        let lex = vec!["-loaf tag:private \"sour dough\"".to_owned(), "bread".to_owned(), "x ".repeat(90)];
-        let variants = QueryVariants { lex, vec: vec!["how?".into()], hyde: "So.".into() };
-        let expansion = Expansion::of(&typed, &variants);
-        let words = expansion.words.unwrap();
-        assert_eq!(words.words, ["bread", "loaf", "tag", "private", "sour", "dough", "x"]);
-        assert_eq!((words.phrases, words.excluded), (typed.phrases.clone(), typed.excluded.clone()));
-        assert_eq!(expansion.meaning.as_deref(), Some("how? So."));
-        assert_eq!(Expansion::of(&typed, &QueryVariants::default()), Expansion::default());
-        let many =
-            QueryVariants { lex: vec![(0..90).map(|at| format!("w{at} ")).collect()], ..QueryVariants::default() };
-        assert_eq!(Expansion::of(&typed, &many).words.unwrap().words.len(), 1 + MAX_OTHER_WORDS);
-    }
-}
-
-#[cfg(test)]
 mod rerank_tests {
     use super::*;
     use crate::base::config::StemmerLanguage;
@@ -279,9 +140,9 @@ mod rerank_tests {
 
     #[test]
     fn what_had_the_same_score_has_another_by_its_judgement() {
-        let mut writer = ExactEngine::new(StemmerLanguage::English).open(false).unwrap();
+        let mut writer = ExactEngine::new(StemmerLanguage::English).open().unwrap();
         let note = |at: usize| FileUpdate::of_text(&format!("{at}.md"), "Water.\n", StemmerLanguage::English);
-        writer.apply(writer.batch((0..3).map(note).collect(), Vec::new())).unwrap();
+        writer.apply((0..3).map(note).collect(), Vec::new()).unwrap();
         let reader = writer.publish().unwrap();
         let judged = [0.0, 1.0, 0.5];
         let mut best: Vec<Candidate> = reader

@@ -1,8 +1,8 @@
 //! From a query to hits with citations, in stages, each a value to the next:
 //!
-//! `query` (what was typed) → `respell` (words that nobody has) → other words for it, by a chat model, in `assist` → `retrieve` (its vectors,
+//! `query` (what was typed) → `respell` (words that nobody has) → `retrieve` (its vectors,
 //! and the best chunks of the allowed files by words and by meaning, each scored on both; what was said token by token) → `fuse` (one score,
-//! one order) → `rank` (what counts less; a note that is called so comes first) → the best, read by a chat model, in `assist` → `rank` again
+//! one order) → `rank` (what counts less; a note that is called so comes first) → the best, read by a model, in `assist` → `rank` again
 //! (no file takes all places; how likely each answers) → the cut, in `run` → `window` (what stands around a hit) → `snippet`.
 //!
 //! Scope and filters become a set of files first, once. Ties are broken by path and line.
@@ -21,7 +21,7 @@ mod tests;
 mod visible;
 mod window;
 
-pub(crate) use assist::{AskedOnce, Assistant, MaySend, Unassisted};
+pub(crate) use assist::{Assistant, MaySend, Unassisted};
 pub(crate) use query::condition_without_value;
 pub use query::{OPERATORS, ParsedQuery};
 pub(crate) use related::{Related, RelatedChunk, RelatedRequest, related};

@@ -18,7 +18,7 @@ pub const OPERATORS: &[&str] = &[
 ];
 
 /// The conditions that are no properties, by each of their names.
-pub(super) const CONDITIONS: [&str; 12] =
+const CONDITIONS: [&str; 12] =
     ["tag", "tags", "in", "collection", "path", "title", "before", "after", "has", "role", "conversation", "layer"];
 
 /// Those of conversations. Where there is nothing of the kind they are keys like any other.
@@ -185,8 +185,6 @@ pub struct ParsedQuery {
     pub prefixes: Vec<String>,
     /// The side that is asked, where lines like `lex: …` say that it is one alone.
     pub asks: Option<Mode>,
-    /// Whether it has lines like `lex: …`.
-    pub has_lines: bool,
     /// What looks like a condition, and is words.
     pub no_conditions: Vec<NoCondition>,
 }
@@ -210,12 +208,6 @@ const MAX_CONDITIONS: usize = 32;
 const MAX_NO_CONDITIONS: usize = 3;
 /// Maximum length of what the model reads of a query, in bytes.
 const MAX_SEMANTIC_BYTES: usize = 4_000;
-/// Maximum length of a word that the model reads, where it is of ASCII alone and so may be cut. Addresses are longer, and each of their
-/// characters may be a token: six of them took 77 ms, of which a search by words had 2.
-const MAX_READ_WORD: usize = 64;
-/// Maximum length of a run of one mark that the model reads. Rules and borders are longer.
-const MAX_READ_RUN: usize = 3;
-
 impl ParsedQuery {
     /// The same with phrases taken as words; `None` where there are none of several words. One word in quotes has to be there as it is.
     pub fn relaxed(&self) -> Option<Self> {
@@ -262,7 +254,7 @@ impl ParsedQuery {
                     reading.query.add_meaning(line);
                 }
                 LineKind::Intent => {
-                    push_readable(&mut intent, line);
+                    intent.push_str(line);
                     intent.push(' ');
                 }
             }
@@ -272,20 +264,20 @@ impl ParsedQuery {
             query.semantic.push_str(&intent);
         }
         query.semantic = cut(query.semantic.trim(), MAX_SEMANTIC_BYTES).to_owned();
-        query.has_lines = lines.iter().any(|(kind, _)| *kind != LineKind::Both);
+        let has_lines = lines.iter().any(|(kind, _)| *kind != LineKind::Both);
         query.open = query.open.filter(|_| !text.ends_with(char::is_whitespace));
         query.name = query.keyword.excluded.is_empty().then(|| name_of(&rest)).flatten();
         let has_words = !(query.keyword.words.is_empty() && query.keyword.phrases.is_empty());
         query.asks = match (has_words, query.semantic.is_empty()) {
-            (false, false) if query.has_lines => Some(Mode::Semantic),
-            (true, true) if query.has_lines => Some(Mode::Keyword),
+            (false, false) if has_lines => Some(Mode::Semantic),
+            (true, true) if has_lines => Some(Mode::Keyword),
             _ => None,
         };
         query
     }
 
     fn add_meaning(&mut self, text: &str) {
-        push_readable(&mut self.semantic, text);
+        self.semantic.push_str(text);
         self.semantic.push(' ');
     }
 }
@@ -361,28 +353,6 @@ fn name_of(text: &str) -> Option<Label> {
     let file = text.len().checked_sub(".md".len()).and_then(|end| text.split_at_checked(end));
     let path = file.filter(|(_, extension)| extension.eq_ignore_ascii_case(".md")).map(|(path, _)| path);
     Label::of_name(path.map_or(text, |path| path.rsplit('/').next().unwrap_or(path)))
-}
-
-/// Adds what the model reads of a text: its long words cut, and its rules and borders short. The search by words has all of it.
-fn push_readable(out: &mut String, text: &str) {
-    for (at, word) in text.split(char::is_whitespace).enumerate() {
-        if at > 0 {
-            out.push(' ');
-        }
-        let (mut last, mut run, mut length) = ('\0', 0, 0);
-        for character in word.chars() {
-            run = if character == last { run + 1 } else { 1 };
-            last = character;
-            if character.is_ascii_punctuation() && run > MAX_READ_RUN {
-                continue;
-            }
-            length += 1;
-            if length > MAX_READ_WORD && word.is_ascii() {
-                break;
-            }
-            out.push(character);
-        }
-    }
 }
 
 struct QueryPart<'a> {
@@ -684,18 +654,6 @@ mod query_tests {
         ] {
             assert_eq!(condition_without_value(text), part, "{text}");
         }
-    }
-
-    #[test]
-    fn what_nobody_types_is_not_read_to_its_end() {
-        let read = |text: &str| ParsedQuery::new(text).semantic;
-        let address = format!("https://a.example/{}", "x/y-".repeat(40));
-        assert_eq!(read(&format!("see {address} for more")), format!("see {} for more", &address[..64]));
-        assert_eq!(read("a | ----------- | //////// b"), "a | --- | /// b");
-        assert_eq!(read("\"say  no\nmore\" c++ naaaay"), "say  no more c++ naaaay");
-        // Where no blanks part words, none is cut.
-        let sentence = "語".repeat(100);
-        assert_eq!(read(&sentence), sentence);
     }
 
     #[test]

@@ -11,16 +11,10 @@ use crate::base::config::{Mode, SearchConfig, VaultPart};
 use crate::index::engine::{FileEntry, FileSet, FileTable, Reader, WordQuery};
 use crate::models::Calibration;
 use crate::text::derive::words::{Stemming, plain_words};
-use crate::text::derive::{CONVERSATIONS, ChunkId, Label, stop_words};
+use crate::text::derive::{CONVERSATIONS, Label, stop_words};
 
 /// The collections whose notes are of a day. Other notes do not grow old.
 const DATED: [&str; 3] = [CONVERSATIONS, "files", "searches"];
-
-/// Number of times that a chunk was given at which it counts half of what it can count more.
-const HALF_GIVEN: f64 = 4.0;
-
-/// How often who asks was given each of some chunks, in their order.
-pub(crate) type GivenCounts<'a> = &'a dyn Fn(&[ChunkId]) -> Vec<u64>;
 
 const DAY_MS: f64 = 86_400_000.0;
 
@@ -28,23 +22,16 @@ const DAY_MS: f64 = 86_400_000.0;
 /// half-lives; best first again. A score below 0 is divided, so that less is always less.
 ///
 /// A memory scope that is asked with a weight multiplies the scores of its notes likewise.
-///
-/// What the asker was given before counts more by a share of `usage_weight` that grows with how often, and slower and slower.
 pub(super) fn weigh(
     candidates: &mut [Candidate],
     files: &FileTable,
     config: &SearchConfig,
     now_ms: i64,
-    given: Option<GivenCounts<'_>>,
     parts: &[(VaultPart, f64)],
 ) {
-    let given = given.filter(|_| config.usage_weight > 0.0);
-    if config.weights.is_empty() && config.half_life_days == 0.0 && given.is_none() && parts.is_empty() {
+    if config.weights.is_empty() && config.half_life_days == 0.0 && parts.is_empty() {
         return;
     }
-    let ids = || candidates.iter().filter_map(|one| Some(one.file.chunks.get(one.ordinal)?.id)).collect::<Vec<_>>();
-    let counts = given.map(|given| given(&ids())).unwrap_or_default();
-    let mut counts = counts.into_iter();
     let evergreen = files.facets().labelled(Label::of_property("evergreen", Some("true")));
     let weight = |file: &FileEntry| {
         let collection = file.path.collection();
@@ -57,9 +44,7 @@ pub(super) fn weigh(
         weight * 0.5_f64.powf(age / config.half_life_days)
     };
     for candidate in candidates.iter_mut() {
-        let count = counts.next().unwrap_or_default() as f64;
-        let used = 1.0 + config.usage_weight * count / (count + HALF_GIVEN);
-        let weight = (weight(&candidate.file) * used).max(f64::MIN_POSITIVE);
+        let weight = weight(&candidate.file).max(f64::MIN_POSITIVE);
         candidate.score = if candidate.score < 0.0 { candidate.score / weight } else { candidate.score * weight };
     }
     sort(candidates);
@@ -202,8 +187,6 @@ pub(super) fn spread(ranked: &mut [Candidate], reader: &dyn Reader, lambda: f64,
     }
 }
 
-/// Maximum relevance of a chunk that is found by other words than were typed alone: as likely as not.
-const BY_OTHER_WORDS: f64 = 0.5;
 /// The share that the scores keep where they say more of a chunk than whoever has read it, as in the order.
 const NOT_JUDGED: f64 = 1.0 - JUDGED;
 
@@ -217,14 +200,9 @@ pub(super) struct Relevance<'a> {
 }
 
 impl Relevance<'_> {
-    /// The score by the words that were typed as a share of what it could be at most.
+    /// The score by words as a share of what it could be at most.
     pub(super) fn coverage(&self, scores: &CandidateScores) -> Option<f64> {
-        self.share(scores.typed_keyword())
-    }
-
-    fn share(&self, score: Option<f64>) -> Option<f64> {
-        // Words that were not typed add to it.
-        score.filter(|_| self.most > 0.0).map(|score| rounded((score / self.most).min(1.0)))
+        scores.keyword.filter(|_| self.most > 0.0).map(|score| rounded((score / self.most).min(1.0)))
     }
 
     /// How likely a candidate answers, 0 to 1; `None` where the model was never measured, nobody has judged it, and it is not called so. It is never less
@@ -235,16 +213,9 @@ impl Relevance<'_> {
         [judged, candidate.named].into_iter().flatten().reduce(f64::max).map(rounded)
     }
 
-    /// As what was typed says, or what was looked for besides, which says less.
-    fn by_scores(&self, scores: &CandidateScores) -> Option<f64> {
-        let all = self.likely(scores.keyword, scores.semantic)?;
-        let Some(typed) = &scores.typed else { return Some(all) };
-        Some(self.likely(typed.keyword, typed.semantic)?.max(all.min(BY_OTHER_WORDS)))
-    }
-
     /// What waits for its vector is judged by its words.
-    fn likely(&self, keyword: Option<f64>, semantic: Option<f64>) -> Option<f64> {
-        let coverage = self.share(keyword).unwrap_or_default();
+    fn by_scores(&self, scores: &CandidateScores) -> Option<f64> {
+        let (coverage, semantic) = (self.coverage(scores).unwrap_or_default(), scores.semantic);
         let calibration = match (self.mode, semantic) {
             (Mode::Keyword, _) | (Mode::Hybrid, None) => Some(Calibration::WORDS),
             (mode, _) => Calibration::of(self.model?, mode == Mode::Semantic),
@@ -264,7 +235,6 @@ fn rounded(share: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fuse::TypedScores;
     use super::*;
 
     #[test]
@@ -274,23 +244,5 @@ mod tests {
             assert!((relevance - likely).abs() < 1e-9, "{by_scores} {judged}: {relevance}");
         }
         assert!((judged_or(0.2, None) - 0.2).abs() < 1e-9, "where the model was never measured");
-    }
-
-    fn of(scores: CandidateScores) -> f64 {
-        let relevance = Relevance { mode: Mode::Keyword, model: None, most: 10.0 };
-        rounded(relevance.by_scores(&scores).unwrap())
-    }
-
-    #[test]
-    fn what_was_not_typed_makes_a_passage_as_likely_as_not_at_most() {
-        let by = |keyword: f64, typed: f64| {
-            let typed = TypedScores { keyword: Some(typed), semantic: None };
-            of(CandidateScores { keyword: Some(keyword), typed: Some(typed), ..CandidateScores::default() })
-        };
-        let alone = |keyword| of(CandidateScores { keyword: Some(keyword), ..CandidateScores::default() });
-        assert!(alone(9.0) > 0.99);
-        assert_eq!(by(9.0, 0.0), BY_OTHER_WORDS);
-        assert_eq!(by(1.0, 0.0), alone(1.0), "what says little says no more");
-        assert_eq!(by(9.5, 9.0), alone(9.0), "what was typed says all");
     }
 }

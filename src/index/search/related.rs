@@ -140,9 +140,7 @@ impl Retriever<'_> {
         if query.words.is_empty() {
             return Ok(Vec::new());
         }
-        let Some(words) = self.reader.words(&query, self.language, self.scope, self.allow)? else {
-            return Ok(Vec::new());
-        };
+        let words = self.reader.words(&query, self.language, self.scope, self.allow)?;
         let most = words.most();
         let mut best = self.nearest_notes(request.limit, |width| words.best(width, self.allow))?;
         best.iter_mut().for_each(|found| found.score /= most.max(f64::MIN_POSITIVE));

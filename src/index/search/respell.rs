@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::query::{CONDITIONS, NoCondition, ParsedQuery, is_condition};
+use super::query::{NoCondition, ParsedQuery, is_condition};
 use super::retrieve::{RetrievedWords, Retriever};
 use crate::access::rules::Turn;
 use crate::base::path::folded;
@@ -11,7 +11,7 @@ use crate::index::engine::{
     EngineError, FileSet, FileTable, Filter, Like, Predicate, Reader, WordQuery, is_at_or_below,
 };
 use crate::models::Embedder;
-use crate::text::derive::nearest::{edits, nearest};
+use crate::text::derive::nearest::nearest;
 use crate::text::derive::words::{Stemming, is_word, plain_words};
 use crate::text::derive::{CONVERSATIONS, speaker_term};
 
@@ -143,53 +143,18 @@ fn replaced(text: &str, word: &str, by: &str) -> String {
 
 /// Minimum length of what may be a property's name. `a:b` and `10:30` are words.
 const MIN_KEY: usize = 3;
-/// Maximum length of a key that another is looked for, in characters: each letter may be each other one.
-const MAX_KEY: usize = 32;
 
-/// Says what was perhaps meant by something that was read as words: always where a name is near or it was in brackets, else where nothing
-/// was `found`. `has_property` knows those of the notes that are seen.
-pub(super) fn misread(typed: &[NoCondition], has_property: &dyn Fn(&str) -> bool, found: bool) -> Vec<String> {
+/// Says what was perhaps meant by something that was read as words: where nothing was `found`, and of what was in brackets always.
+pub(super) fn misread(typed: &[NoCondition], found: bool) -> Vec<String> {
     let mut said = Vec::new();
     for NoCondition { key, value, bracketed } in typed {
         if is_condition(key) {
             said.push(format!("`{key}:{value}` is not a valid condition; its words were searched"));
-            continue;
-        }
-        if key.chars().count() < MIN_KEY || !key.starts_with(char::is_alphabetic) {
-            continue;
-        }
-        let condition = || CONDITIONS.iter().find(|known| is_one_slip(key, known)).map(|known| (*known).to_owned());
-        let near = one_slip(&folded(key), has_property).or_else(condition);
-        if near.is_some() || !found || *bracketed {
-            said.push(said_unknown(format!("no note has the property `{key}`"), near));
+        } else if key.chars().count() >= MIN_KEY && key.starts_with(char::is_alphabetic) && (!found || *bracketed) {
+            said.push(format!("no note has the property `{key}`"));
         }
     }
     said
-}
-
-fn is_one_slip(typed: &str, known: &str) -> bool {
-    known.len() >= MIN_KEY && typed.len() <= 4 * MAX_KEY && edits(&folded(typed), known) == 1
-}
-
-/// A property whose name is one letter from this one. Names are hashes in the file table, so that each that is near is tried.
-fn one_slip(key: &str, has_property: &dyn Fn(&str) -> bool) -> Option<String> {
-    let letters: Vec<char> = key.chars().collect();
-    if letters.len() > MAX_KEY {
-        return None;
-    }
-    let mut alphabet: Vec<char> = ('a'..='z').chain(['-', '_', ' ']).collect();
-    alphabet.extend(letters.iter().filter(|letter| !letter.is_ascii()));
-    alphabet.sort_unstable();
-    alphabet.dedup();
-    let with = |from: usize, to: usize, between: &[char]| -> String {
-        letters[..from].iter().chain(between).chain(&letters[to..]).collect()
-    };
-    let swapped = (1..letters.len()).map(|at| with(at - 1, at + 1, &[letters[at], letters[at - 1]]));
-    let without = (0..letters.len()).map(|at| with(at, at + 1, &[]));
-    let inserted = (0..=letters.len()).flat_map(|at| alphabet.iter().map(move |letter| (at, at, *letter)));
-    let changed = (0..letters.len()).flat_map(|at| alphabet.iter().map(move |letter| (at, at + 1, *letter)));
-    let lettered = inserted.chain(changed).map(|(from, to, letter)| with(from, to, &[letter]));
-    swapped.chain(without).chain(lettered).find(|name| name != key && has_property(name))
 }
 
 /// A collection or tag that no note has which is seen, or who speaks in none.
@@ -271,27 +236,11 @@ fn unknown_of_turns(
             let all = files.facets().of_collections(|name| name == CONVERSATIONS);
             let seen = all.iter().filter(|file| scope.is_none_or(|scope| scope.contains(*file)));
             let stems: Vec<&str> = seen.filter_map(|file| Some(files.get(file)?.path.stem())).collect();
-            // Nobody types the day that a file's name begins with.
-            let names: Vec<&str> = stems.iter().map(|stem| without_day(stem)).collect();
-            let by_name = || {
-                let near = nearest(name, &names)?;
-                stems.iter().find(|stem| without_day(stem) == near).map(|stem| (*stem).to_owned())
-            };
-            (name, format!("no conversation is called `{name}`"), nearest(name, &stems).or_else(by_name))
+            (name, format!("no conversation is called `{name}`"), nearest(name, &stems))
         }
         _ => return Ok(None),
     };
     Ok(Some(UnknownName { name: name.clone(), said: said_unknown(what, nearest), collections: None }))
-}
-
-/// `2026-01-05-loans` without the day.
-fn without_day(stem: &str) -> &str {
-    match stem.split_at_checked("2026-01-05-".len()) {
-        Some((day, rest)) if day.ends_with('-') && day.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => {
-            rest
-        }
-        _ => stem,
-    }
 }
 
 /// A collection, when no file of `scope` is in it.

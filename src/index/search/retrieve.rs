@@ -3,13 +3,10 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::rc::Rc;
 use std::sync::Arc;
-use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
-use super::assist::ExpandedWords;
-use super::fuse::{AskedWords, Candidate, CandidateScores, TypedScores};
+use super::fuse::{AskedWords, Candidate, CandidateScores};
 use crate::base::config::{Mode, StemmerLanguage, VaultPart};
 use crate::index::engine::{
     EngineError, FileEntry, FileSet, FileTable, PreparedWords, QueryVector, Reader, ScoredChunk, WordQuery,
@@ -31,63 +28,30 @@ pub(super) struct Retriever<'a> {
 
 /// A query's words on one generation.
 pub(super) struct RetrievedWords<'a> {
-    /// `None` while the words are damaged.
-    prepared: Option<Rc<dyn PreparedWords + 'a>>,
-    /// Those that were typed, where `prepared` has more.
-    typed: Option<Rc<dyn PreparedWords + 'a>>,
-    /// What the weight of the meaning goes by.
-    asked: AskedWords,
+    prepared: Box<dyn PreparedWords + 'a>,
+    /// What is known of them whatever is found. The weight of the meaning goes by it.
+    pub(super) asked: AskedWords,
 }
 
-impl<'a> RetrievedWords<'a> {
-    /// What is known of them whatever is found.
-    pub(super) fn asked(&self) -> AskedWords {
-        self.asked
-    }
-
-    /// The same words as if only those of another query had been asked for: of one that goes on in several ways, only one is meant.
-    pub(super) fn asked_as(self, other: &RetrievedWords<'_>) -> Self {
-        Self { asked: other.asked, ..self }
-    }
-
-    /// The same where `all` are looked for, of which those that were not typed count less. What is known of the words is so of those that
-    /// were.
-    pub(super) fn among(self, all: RetrievedWords<'a>) -> Self {
-        let (Some(typed), Some(all)) = (&self.prepared, all.prepared) else { return self };
-        let typed = Rc::clone(typed);
-        Self { prepared: Some(Rc::new(ExpandedWords::new(Rc::clone(&typed), all))), typed: Some(typed), ..self }
-    }
-
-    /// What no score by words reaches.
-    pub(super) fn most(&self) -> f64 {
-        self.asked.most
-    }
-
-    /// Whether a chunk of the scope has one of the query's words in any form; any has, as far as is known, while the words are damaged.
+impl RetrievedWords<'_> {
+    /// Whether a chunk of the scope has one of the query's words in any form.
     pub(super) fn has(&self, word: &str) -> bool {
-        self.prepared.as_ref().is_none_or(|prepared| prepared.has(word))
+        self.prepared.has(word)
     }
 
     /// Scores all chunks now, for a later [`Retriever::candidates`].
     pub(super) fn look_ahead(&self) -> Result<(), EngineError> {
-        self.prepared.iter().try_for_each(|prepared| prepared.scores(&[]).map(drop))
-    }
-
-    /// Whether the query's conditions do not rule out a chunk.
-    pub(super) fn let_through(&self, row: u64) -> Result<bool, EngineError> {
-        let Some(prepared) = &self.prepared else { return Ok(false) };
-        Ok(prepared.scores(&[row])?.iter().all(Option::is_some))
+        self.prepared.scores(&[]).map(drop)
     }
 }
 
 impl<'a> Retriever<'a> {
     /// Prepares the words of a query.
     pub(super) fn words(&self, query: &WordQuery) -> Result<RetrievedWords<'a>, EngineError> {
-        let prepared =
-            self.reader.words(query, self.language, self.scope, self.allow)?.map(Rc::<dyn PreparedWords>::from);
+        let prepared = self.reader.words(query, self.language, self.scope, self.allow)?;
         let count = query.words.len() + query.phrases.iter().map(Vec::len).sum::<usize>();
-        let most = prepared.as_ref().map_or(0.0, |prepared| prepared.most());
-        Ok(RetrievedWords { prepared, typed: None, asked: AskedWords { count, most } })
+        let asked = AskedWords { count, most: prepared.most() };
+        Ok(RetrievedWords { prepared, asked })
     }
 
     /// Adds the best `width` candidates of each part of the vault that counts more than another, that are not there yet: the best of all may be
@@ -129,7 +93,7 @@ impl<'a> Retriever<'a> {
         width: usize,
         allow: Option<&FileSet>,
     ) -> Result<(Vec<Candidate>, bool), EngineError> {
-        let (files, words, by_words) = (self.reader.files(), words.prepared.as_deref(), mode != Mode::Semantic);
+        let (files, words, by_words) = (self.reader.files(), &words.prepared, mode != Mode::Semantic);
         let (mut found, mut more) = (BTreeMap::new(), false);
         let mut put = |mut best: Vec<ScoredChunk>, set: fn(&mut CandidateScores, f64)| {
             more |= cut(&mut best, width, files);
@@ -140,14 +104,14 @@ impl<'a> Retriever<'a> {
                 set(&mut candidate.scores, score);
             }
         };
-        if let Some(words) = words.filter(|_| by_words) {
+        if by_words {
             put(words.best(width, allow)?, |scores, score| scores.keyword = Some(score));
         }
         if let Some(vector) = vector {
             put(self.reader.nearest(vector, width, allow)?, |scores, score| scores.semantic = Some(score));
         }
         let mut candidates: Vec<Candidate> = found.into_values().collect();
-        if let (Some(vector), Some(words)) = (vector, words) {
+        if let Some(vector) = vector {
             if by_words {
                 fill(&mut candidates, |scores| &mut scores.semantic, |rows| self.reader.cosines(vector, rows))?;
             }
@@ -173,7 +137,7 @@ impl<'a> Retriever<'a> {
         (mode, vector): (Mode, Option<&QueryVector>),
         limit: usize,
     ) -> Result<(), EngineError> {
-        let Some(prepared) = &words.prepared else { return Ok(()) };
+        let prepared = &words.prepared;
         let mut missing = named.clone();
         candidates.iter().for_each(|candidate| _ = missing.remove(candidate.file.id));
         if missing.is_empty() {
@@ -212,31 +176,6 @@ impl<'a> Retriever<'a> {
         Ok(())
     }
 
-    /// Scores candidates by what was typed alone, where more was looked for: by other words, or near another vector than the `typed`.
-    pub(super) fn score_typed(
-        &self,
-        candidates: &mut [Candidate],
-        words: &RetrievedWords<'_>,
-        typed: Option<&QueryVector>,
-    ) -> Result<(), EngineError> {
-        if words.typed.is_none() && typed.is_none() {
-            return Ok(());
-        }
-        let rows: Vec<u64> = candidates.iter().map(|candidate| candidate.row).collect();
-        let by_words = words.typed.as_ref().map(|typed| typed.scores(&rows)).transpose()?;
-        let by_meaning = typed.map(|typed| self.reader.cosines(typed, &rows)).transpose()?;
-        for (at, candidate) in candidates.iter_mut().enumerate() {
-            let CandidateScores { keyword, semantic, .. } = candidate.scores;
-            // A side that was not asked stays so.
-            let typed = TypedScores {
-                keyword: keyword.and_then(|score| by_words.as_ref().map_or(Some(score), |scores| scores[at])),
-                semantic: semantic.and_then(|score| by_meaning.as_ref().map_or(Some(score), |scores| scores[at])),
-            };
-            candidate.scores.typed = Some(typed);
-        }
-        Ok(())
-    }
-
     /// The files that may be found, the newest first.
     pub(super) fn newest_files(&self) -> Vec<&'a Arc<FileEntry>> {
         let may = |file: &&Arc<FileEntry>| self.allow.is_none_or(|allow| allow.contains(file.id));
@@ -252,11 +191,7 @@ impl<'a> Retriever<'a> {
         words: Option<&RetrievedWords<'_>>,
     ) -> Result<Vec<Candidate>, EngineError> {
         let rows: Vec<u64> = file.chunks.iter().map(|chunk| chunk.row).collect();
-        let scores = match words.map(|words| &words.prepared) {
-            None => vec![Some(0.0); rows.len()],
-            Some(Some(prepared)) => prepared.scores(&rows)?,
-            Some(None) => return Ok(Vec::new()),
-        };
+        let scores = words.map_or_else(|| Ok(vec![Some(0.0); rows.len()]), |words| words.prepared.scores(&rows))?;
         let left = rows.iter().zip(scores).enumerate().filter(|(_, (_, score))| score.is_some());
         Ok(left.map(|(ordinal, (row, _))| Candidate::new(*row, Arc::clone(file), ordinal)).collect())
     }
@@ -322,55 +257,26 @@ pub(super) fn is_same_copy(file: &FileEntry, files: &FileTable, allow: Option<&F
     original.is_some_and(|original| allow.is_none_or(|allow| allow.contains(original.id)))
 }
 
-/// How many times as much what was typed counts in the meaning as all that was not.
-const TYPED_MEANING: f32 = 2.0;
-
-/// A query's vectors.
-pub(super) struct QueryMeaning {
-    /// That of all that is looked for.
-    pub(super) all: QueryVector,
-    /// That of what was typed alone, where `all` has more.
-    pub(super) typed: Option<QueryVector>,
-    /// Why it has no more, where it was to have.
-    pub(super) lacks: Option<String>,
-}
-
-/// Embeds the query on the model's thread while `meanwhile` runs on this one: each takes a few milliseconds of a hybrid search. What is
-/// `meant` besides counts less. A model that is not there is one that was stopped.
+/// Embeds the query on the model's thread while `meanwhile` runs on this one: each takes a few milliseconds of a hybrid search. A model that is
+/// not there is one that was stopped.
 pub(super) fn embed_beside(
     reader: &dyn Reader,
     (embedder, asker): (Option<&dyn Embedder>, Option<&ModelAsker>),
-    (text, meant): (&str, Option<&str>),
+    text: &str,
     deadline: Option<Instant>,
     meanwhile: impl FnOnce() -> Result<(), EngineError>,
-) -> Result<Result<QueryMeaning, ModelError>, EngineError> {
+) -> Result<Result<QueryVector, ModelError>, EngineError> {
     // A model that has just taken the place of another has no vectors here yet.
     let Some(embedder) = embedder.filter(|embedder| reader.model() == Some(embedder.fingerprint())) else {
         return Ok(Err(ModelError::Stopped));
     };
-    let (typed, meant) = std::thread::scope(|scope| {
-        let embed = |text| scope.spawn(move || embedder.embed_query_of(asker, text, deadline));
-        // Both at once, as a service may take a while for each.
-        let (typed, meant) = (embed(text), meant.map(embed));
+    let embedded = std::thread::scope(|scope| {
+        let embedding = scope.spawn(|| embedder.embed_query_of(asker, text, deadline));
         let done = meanwhile();
-        let (typed, meant) = (ended(typed), meant.map(ended));
-        done.map(|()| (typed, meant))
+        let embedded = embedding.join().unwrap_or_else(|_| Err(ModelError::Panicked("embedding a query".into())));
+        done.map(|()| embedded)
     })?;
-    Ok(match (typed, meant) {
-        (Ok(typed), Some(Ok(meant))) => {
-            let all: Vec<f32> = typed.iter().zip(meant).map(|(typed, meant)| TYPED_MEANING * typed + meant).collect();
-            Ok(QueryMeaning { all: QueryVector::new(&all)?, typed: Some(QueryVector::new(&typed)?), lacks: None })
-        }
-        (Ok(typed), meant) => {
-            let lacks = meant.and_then(Result::err).map(|error| error.to_string());
-            Ok(QueryMeaning { all: QueryVector::new(&typed)?, typed: None, lacks })
-        }
-        (Err(error), _) => Err(error),
-    })
-}
-
-fn ended(embedding: ScopedJoinHandle<'_, Result<Vec<f32>, ModelError>>) -> Result<Vec<f32>, ModelError> {
-    embedding.join().unwrap_or_else(|_| Err(ModelError::Panicked("embedding a query".into())))
+    embedded.map_or_else(|error| Ok(Err(error)), |vector| QueryVector::new(&vector).map(Ok))
 }
 
 /// What was said in conversations, whose tokens were kept when it was embedded.

@@ -6,14 +6,12 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::assist::{Assistant, Expansion, Unassisted, expand, rerank};
+use super::assist::{Assistant, Unassisted, rerank};
 use super::fuse::{Candidate, CandidateScores, rank};
 use super::query::{ParsedQuery, Surroundings};
-use super::rank::{GivenCounts, Named, Relevance, diversify, left_of, named_first, spread, weigh};
+use super::rank::{Named, Relevance, diversify, left_of, named_first, spread, weigh};
 use super::respell::{Correction, Respelled, UnknownName, is_any, misread, respell, unknown};
-use super::retrieve::{
-    QueryMeaning, RetrievedWords, Retriever, StoredTokens, drop_same_copies, embed_beside, is_same_copy, unread,
-};
+use super::retrieve::{RetrievedWords, Retriever, StoredTokens, drop_same_copies, embed_beside, is_same_copy, unread};
 use super::visible::Visible;
 use super::window::{HitWindow, HitWindows};
 use crate::access::rules::Turn;
@@ -77,8 +75,6 @@ pub enum Degraded {
     NoModel,
     /// The model failed on this query.
     ModelFailed(String),
-    /// The words are damaged and being indexed anew: the meaning alone was searched, or nothing.
-    NoWords,
     /// Some chunks cannot be read, for the reason given, and are left out.
     Damaged(String),
     /// No note has a collection or tag that the query names, or nobody speaks that it names.
@@ -109,7 +105,7 @@ pub struct Results {
     pub corrections: Vec<Correction>,
     /// What was read as words and may have been meant otherwise, as sentences.
     pub misread: Vec<String>,
-    /// What a chat model was to do for it and did not.
+    /// What a model was to do for it and did not.
     pub(crate) unassisted: Vec<Unassisted>,
     /// The language of the query, or of most hits, where the model that was asked does not read it.
     pub unread: Option<TextLanguage>,
@@ -139,8 +135,6 @@ pub fn search(
 pub(crate) struct SearchHelp<'a> {
     /// A chat model.
     pub(crate) assistant: Option<&'a Assistant<'a>>,
-    /// How often the asker was given chunks.
-    pub(crate) given: Option<GivenCounts<'a>>,
     /// For whom the model's answers are remembered; `None` for nobody.
     pub(crate) asker: Option<&'a ModelAsker>,
 }
@@ -157,7 +151,7 @@ pub(crate) fn assisted_search(
     request: &SearchRequest,
     help: SearchHelp<'_>,
 ) -> Result<Results, EngineError> {
-    let SearchHelp { assistant, given, asker } = help;
+    let SearchHelp { assistant, asker } = help;
     let files = reader.files();
     let has_property = |key: &str| files.facets().has_label(Label::of_property(key, None), visible.set());
     let is_there = |wanted: &Predicate| is_any(wanted, reader, visible.set(), &request.turn).unwrap_or_default();
@@ -195,38 +189,22 @@ pub(crate) fn assisted_search(
     let (typed, typed_words) = (query.semantic.clone(), query.keyword.clone());
     let Respelled { corrections, likeliest } = respell(&mut query, &words, &retriever, embedder)?;
     if let Some(likeliest) = &likeliest {
-        words = retriever.words(&query.keyword)?.asked_as(&retriever.words(likeliest)?);
+        words = retriever.words(&query.keyword)?;
+        // Of a word that goes on in several ways, only one is meant.
+        words.asked = retriever.words(likeliest)?.asked;
     }
     // What takes the place of a word that no passage has is a word of notes, of private ones, too, so that a model on another machine is told
     // what was typed alone.
     let leaves = embedder.is_some_and(|embedder| !embedder.takes_private());
     let of_model = if leaves { &typed } else { &query.semantic };
-    let most = words.most();
-    // Where nothing can be found, nobody is asked for help.
-    let can_find = allow.as_ref().map_or_else(|| files.iter().next().is_some(), |allow| !allow.is_empty());
-    let assistant = assistant.filter(|_| can_find);
-    let mut unassisted = Vec::new();
-    let expansion = assistant.map_or(Ok(Expansion::default()), |assistant| expand(&query, &typed, assistant));
-    let expansion = expansion.unwrap_or_else(|failed| {
-        unassisted.push(failed);
-        Expansion::default()
-    });
-    if let Some(all) = &expansion.words {
-        words = words.among(retriever.words(all)?);
-    }
-    // What a chat model has helped with before has a time of its own.
+    let most = words.asked.most;
     let until = until_when(&request.turn, config.timeout_ms);
     let mut degraded = None;
-    let has_words = reader.has_words();
-    let vector = if query.only_narrows() || (asked == Mode::Keyword && has_words) {
+    let vector = if query.only_narrows() || asked == Mode::Keyword {
         None
     } else {
-        let meant = (of_model.as_str(), expansion.meaning.as_deref());
-        match embed_beside(reader, (embedder, asker), meant, until, || words.look_ahead())? {
-            Ok(QueryMeaning { all, typed, lacks }) => {
-                unassisted.extend(lacks.map(Unassisted::AsTyped));
-                Some((all, typed))
-            }
+        match embed_beside(reader, (embedder, asker), of_model, until, || words.look_ahead())? {
+            Ok(vector) => Some(vector),
             Err(error) => {
                 degraded = Some(match error {
                     ModelError::Stopped => Degraded::NoModel,
@@ -240,15 +218,8 @@ pub(crate) fn assisted_search(
     if vector.is_some() && embedded < of {
         degraded = Some(Degraded::Embedding { embedded, of });
     }
-    // Without a model, the words answer for the meaning; without the words, the meaning answers for them.
-    let mode = match (has_words, &vector, asked) {
-        (false, ..) => Mode::Semantic,
-        (true, None, _) => Mode::Keyword,
-        (true, Some(_), mode) => mode,
-    };
-    if !has_words {
-        degraded = Some(Degraded::NoWords);
-    }
+    // Without a model, the words answer for the meaning.
+    let mode = if vector.is_some() { asked } else { Mode::Keyword };
     let stored = embedder.filter(|_| mode == Mode::Hybrid).map(|embedder| StoredTokens {
         embedder,
         asker,
@@ -258,20 +229,17 @@ pub(crate) fn assisted_search(
     });
     let named = retriever.named(query.name, &typed_words, likeliest.as_ref()).filter(|_| mode != Mode::Semantic);
     let vector = vector.as_ref();
-    let (vector, typed_vector) = (vector.map(|(all, _)| all), vector.and_then(|(_, typed)| typed.as_ref()));
     let assisted = assistant.map(|assistant| (typed.as_str(), assistant));
     let mut ranking = Ranking {
         request,
         retriever: &retriever,
         mode,
         vector,
-        typed_vector,
         config,
         named,
         stored,
         assisted,
-        unassisted,
-        given,
+        unassisted: Vec::new(),
     };
     let WordQuery { excluded, said_by, not_said_by, .. } = &query.keyword;
     let rules_out = !(excluded.is_empty() && said_by.is_empty() && not_said_by.is_empty());
@@ -293,7 +261,7 @@ pub(crate) fn assisted_search(
     let mut left_out = 0;
     // To list what is left, none of it is asked for.
     let context = if query.only_narrows() { request.context.or(Some(0)) } else { request.context };
-    let mut windows = HitWindows::new(&retriever, context, &query.keyword)?;
+    let mut windows = HitWindows { retriever: &retriever, context, damage: None };
     let mut hits: Vec<Hit> = Vec::with_capacity(request.limit.min(ranked.len()));
     for (place, candidate) in ranked.into_iter().enumerate() {
         if hits.len() == request.limit {
@@ -330,7 +298,7 @@ pub(crate) fn assisted_search(
     {
         degraded = Some(Degraded::Unknown(unknown));
     }
-    let misread = misread(&query.no_conditions, &has_property, !hits.is_empty());
+    let misread = misread(&query.no_conditions, !hits.is_empty());
     let unassisted = ranking.unassisted;
     let model = embedder.filter(|_| vector.is_some());
     let languages: Vec<_> = hits.iter().map(|hit| hit.file.language()).collect();
@@ -363,8 +331,6 @@ struct Ranking<'a> {
     retriever: &'a Retriever<'a>,
     mode: Mode,
     vector: Option<&'a QueryVector>,
-    /// That of what was typed, where `vector` has more.
-    typed_vector: Option<&'a QueryVector>,
     config: &'a SearchConfig,
     /// The files that are called what was typed, when there are any.
     named: Option<Named>,
@@ -374,7 +340,6 @@ struct Ranking<'a> {
     assisted: Option<(&'a str, &'a Assistant<'a>)>,
     /// What was not done of it.
     unassisted: Vec<Unassisted>,
-    given: Option<GivenCounts<'a>>,
 }
 
 impl Ranking<'_> {
@@ -397,24 +362,14 @@ impl Ranking<'_> {
                 self.retriever.add_parts(&mut candidates, &self.request.parts, words, by, width)?;
                 drop_same_copies(&mut candidates, files, allow);
             }
-            self.retriever.score_typed(&mut candidates, words, self.typed_vector)?;
             if let Some(stored) = &self.stored {
                 stored.score(&mut candidates, self.retriever.reader)?;
             }
-            rank(&mut candidates, self.mode, words.asked());
-            weigh(
-                &mut candidates,
-                self.retriever.reader.files(),
-                self.config,
-                self.request.at.as_millisecond(),
-                self.given,
-                &self.request.parts,
-            );
+            rank(&mut candidates, self.mode, words.asked);
+            weigh(&mut candidates, files, self.config, self.request.at.as_millisecond(), &self.request.parts);
             if let Some(named) = &self.named {
-                let known = candidates.len();
                 self.retriever.add_named(&mut candidates, &named.files, words, by, self.request.limit)?;
                 drop_same_copies(&mut candidates, files, allow);
-                self.retriever.score_typed(&mut candidates[known..], words, self.typed_vector)?;
                 named_first(&mut candidates, named);
             }
             if let Some((query, assistant)) = self.assisted {

@@ -13,11 +13,10 @@ use crate::text::derive::{TextLanguage, stop_words};
 /// Finds the words of a query in texts: those that say what is looked for, and phrases as they are.
 pub struct Highlighter {
     telling: Vec<String>,
-    /// Their stems in each language that was turned to.
-    stems: Vec<(Option<StemmerLanguage>, HashSet<String>)>,
+    /// Their stems in the language that was turned to.
+    stems: HashSet<String>,
     phrases: Vec<Vec<String>>,
     stemming: Stemming,
-    language: Option<StemmerLanguage>,
 }
 
 impl Highlighter {
@@ -29,49 +28,21 @@ impl Highlighter {
         let telling = if telling.is_empty() && query.phrases.is_empty() { all } else { telling };
         let telling = telling.into_iter().cloned().collect();
         let stemming = Stemming::new(stemmer);
-        Self { telling, stems: Vec::new(), phrases: query.phrases, stemming, language: None }
+        let mut new = Self { telling, stems: HashSet::new(), phrases: query.phrases, stemming };
+        new.turn_to(None);
+        new
     }
 
     /// Turns to texts in a language, by whose word forms the words are found; those of the configuration where it is not known.
     pub fn turn_to(&mut self, language: Option<TextLanguage>) {
-        self.language = language.and_then(TextLanguage::stemmer);
-    }
-
-    /// Turns to the language of a text of which nothing else is known: what it clearly is, else that in which the most words are found.
-    pub fn turn_to_that_of(&mut self, text: &str) {
-        let clear = TextLanguage::of_text(text);
-        self.turn_to(clear);
-        if clear.is_some() {
-            return;
-        }
-        let mut most = (self.matches(text).len(), None);
-        for (language, ..) in TextLanguage::stemmed() {
-            self.turn_to(Some(*language));
-            let found = self.matches(text).len();
-            if found > most.0 {
-                most = (found, Some(*language));
-            }
-        }
-        self.turn_to(most.1);
-    }
-
-    /// The place of the words' stems in the language of now.
-    fn stems(&mut self) -> usize {
-        self.stemming.turn_to(self.language);
-        if let Some(known) = self.stems.iter().position(|(language, _)| *language == self.language) {
-            return known;
-        }
-        let stems = self.telling.iter().map(|word| self.stemming.stem(word).to_owned()).collect();
-        self.stems.push((self.language, stems));
-        self.stems.len() - 1
+        self.stemming.turn_to(language.and_then(TextLanguage::stemmer));
+        self.stems = self.telling.iter().map(|word| self.stemming.stem(word).to_owned()).collect();
     }
 
     /// The bytes of `text` that are words of the query, in order.
     pub fn matches(&mut self, text: &str) -> Vec<Range<usize>> {
         let words = placed(text);
-        let at = self.stems();
         let Self { stems, stemming, .. } = self;
-        let stems = &stems[at].1;
         let mut found: Vec<bool> =
             words.iter().map(|(.., parts)| parts.iter().any(|part| stems.contains(stemming.stem(part)))).collect();
         for phrase in &self.phrases {
@@ -231,17 +202,12 @@ mod tests {
         let text = "Die Bücher stehen im Keller.";
         assert_eq!(marked("buch", text), Vec::<String>::new(), "it is not English");
         let mut highlighter = Highlighter::new("buch keller", StemmerLanguage::English);
-        let mut marked_in = |language: Option<&str>, text: &str| {
-            match language {
-                Some(language) => highlighter.turn_to(TextLanguage::named(language)),
-                None => highlighter.turn_to_that_of(text),
-            }
+        let mut marked_in = |language: &str, text: &str| {
+            highlighter.turn_to(TextLanguage::named(language));
             highlighter.matches(text).into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>()
         };
-        assert_eq!(marked_in(Some("de"), text), ["Bücher", "Keller"]);
-        assert_eq!(marked_in(Some("en"), text), ["Keller"]);
-        assert_eq!(marked_in(None, text), ["Bücher", "Keller"], "it shows in the text");
-        assert_eq!(marked_in(None, "The keller of the buch."), ["keller", "buch"]);
+        assert_eq!(marked_in("de", text), ["Bücher", "Keller"]);
+        assert_eq!(marked_in("en", text), ["Keller"]);
     }
 
     #[test]

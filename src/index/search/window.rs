@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::retrieve::{RetrievedWords, Retriever};
-use crate::index::engine::{ChunkText, EngineError, FileEntry, WordQuery};
+use super::retrieve::Retriever;
+use crate::index::engine::{ChunkText, EngineError, FileEntry};
 use crate::text::derive::{CONVERSATIONS, begins_turn};
 
 /// Turns on either side of a hit in a conversation, when nobody says how many.
@@ -79,26 +79,14 @@ fn joined<'a>(chunks: impl Iterator<Item = (&'a usize, &'a ChunkText)>) -> Strin
 
 /// Makes the windows of one search.
 pub(super) struct HitWindows<'a> {
-    retriever: &'a Retriever<'a>,
+    pub(super) retriever: &'a Retriever<'a>,
     /// How many are asked for on either side.
-    context: Option<usize>,
-    /// What none of the chunks may have.
-    excluded: Option<RetrievedWords<'a>>,
+    pub(super) context: Option<usize>,
     /// Why one could not be read.
     pub(super) damage: Option<String>,
 }
 
-impl<'a> HitWindows<'a> {
-    pub(super) fn new(
-        retriever: &'a Retriever<'a>,
-        context: Option<usize>,
-        query: &WordQuery,
-    ) -> Result<Self, EngineError> {
-        let excluded = WordQuery { excluded: query.excluded.clone(), ..WordQuery::default() };
-        let excluded = (!excluded.excluded.is_empty()).then(|| retriever.words(&excluded)).transpose()?;
-        Ok(Self { retriever, context, excluded, damage: None })
-    }
-
+impl HitWindows<'_> {
     /// What stands around a chunk of a note.
     pub(super) fn around(&mut self, file: &FileEntry, own: usize, chunk: &ChunkText) -> Result<HitWindow, EngineError> {
         let mut window = HitWindow { own, around: BTreeMap::new() };
@@ -161,14 +149,9 @@ impl<'a> HitWindows<'a> {
         Ok(None)
     }
 
-    /// A chunk of a note, as far as there is room; `None` where it has what the query excludes, or cannot be read.
+    /// A chunk of a note, as far as there is room; `None` where it cannot be read.
     fn read(&mut self, file: &FileEntry, at: usize, room: &mut usize) -> Result<Option<ChunkText>, EngineError> {
         let Some(row) = file.chunks.get(at).map(|chunk| chunk.row) else { return Ok(None) };
-        if let Some(excluded) = &self.excluded
-            && !excluded.let_through(row)?
-        {
-            return Ok(None);
-        }
         match self.retriever.reader.chunk(row) {
             Ok(Some(chunk)) => {
                 let left = room.checked_sub(chunk.text.chars().count());

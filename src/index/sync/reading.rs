@@ -200,7 +200,7 @@ impl Worker<'_> {
             // An editor may be about to put the file back: it gets the grace of a removal.
             made.remove.into_iter().for_each(|path| self.debounce.note(path, Change::Removed, Instant::now()));
         } else if !made.remove.is_empty() {
-            self.store.apply(self.store.batch(Vec::new(), made.remove))?;
+            self.store.apply(Vec::new(), made.remove)?;
             news = true;
         }
         self.scanned = true;
@@ -241,7 +241,7 @@ impl Worker<'_> {
         if !made.remove.is_empty() {
             let gone = made.remove.iter().filter(|path| path.is_document());
             gone.filter_map(|path| self.options.attachments.forget(path)).for_each(|kept| tracing::warn!("{kept}"));
-            self.store.apply(self.store.batch(Vec::new(), made.remove))?;
+            self.store.apply(Vec::new(), made.remove)?;
             news = true;
         }
         if news {
@@ -345,7 +345,7 @@ impl Worker<'_> {
             self.store.touch(&touched)?;
         }
         news |= !(updates.is_empty() && removed.is_empty());
-        self.store.apply(self.store.batch(updates, removed))?;
+        self.store.apply(updates, removed)?;
         if news {
             self.publish()?;
         }

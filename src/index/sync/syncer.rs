@@ -250,8 +250,8 @@ fn run(
     };
     // How often damage was mended: what a failing disk damages again is rebuilt ever more seldom.
     let mut mended = 0;
-    // After an unexpected failure nothing is believed; after a healing it has been said what was wrong.
-    let (mut distrust, mut healed) = (false, false);
+    // After a healing it has been said what was wrong.
+    let mut healed = false;
     while !stop.load(Ordering::Relaxed) {
         // Nothing is made where the vault is not: a drive is mounted there later, or the folder moved back.
         if Identity::of_vault(&options.root).is_none() {
@@ -265,16 +265,15 @@ fn run(
             continue;
         }
         let ended = catch_unwind(AssertUnwindSafe(|| {
-            let store = options.engine.open(distrust)?;
+            let store = options.engine.open()?;
             work(&options, store, healed, messages, receiver, shared)
         }));
-        (distrust, healed) = (ended.is_err(), false);
+        healed = false;
         let damage = match ended {
             Ok(Ok(())) => continue,
             Ok(Err(error)) => match error.damage() {
                 Some(damage) => damage.clone(),
                 None => {
-                    search_at_rest(&options, shared);
                     let place = options.engine.location();
                     fail(format!("the index in {place} cannot be kept up to date: {error}"), RETRY);
                     continue;
@@ -346,15 +345,6 @@ fn work(
             store.close()
         }
         Next::Heal(damage) => Err(EngineError::damaged(damage.to_string(), damage)),
-    }
-}
-
-/// After a start on a full or read-only disk: what was indexed before can be searched all the same.
-fn search_at_rest(options: &SyncOptions, shared: &Shared) {
-    if shared.snapshot().is_none()
-        && let Ok(Some(reader)) = options.engine.read_at_rest()
-    {
-        shared.publish(reader);
     }
 }
 

@@ -113,10 +113,6 @@ impl Worker<'_> {
 
     fn mend(&mut self, damage: Damage) -> Result<(), EngineError> {
         if damage.closes() {
-            // Searches until then are answered from what is intact.
-            if matches!(damage, Damage::Words(_)) {
-                self.shared.publish(self.store.publish_without_words()?);
-            }
             // The catalog takes the words with it; whatever else ends the work comes first.
             if matches!(self.next, None | Some(Next::Heal(Damage::Words(_)))) {
                 self.next = Some(Next::Heal(damage));

@@ -26,7 +26,6 @@ const ROUNDS: usize = 4;
 pub(crate) fn search(writer: &MemoryWriter, params: &MemorySearchParams) -> Result<SearchResponse, RequestError> {
     let found = find(writer, &params.query, params.limit)?;
     writer.log_own("memory_search", &params.query, found.citations());
-    writer.count_given(found.chunks());
     Ok(found)
 }
 
@@ -79,9 +78,6 @@ pub(crate) fn get(writer: &MemoryWriter, params: &MemoryGetParams) -> Result<Mem
     };
     let given = found.iter().map(|found| found.citation.clone()).collect();
     writer.log_own("memory_get", asked, given);
-    if found.is_ok() {
-        writer.count_given(params.hash.as_deref());
-    }
     found
 }
 

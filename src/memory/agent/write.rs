@@ -233,30 +233,22 @@ pub(super) fn rewrite(
         return Err(kept(path));
     }
     drop(scope);
-    let mut went = None;
     let act = |is_new| writer.act(if is_new { Action::Create } else { action }, written);
     let done = files.edit(path, act, |bytes| {
         let existing = bytes.map(|bytes| as_text(path, bytes)).transpose()?;
         let edit = change(existing)?;
-        let after = match &edit {
+        match &edit {
             NoteEdit::Gone if existing.is_none() => return Err(RequestError::no_note(path)),
-            NoteEdit::Text(text) => {
-                may_be_long(writer, path, text)?;
-                Some(text.clone())
-            }
-            _ => None,
-        };
+            NoteEdit::Text(text) => may_be_long(writer, path, text)?,
+            _ => {}
+        }
         if existing.is_none() {
             may_make(writer)?;
         }
         writer.begin()?;
-        went = existing.map(|before| (before.to_owned(), after));
         Ok(edit)
     });
     let id = done.inspect_err(|_| writer.turn().rest())?.ok_or_else(|| RequestError::no_note(path))?;
-    if let (Action::Forget, Some((before, after))) = (action, went) {
-        workspace.forget_given(path, &before, after.as_deref());
-    }
     Ok(id)
 }
 

@@ -1,7 +1,5 @@
 //! A context, from what is asked to what is given.
 
-use std::collections::{BTreeSet, HashSet};
-
 use jiff::tz::TimeZone;
 
 use super::block::{BlockSection, BudgetLeft, block};
@@ -87,13 +85,8 @@ pub(crate) fn context(viewer: &Viewer, params: &ContextParams) -> Result<Context
     };
     let date = format!("Today is {}.", now.strftime("%A, %Y-%m-%d"));
     let (text, receipt) = block(given, &date, size, (gated.gate, gated.why), (&count, &counted_by));
-    let places: HashSet<String> = receipt.places().into_iter().collect();
-    // Each once.
-    let given: BTreeSet<&str> =
-        sections.hits.iter().filter(|(place, _)| places.contains(place)).map(|(_, name)| name.as_str()).collect();
     let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
     viewer.log_receipt("context", params.query.as_deref().unwrap_or_default(), receipt.places(), told);
-    viewer.count_given(given);
     Ok(ContextView { text, receipt })
 }
 

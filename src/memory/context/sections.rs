@@ -71,8 +71,6 @@ pub(super) struct Sections<'a> {
     pub(super) viewer: &'a Viewer,
     pub(super) notes: &'a NoteLines,
     config: SearchConfig,
-    /// Places of hits, with their chunks' names.
-    pub(super) hits: Vec<(String, String)>,
     talks: Talks,
 }
 
@@ -83,14 +81,13 @@ impl<'a> Sections<'a> {
         let config = SearchConfig {
             // Nobody waits for a model that writes.
             rerank: Rerank::Off,
-            expand: false,
             mode: if config.search.mode == Mode::Deep { Mode::Hybrid } else { config.search.mode },
             mmr_lambda: SCORE_AGAINST_LIKENESS,
             half_life_days: HALF_LIFE_DAYS,
             candidates: candidates.clamp(10, 1_000),
             ..config.search.clone()
         };
-        Self { viewer, notes, config, hits: Vec::new(), talks: Talks::default() }
+        Self { viewer, notes, config, talks: Talks::default() }
     }
 
     /// What the person says in any case.
@@ -327,7 +324,7 @@ impl<'a> Sections<'a> {
     }
 
     /// What of some hits answers best, the best first; what stands on the same lines is one line.
-    fn lines(&mut self, scope: &ReadScope, hits: &[HitView], looking: &Looking<'_>) -> Vec<MemoryLine> {
+    fn lines(&self, scope: &ReadScope, hits: &[HitView], looking: &Looking<'_>) -> Vec<MemoryLine> {
         let scores = || hits.iter().map(|hit| hit.score);
         let (low, high) = (scores().fold(f64::INFINITY, f64::min), scores().fold(f64::NEG_INFINITY, f64::max));
         let scaled = |score: f64| if high > low { (score - low) / (high - low) } else { 1.0 };
@@ -345,7 +342,6 @@ impl<'a> Sections<'a> {
                 }
                 continue;
             }
-            self.hits.push((place.clone(), hit.chunk.hash.clone()));
             let file = scope.reader().files().at(&hit.chunk.path);
             let of_talk = || hit.chunk.created_at.get(..10).filter(|_| is_talk(hit)).map(str::to_owned);
             lines.push(MemoryLine { text, place, day: file.and_then(|file| day_of(file)).or_else(of_talk) });

@@ -231,11 +231,6 @@ pub(crate) fn clear(owner: &Owner, params: &ClearParams) -> Result<Cleared, Requ
         workspace.settled_in_time(path);
     }
     let before = if params.purge { purge_cleared(files)? } else { Vec::new() };
-    if params.purge
-        && let Some(trouble) = workspace.sweep_given()
-    {
-        tracing::warn!("{trouble}");
-    }
     let before = before.into_iter().map(|path| ClearedFile { path: path.to_string(), checkpoint_id: None });
     let file = |(path, checkpoint): (VaultPath, crate::vault::disk::CheckpointId)| ClearedFile {
         path: path.to_string(),

@@ -81,8 +81,8 @@ const FOLDER: &str = concat!(
 );
 /// Keys of `[search]` with values; others are taken too.
 const SETTINGS: &str = concat!(
-    r"^((mode=(hybrid|keyword|semantic)|(limit|per_file)=[1-9][0-9]{0,2}|(usage_weight|min_score)=0\.[0-9]{1,6})",
-    r"(,(mode=(hybrid|keyword|semantic)|(limit|per_file)=[1-9][0-9]{0,2}|(usage_weight|min_score)=0\.[0-9]{1,6}))*)?$"
+    r"^((mode=(hybrid|keyword|semantic)|(limit|per_file)=[1-9][0-9]{0,2}|min_score=0\.[0-9]{1,6})",
+    r"(,(mode=(hybrid|keyword|semantic)|(limit|per_file)=[1-9][0-9]{0,2}|min_score=0\.[0-9]{1,6}))*)?$"
 );
 /// A part of the vault that has facts of its own.
 const MEMORY_SCOPE: &str = "^(user|system|orchestrator|(project|agent-type|agent):[a-z0-9-]{1,60})$";

@@ -15,6 +15,7 @@ use crate::serve::wire::{
     HitView, Linked, LinksParams, LinksView, RelatedNote, RelatedParams, RelatedView, SearchQuery, SearchResponse,
     named, source_line,
 };
+use crate::text::derive::TextLanguage;
 use crate::vault::notes;
 
 /// Hits when nobody says how many: what a model reads costs it room.
@@ -135,7 +136,7 @@ impl Render for Hits {
             };
             let names: Vec<&str> =
                 std::iter::once(&found.title).chain(&found.heading_path).map(String::as_str).collect();
-            words.turn_to_that_of(snippet);
+            words.turn_to(TextLanguage::of_text(snippet));
             text += &format!("\n{}", hit(&place, &names, &remark, snippet, &mut words));
             if self.citations == Citations::On {
                 text += &format!("{}\n", source_line(&found.path, found.line_start));

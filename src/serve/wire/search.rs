@@ -118,11 +118,6 @@ pub struct SearchResponse {
 }
 
 impl SearchResponse {
-    /// The names of the chunks that are given.
-    pub(crate) fn chunks(&self) -> impl Iterator<Item = &str> {
-        self.results.iter().map(|hit| hit.chunk.hash.as_str())
-    }
-
     /// Where each hit stands.
     pub(crate) fn citations(&self) -> Vec<String> {
         self.results.iter().map(|hit| hit.chunk.citation.clone()).collect()

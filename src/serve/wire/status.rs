@@ -37,12 +37,6 @@ pub struct Status {
     /// Passages of private notes that are not sent to a model on another machine: they are found only by their words.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub withheld: usize,
-    /// Passages and single entries that were returned to agents, as far as counted.
-    #[serde(default)]
-    pub given_chunks: u64,
-    /// How often they were returned.
-    #[serde(default)]
-    pub given_times: u64,
     /// Notes waiting to be read.
     pub pending_files: usize,
     /// Passages waiting to be embedded, by the present model or the next one.

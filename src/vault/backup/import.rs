@@ -20,7 +20,7 @@ use crate::access::rules::Scope;
 use crate::base::config::{Config, FILE_NAME};
 use crate::base::fs::{Context, create_dir, replace_with};
 use crate::base::path::VaultPath;
-use crate::base::state::{SessionTable, State, UsageTable};
+use crate::base::state::{SessionTable, State};
 use crate::memory::generated_files::{generated_of, generated_pages};
 use crate::memory::items::FactStore;
 use crate::memory::trace_files::{TraceFiles, TraceShare};
@@ -362,9 +362,6 @@ fn leave_out_of(root: &Path, state: &Arc<State>, by: Option<&Arc<State>>) -> Res
     // Their digests could confirm a guess.
     let imports = SessionTable::new(state);
     left_out.iter().try_for_each(|file| imports.purge_file(&file.path, file.whole))?;
-    if !left_out.is_empty() {
-        UsageTable::new(state).keep(|_| false)?;
-    }
     let swept = TraceFiles::new(root)
         .sweep(&asked, &|_| TraceShare { reach: Scope::Everything, parts: Vec::new() }, true)?
         .events;

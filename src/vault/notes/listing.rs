@@ -236,7 +236,6 @@ pub(crate) fn agent_status(viewer: &Viewer) -> Result<AgentStatus, RequestError>
 /// When the name is not one, or no chunk that is seen has it.
 pub(crate) fn chunk(viewer: &Viewer, hash: &str) -> Result<ChunkView, RequestError> {
     let found = viewer.read_scope()?.chunk(hash);
-    viewer.count_given(found.iter().map(|chunk| chunk.hash.as_str()));
     viewer.logged("passage", hash, found, |chunk| vec![chunk.citation.clone()])
 }
 

@@ -234,7 +234,6 @@ impl<'a> Purge<'a> {
         let workspace = self.owner.workspace();
         let (path, left) = (&root.path, root.left.as_deref());
         let remains = &mut self.view.remains;
-        remains.extend(workspace.sweep_given());
         remains.extend(clear_pending(workspace, self.view.tombstone));
         remains.extend(root.title_says().then(|| in_title(path)));
         if left.and_then(summary_of).is_some() {

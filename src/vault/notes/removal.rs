@@ -339,9 +339,6 @@ impl Removal {
             }
             None => (remove()?, None),
         };
-        if self.entry.is_none() {
-            workspace.forget_given(&self.path, &self.had, self.left.as_deref());
-        }
         Ok(removed)
     }
 

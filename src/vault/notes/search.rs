@@ -67,7 +67,6 @@ pub(crate) fn search_times(viewer: &Viewer, query: &SearchQuery, times: usize) -
     };
     found.fresh = fresh;
     viewer.log("search", &query.q, found.citations());
-    viewer.count_given(found.chunks());
     Ok(found)
 }
 

@@ -2,13 +2,6 @@
 
 use std::os::unix::fs::FileExt;
 
-use memory_vault::access::rules::Scope;
-use memory_vault::index::engine::{Reader, Writer};
-use memory_vault::index::local::{Settings, Store};
-use memory_vault::index::search::{Degraded, Visible, search};
-use memory_vault::models::EmbeddingSpace;
-use memory_vault::vault::disk::{Home, globs};
-
 use super::Noticed::{Perhaps, Said};
 use super::{Fixture, find_all, flip, length, remove, replace, segment_files};
 use crate::support::prelude::*;
@@ -98,28 +91,6 @@ fn while_the_words_are_built_anew_searches_answer_or_say_why_not() {
     let said = vault.status().rebuilt.unwrap();
     assert!(said.contains("rebuilt from the catalog"), "{said}");
     assert_eq!(vault.words("subject7").paths(), ["notes/7.md"; 3]);
-}
-
-#[test]
-fn without_the_words_the_meaning_answers() {
-    let mut vault = TestVault::new().with("a.md", "A river and a boat.").synced();
-    let settings = Settings {
-        place: Home::open(&vault.stop().root()).unwrap().place(),
-        stemmer: Config::default().search.stemmer,
-        graph_threshold: 100,
-        private: globs("private", &[]).unwrap(),
-    };
-    let mut store = Store::open(&vault.index_dir(), settings, false).unwrap();
-    let embedder = vault.embedder.as_ref();
-    store.use_model(&EmbeddingSpace::of(embedder)).unwrap();
-    let snapshot = store.snapshot_without_words().unwrap();
-    for mode in [Mode::Keyword, Mode::Hybrid, Mode::Semantic] {
-        let request = search_request("river", mode, 10);
-        let visible = Visible::of(&Scope::Everything, snapshot.files());
-        let found = search(snapshot.as_ref(), Some(embedder), &visible, &Config::default().search, &request).unwrap();
-        assert_eq!(found.hits.len(), 1, "{mode:?}");
-        assert_eq!((found.mode, found.degraded), (Mode::Semantic, Some(Degraded::NoWords)));
-    }
 }
 
 #[test]

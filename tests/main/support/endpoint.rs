@@ -54,7 +54,6 @@ struct Inner {
     asked: Mutex<Vec<Asked>>,
     decide: Mutex<Decide>,
     judge: Mutex<Judge>,
-    variants: Mutex<Value>,
     model: Mutex<HashEmbedder>,
     batches: FakeBatches,
     over: AtomicBool,
@@ -76,7 +75,6 @@ impl Endpoint {
             asked: Mutex::default(),
             decide: Mutex::new(Arc::new(|_| None)),
             judge: Mutex::new(Box::new(|_| 0.5)),
-            variants: Mutex::new(json!({"lex": [], "vec": [], "hyde": ""})),
             model: Mutex::new(HashEmbedder::new(32)),
             batches: FakeBatches::default(),
             over: AtomicBool::new(false),
@@ -100,15 +98,10 @@ impl Endpoint {
         *self.inner.judge.lock().unwrap() = Box::new(judge);
     }
 
-    /// From now on each query is said in these words.
-    pub fn expands(&self, lex: &[&str], vec: &[&str], hyde: &str) {
-        *self.inner.variants.lock().unwrap() = json!({"lex": lex, "vec": vec, "hyde": hyde});
-    }
-
     /// The passages of each request to judge some.
     pub fn judged(&self) -> Vec<Vec<String>> {
         let asked = self.asked();
-        let chats = asked.iter().filter(|asked| asked.is_chat() && !asked.texts[0].contains("hyde"));
+        let chats = asked.iter().filter(|asked| asked.is_chat());
         chats.map(|asked| passages(&asked.texts[1])).collect()
     }
 
@@ -207,8 +200,6 @@ fn chat(inner: &Inner, asked: &Asked, fault: &Option<Fault>) -> Value {
         (*said).to_owned()
     } else if let Some(Fault::SaysThis(said)) = fault {
         said.clone()
-    } else if asked.texts[0].contains("hyde") {
-        inner.variants.lock().unwrap().to_string()
     } else {
         let mut scores: Vec<Value> = passages(&asked.texts[1]).iter().map(|passage| json!(judge(passage))).collect();
         match fault {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::super::{
-    ChangeBatch, ChunkEntry, ChunkText, Damage, Engine, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable,
-    FileUpdate, Like, LikeWord, PendingText, PreparedWords, QueryVector, Reader, ScoredChunk, Upkeep, WeighedTerm,
-    WeighedTerms, WordQuery, Writer, rounded, rounded_length,
+    ChunkEntry, ChunkText, Damage, Engine, EngineError, FIELDS, Field, FileEntry, FileSet, FileTable, FileUpdate, Like,
+    LikeWord, PendingText, PreparedWords, QueryVector, Reader, ScoredChunk, Upkeep, WeighedTerm, WeighedTerms,
+    WordQuery, Writer, rounded, rounded_length,
 };
 use crate::base::config::StemmerLanguage;
 use crate::base::path::VaultPath;
@@ -102,15 +102,11 @@ impl Engine for ExactEngine {
         "memory".into()
     }
 
-    fn open(&self, _: bool) -> Result<Box<dyn Writer>, EngineError> {
+    fn open(&self) -> Result<Box<dyn Writer>, EngineError> {
         let (language, mut stores) = (self.language, std::mem::take(&mut *self.closed()));
         (stores.serving, stores.next, stores.now.model) = (None, None, None);
         stores.now.chunks.values_mut().for_each(|chunk| chunk.vector = None);
         Ok(Box::new(ExactWriter { language, stores, closed: Arc::clone(&self.closed) }))
-    }
-
-    fn read_at_rest(&self) -> Result<Option<Arc<dyn Reader>>, EngineError> {
-        Ok(Some(Arc::new(self.closed().now.clone())))
     }
 
     fn clear(&self, _: &Damage) -> Result<(), EngineError> {
@@ -223,13 +219,7 @@ impl Writer for ExactWriter {
         &self.stores.now.files
     }
 
-    fn generation(&self) -> u64 {
-        self.stores.now.generation
-    }
-
-    fn apply(&mut self, batch: ChangeBatch) -> Result<(), EngineError> {
-        batch.check(self)?;
-        let ChangeBatch { updates, removed, .. } = batch;
+    fn apply(&mut self, updates: Vec<FileUpdate>, removed: Vec<VaultPath>) -> Result<(), EngineError> {
         self.stores.now.generation += u64::from(!(updates.is_empty() && removed.is_empty()));
         removed.iter().for_each(|path| self.stores.remove(path));
         updates.iter().for_each(|update| self.stores.put(update));
@@ -334,10 +324,6 @@ impl Writer for ExactWriter {
 
     fn publish(&mut self) -> Result<Arc<dyn Reader>, EngineError> {
         Ok(Arc::new(self.stores.now.clone()))
-    }
-
-    fn publish_without_words(&mut self) -> Result<Arc<dyn Reader>, EngineError> {
-        self.publish()
     }
 
     fn close(self: Box<Self>) -> Result<(), EngineError> {

@@ -18,12 +18,12 @@ pub struct CatalogReader {
 }
 
 impl CatalogReader {
-    /// Opens a catalog for reading, at its state of now; one that is `at_rest` where nothing can be written.
+    /// Opens a catalog for reading, at its state of now.
     ///
     /// # Errors
     /// When it is not there, damaged or of another format.
-    pub fn open(path: &Path, at_rest: bool) -> Result<Self, EngineError> {
-        let reader = Self { connection: open_reader(path, at_rest)? };
+    pub fn open(path: &Path) -> Result<Self, EngineError> {
+        let reader = Self { connection: open_reader(path)? };
         reader.renew()?;
         Ok(reader)
     }
@@ -45,14 +45,6 @@ impl CatalogReader {
         // SQLite takes its snapshot at the first read.
         self.connection.query_row("SELECT seq FROM meta", [], |_| Ok(()))?;
         Ok(())
-    }
-
-    /// Every file and its chunks.
-    ///
-    /// # Errors
-    /// When a row is damaged.
-    pub fn files(&self) -> Result<Vec<FileEntry>, EngineError> {
-        read_files(&self.connection, 0, u32::MAX)
     }
 
     /// What is shown of a chunk, given its row id.
@@ -313,12 +305,12 @@ pub(in crate::index::local) fn check(
     if !path.is_file() {
         return Err(damaged(format!("{} is missing", path.display())));
     }
-    let reader = CatalogReader { connection: open_reader(path, false)? };
+    let reader = CatalogReader { connection: open_reader(path)? };
     let names = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
     let tables =
         reader.connection.prepare(names)?.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
     for table in tables {
-        check_pages(&reader.connection, &format!("'{table}'"))?;
+        check_pages(&reader.connection, &table)?;
         if !go_on() {
             return Ok(None);
         }
@@ -342,9 +334,9 @@ pub(in crate::index::local) fn check(
     Ok(next.is_none().then_some(damaged))
 }
 
-/// SQLite's own check, as its argument says: of a table and its indexes, or of all to the first error.
-pub(super) fn check_pages(connection: &Connection, argument: &str) -> Result<(), EngineError> {
-    let check = format!("PRAGMA integrity_check({argument})");
+/// SQLite's own check of a table and its indexes.
+fn check_pages(connection: &Connection, table: &str) -> Result<(), EngineError> {
+    let check = format!("PRAGMA integrity_check('{table}')");
     let found: String = connection.query_row(&check, [], |row| row.get(0))?;
     if found == "ok" { Ok(()) } else { Err(damaged(found)) }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, Transaction, params};
 
 use super::reader::{
-    CatalogReader, check_pages, chunk_checksum, details_checksum, entry_checksum, label_bytes, read_chunk, read_files,
+    CatalogReader, chunk_checksum, details_checksum, entry_checksum, label_bytes, read_chunk, read_files,
     skipped_checksum,
 };
 use super::schema::{BUSY_TIMEOUT, Meta, log_bytes, open};
@@ -53,14 +53,6 @@ impl Catalog {
     pub fn new_chunk_id(&mut self) -> u64 {
         self.meta.next_chunk += 1;
         self.meta.next_chunk - 1
-    }
-
-    /// Runs SQLite's own check of the whole database.
-    ///
-    /// # Errors
-    /// When it finds damage.
-    pub fn check(&self) -> Result<(), EngineError> {
-        check_pages(&self.connection, "1")
     }
 
     /// Reads every file and its chunks.
@@ -217,7 +209,7 @@ impl Catalog {
     /// # Errors
     /// When the catalog cannot be read.
     pub fn reader(&self) -> Result<CatalogReader, EngineError> {
-        CatalogReader::open(&self.path, false)
+        CatalogReader::open(&self.path)
     }
 }
 

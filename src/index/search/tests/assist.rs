@@ -1,18 +1,18 @@
 //! The best, read and judged by somebody else.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cell::OnceCell;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use jiff::Timestamp;
 
 use super::super::run::Results;
-use super::super::{AskedOnce, Assistant, MaySend, SearchHelp, SearchRequest, Unassisted, Visible, assisted_search};
+use super::super::{Assistant, MaySend, SearchHelp, SearchRequest, Unassisted, Visible, assisted_search};
 use crate::access::rules::{Scope, Turn};
 use crate::base::config::{Mode, SearchConfig, StemmerLanguage};
 use crate::index::engine::tests::exact::ExactEngine;
 use crate::index::engine::{Engine, FileEntry, FileUpdate, Filter};
-use crate::models::{ChatExpander, ChatModel, ChatReply, ChatRequest, ModelAsker, ModelError, Reranker};
+use crate::models::{ModelAsker, ModelError, Reranker};
 
 /// Says of each chunk what it is told, and notes what it was given.
 struct Scripted {
@@ -44,9 +44,8 @@ const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
 /// What a search is like that is not as all others here.
 struct Asked<'a> {
     reranker: Option<&'a Scripted>,
-    expander: Option<&'a ChatExpander>,
     may_send: &'a dyn Fn(&FileEntry) -> MaySend,
-    asked: Option<&'a AskedOnce>,
+    failed: Option<&'a OnceCell<String>>,
     limit: usize,
     min_relevance: Option<f64>,
     sees_nothing: bool,
@@ -54,29 +53,21 @@ struct Asked<'a> {
 
 impl Default for Asked<'_> {
     fn default() -> Self {
-        Self {
-            reranker: None,
-            expander: None,
-            may_send: &all,
-            asked: None,
-            limit: 30,
-            min_relevance: None,
-            sees_nothing: false,
-        }
+        Self { reranker: None, may_send: &all, failed: None, limit: 30, min_relevance: None, sees_nothing: false }
     }
 }
 
 /// Notes with less and less of the word, of one chunk each.
 fn searched(config: &SearchConfig, how: &Asked<'_>) -> Results {
-    let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
+    let mut writer = ExactEngine::new(LANGUAGE).open().unwrap();
     let note = |at: usize| {
         let text = format!("# Note {at}\n\n{}{}\n", "water ".repeat(30 - at), "stone ".repeat(at));
         FileUpdate::of_text(&format!("notes/{at:02}.md"), &text, LANGUAGE)
     };
     let named = FileUpdate::of_text("notes/called.md", "# Water\n\nStone and paper, and more of it.\n", LANGUAGE);
-    writer.apply(writer.batch((0..26).map(note).chain([named]).collect(), Vec::new())).unwrap();
+    writer.apply((0..26).map(note).chain([named]).collect(), Vec::new()).unwrap();
     let reader = writer.publish().unwrap();
-    let asked = AskedOnce::default();
+    let failed = OnceCell::new();
     let scope = if how.sees_nothing { Scope::Nothing } else { Scope::Everything };
     let visible = Visible::of(&scope, reader.files());
     let request = SearchRequest {
@@ -90,41 +81,26 @@ fn searched(config: &SearchConfig, how: &Asked<'_>) -> Results {
         context: None,
         turn: Turn::default(),
     };
-    let assistant = Assistant {
-        reranker: how.reranker.map(|reranker| Ok(reranker as &dyn Reranker)),
-        expander: how.expander.map(Ok),
+    let assistant = how.reranker.map(|reranker| Assistant {
+        reranker: Ok(reranker as &dyn Reranker),
         may_send: how.may_send,
         asker: None,
-        asked: how.asked.unwrap_or(&asked),
+        failed: how.failed.unwrap_or(&failed),
         until: Instant::now(),
-    };
+    });
     assisted_search(
         reader.as_ref(),
         None,
         &visible,
         config,
         &request,
-        SearchHelp { assistant: Some(&assistant), ..SearchHelp::default() },
+        SearchHelp { assistant: assistant.as_ref(), ..SearchHelp::default() },
     )
     .unwrap()
 }
 
 fn found(reranker: Option<&Scripted>, may_send: &dyn Fn(&FileEntry) -> MaySend, config: &SearchConfig) -> Results {
     searched(config, &Asked { reranker, may_send, ..Asked::default() })
-}
-
-/// Counts how often it is asked, and fails.
-#[derive(Default)]
-struct Failing(AtomicUsize);
-
-impl ChatModel for Failing {
-    fn name(&self) -> &'static str {
-        "failing"
-    }
-    fn answer(&self, _: &ChatRequest, _: Instant) -> Result<ChatReply, ModelError> {
-        self.0.fetch_add(1, Ordering::SeqCst);
-        Err(ModelError::TimedOut)
-    }
 }
 
 fn scripted(judge: fn(&str) -> f64) -> Scripted {
@@ -220,27 +196,23 @@ fn a_hit_that_is_cut_was_one_of_those_that_were_asked_for() {
 
 #[test]
 fn whoever_sees_nothing_has_nobody_asked() {
-    let model = Arc::new(Failing::default());
-    let expander = ChatExpander::new(Arc::clone(&model) as Arc<dyn ChatModel>);
-    let how = Asked { expander: Some(&expander), sees_nothing: true, ..Asked::default() };
+    let judge = scripted(|_| 0.0);
+    let how = Asked { reranker: Some(&judge), sees_nothing: true, ..Asked::default() };
     let nothing = searched(&SearchConfig::default(), &how);
     assert!(nothing.hits.is_empty() && nothing.unassisted.is_empty());
-    assert_eq!(model.0.load(Ordering::SeqCst), 0);
+    assert!(judge.given.lock().unwrap().is_empty());
 }
 
 #[test]
 fn a_request_asks_once_what_fails_however_often_it_is_begun_anew() {
     let config = SearchConfig::default();
-    let (asked, judge) = (AskedOnce::default(), Scripted { fails: true, ..scripted(|_| 0.0) });
-    let model = Arc::new(Failing::default());
-    let expander = ChatExpander::new(Arc::clone(&model) as Arc<dyn ChatModel>);
+    let (failed, judge) = (OnceCell::new(), Scripted { fails: true, ..scripted(|_| 0.0) });
     for _ in 0..3 {
-        let (reranker, expander) = (Some(&judge), Some(&expander));
-        let how = Asked { reranker, expander, asked: Some(&asked), ..Asked::default() };
+        let how = Asked { reranker: Some(&judge), failed: Some(&failed), ..Asked::default() };
         let found = searched(&config, &how);
-        assert!(matches!(found.unassisted[..], [Unassisted::AsTyped(_), Unassisted::OrderKept(_)]));
+        assert!(matches!(found.unassisted[..], [Unassisted::OrderKept(_)]));
     }
-    assert_eq!((model.0.load(Ordering::SeqCst), judge.given.lock().unwrap().len()), (1, 20));
+    assert_eq!(judge.given.lock().unwrap().len(), 20);
 }
 
 #[test]

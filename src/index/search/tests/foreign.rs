@@ -13,14 +13,14 @@ const ENGLISH: &str = "The bicycles are in the cellar, and the key is under the 
 
 #[test]
 fn a_model_that_reads_english_alone_was_asked_in_german_and_nothing_was_said() {
-    let mut writer = ExactEngine::new(StemmerLanguage::English).open(false).unwrap();
+    let mut writer = ExactEngine::new(StemmerLanguage::English).open().unwrap();
     let update = |path, text| FileUpdate::of_text(path, text, StemmerLanguage::English);
     let hidden = format!("---\nprivate: true\n---\n{GERMAN}");
     let notes = [update("notes/de.md", GERMAN), update("notes/en.md", ENGLISH), update("notes/hidden.md", &hidden)];
     let embedder = |name| HashEmbedder::new(16).named(name);
     let any = embedder("any");
     writer.use_model(&EmbeddingSpace::of(&any)).unwrap();
-    writer.apply(writer.batch(notes.into(), Vec::new())).unwrap();
+    writer.apply(notes.into(), Vec::new()).unwrap();
     let pending = writer.take_pending(any.fingerprint(), usize::MAX).unwrap();
     let vector = |document| any.embed_documents(&[document], None).unwrap().remove(0);
     let vectors = pending.into_iter().map(|pending| (pending.content, EmbeddedText::of(&vector(pending.document))));

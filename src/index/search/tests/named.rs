@@ -36,9 +36,9 @@ fn which_of_many_comes_first_does_not_depend_on_when_each_was_indexed() {
         notes.push((format!("{folder}/rust.md"), format!("# Rust\n\nIt is a long way. {text}\n")));
     }
     let found = |notes: &[(String, String)]| -> Vec<String> {
-        let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
+        let mut writer = ExactEngine::new(LANGUAGE).open().unwrap();
         for (path, text) in notes {
-            writer.apply(writer.batch(vec![FileUpdate::of_text(path, text, LANGUAGE)], Vec::new())).unwrap();
+            writer.apply(vec![FileUpdate::of_text(path, text, LANGUAGE)], Vec::new()).unwrap();
         }
         let reader = writer.publish().unwrap();
         let visible = Visible::of(&crate::access::rules::Scope::Everything, reader.files());
@@ -56,14 +56,14 @@ fn which_of_many_comes_first_does_not_depend_on_when_each_was_indexed() {
 
 #[test]
 fn a_note_that_is_hidden_does_not_take_the_name_of_one_that_is_seen() {
-    let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
+    let mut writer = ExactEngine::new(LANGUAGE).open().unwrap();
     let notes = [
         ("notes/Kiln repair manual.md", "It is long."),
         ("notes/b.md", "The kiln repair, a kiln repair."),
         ("hidden/Kiln repairs.md", "Mine."),
     ];
     let updates = notes.map(|(path, text)| FileUpdate::of_text(path, text, LANGUAGE));
-    writer.apply(writer.batch(updates.into(), Vec::new())).unwrap();
+    writer.apply(updates.into(), Vec::new()).unwrap();
     let reader = writer.publish().unwrap();
     let found = |visible: &Visible| -> Vec<(String, Option<f64>)> {
         let request = asked("kiln repair", 9);
@@ -82,10 +82,10 @@ fn a_note_that_is_hidden_does_not_take_the_name_of_one_that_is_seen() {
 /// "car" is the stem of the word, and begins the name of somebody who has nothing to do with it.
 #[test]
 fn the_short_stem_of_a_whole_word_is_not_the_beginning_of_a_name() {
-    let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
+    let mut writer = ExactEngine::new(LANGUAGE).open().unwrap();
     let notes = [("people/Carla Weber.md", "A friend."), ("notes/old.md", "Old cars rust, and a car is a car.")];
     let updates = notes.map(|(path, text)| FileUpdate::of_text(path, text, LANGUAGE));
-    writer.apply(writer.batch(updates.into(), Vec::new())).unwrap();
+    writer.apply(updates.into(), Vec::new()).unwrap();
     let reader = writer.publish().unwrap();
     let visible = Visible::of(&crate::access::rules::Scope::Everything, reader.files());
     let first = |text: &str| {

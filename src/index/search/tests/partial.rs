@@ -51,10 +51,10 @@ fn first(reader: &dyn Reader, embedder: &HashEmbedder, mode: Mode) -> usize {
 #[test]
 fn while_a_vault_is_embedded_hybrid_is_as_good_as_words() {
     let embedder = HashEmbedder::new(256);
-    let mut engine = ExactEngine::new(StemmerLanguage::English).open(false).unwrap();
+    let mut engine = ExactEngine::new(StemmerLanguage::English).open().unwrap();
     let updates =
         (0..NOTES).map(|at| FileUpdate::of_text(&format!("notes/{at}.md"), &note(at).1, StemmerLanguage::English));
-    engine.apply(engine.batch(updates.collect(), Vec::new())).unwrap();
+    engine.apply(updates.collect(), Vec::new()).unwrap();
     engine.use_model(&EmbeddingSpace::of(&embedder)).unwrap();
     let words = first(engine.publish().unwrap().as_ref(), &embedder, Mode::Keyword);
     let mut right = BTreeMap::new();
@@ -77,12 +77,9 @@ fn while_a_vault_is_embedded_hybrid_is_as_good_as_words() {
 
 #[test]
 fn a_correction_is_said_whatever_else_is() {
-    let mut writer = ExactEngine::new(StemmerLanguage::English).open(false).unwrap();
+    let mut writer = ExactEngine::new(StemmerLanguage::English).open().unwrap();
     writer
-        .apply(writer.batch(
-            vec![FileUpdate::of_text("notes/a.md", "The river is wide.\n", StemmerLanguage::English)],
-            Vec::new(),
-        ))
+        .apply(vec![FileUpdate::of_text("notes/a.md", "The river is wide.\n", StemmerLanguage::English)], Vec::new())
         .unwrap();
     let reader = writer.publish().unwrap();
     let visible = Visible::of(&Scope::Everything, reader.files());

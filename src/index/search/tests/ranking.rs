@@ -16,14 +16,9 @@ const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
 /// The paths found for "kiwi river" in notes, in their order, with their scores.
 fn found(notes: &[(&str, &str)], mode: Mode, config: &SearchConfig) -> Vec<(String, f64)> {
     let embedder = HashEmbedder::default();
-    let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
+    let mut writer = ExactEngine::new(LANGUAGE).open().unwrap();
     writer
-        .apply(
-            writer.batch(
-                notes.iter().map(|(path, text)| FileUpdate::of_text(path, text, LANGUAGE)).collect(),
-                Vec::new(),
-            ),
-        )
+        .apply(notes.iter().map(|(path, text)| FileUpdate::of_text(path, text, LANGUAGE)).collect(), Vec::new())
         .unwrap();
     writer.use_model(&EmbeddingSpace::of(&embedder)).unwrap();
     let pending = writer.take_pending(embedder.fingerprint(), usize::MAX).unwrap();

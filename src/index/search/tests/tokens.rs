@@ -44,14 +44,14 @@ const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
 
 /// Notes of which more and more have half of the words in two, so that the meaning of each word tells them apart.
 fn vault(folder: &str, embedder: &dyn Embedder) -> std::sync::Arc<dyn Reader> {
-    let mut writer = ExactEngine::new(LANGUAGE).open(false).unwrap();
+    let mut writer = ExactEngine::new(LANGUAGE).open().unwrap();
     let filler = "stone cloud paper";
     let note = |at: usize| {
         let words = ["river", "boat", "garden", "apple"];
         let (near, far) = (words[..at % 5].join(" "), filler.repeat(at % 3));
         FileUpdate::of_text(&format!("{folder}/{at}.md"), &format!("# Note {at}\n\n{near} {far} water.\n"), LANGUAGE)
     };
-    writer.apply(writer.batch((0..20).map(note).collect(), Vec::new())).unwrap();
+    writer.apply((0..20).map(note).collect(), Vec::new()).unwrap();
     writer.use_model(&EmbeddingSpace::of(embedder)).unwrap();
     let pending = writer.take_pending(embedder.fingerprint(), usize::MAX).unwrap();
     let vectors = pending

@@ -36,24 +36,20 @@ impl Reader for ExactReader {
         Ok(Some(self.files.iter().filter(|file| self.passes(file, filter)).map(|file| file.id).collect()))
     }
 
-    fn has_words(&self) -> bool {
-        true
-    }
-
     fn words<'a>(
         &'a self,
         query: &WordQuery,
         language: StemmerLanguage,
         scope: Option<&'a FileSet>,
         _: Option<&'a FileSet>,
-    ) -> Result<Option<Box<dyn PreparedWords + 'a>>, EngineError> {
+    ) -> Result<Box<dyn PreparedWords + 'a>, EngineError> {
         let statistics = self.statistics(scope);
         let seen = || self.chunks.values().filter(|chunk| is_in(scope, chunk.text.file));
         let count = |field: Field, word: &str| {
             Ok::<u64, EngineError>(seen().filter(|chunk| chunk.times(field, word) > 0).count() as u64)
         };
         let terms = self.files.terms(query, language, scope).weigh(&statistics, count)?;
-        Ok(Some(Box::new(ExactWords { reader: self, query: query.clone(), terms })))
+        Ok(Box::new(ExactWords { reader: self, query: query.clone(), terms }))
     }
 
     fn like(&self, like: &Like, scope: Option<&FileSet>) -> Result<Vec<LikeWord>, EngineError> {
