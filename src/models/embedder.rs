@@ -1,12 +1,11 @@
 //! What every provider of embeddings offers and is given, and how it fails.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use half::f16;
 
-use super::{BatchClient, Fingerprint, ModelAsker, PackedTokens, TokenQuery};
+use super::{Fingerprint, ModelAsker, PackedTokens, TokenQuery};
 use crate::base::fs::FsError;
 
 /// What is kept of a chunk's text.
@@ -113,11 +112,6 @@ pub trait Embedder: Send + Sync {
 
     /// How many texts it wants to be given at a time; `None` where whoever asks knows better.
     fn batch_size(&self) -> Option<usize> {
-        None
-    }
-
-    /// How many texts at once are handed to it, to be made in their own time; `None` where it has no such way.
-    fn batches(&self) -> Option<Arc<BatchClient>> {
         None
     }
 

@@ -76,7 +76,6 @@ fn endpoint(config: &EmbedConfig, root: &Path, index: &Path) -> LoadEmbedder {
         timeout: Duration::from_millis(config.timeout_ms),
         query_timeout: Duration::from_millis(config.query_timeout_ms),
         send_private: config.send_private,
-        batch_from: config.batch_api.then_some(config.batch_api_from),
     };
     let (root, index) = (root.to_owned(), index.to_owned());
     Box::new(move || Ok(Arc::new(EndpointEmbedder::open(options.clone(), &index, &root)?) as Arc<dyn Embedder>))

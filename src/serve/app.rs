@@ -25,7 +25,7 @@ use crate::base::state::ChangeTable;
 use crate::base::tasks::{Task, TaskSignal};
 use crate::index::engine::{Engine, EngineError, Reader};
 use crate::index::local::{LocalEngine, Settings};
-use crate::index::sync::{BatchRecords, ModelStatus, Shared, SyncOptions, Syncer, WatchState};
+use crate::index::sync::{ModelStatus, Shared, SyncOptions, Syncer, WatchState};
 use crate::memory::capture::{self, Capture};
 use crate::memory::entries;
 use crate::memory::extraction::{Extraction, extract};
@@ -157,7 +157,6 @@ impl App {
             rules: NoteRules::new(home.root(), &config.index.exclude)?.with(&outside, config.index.attachments),
             attachments: Arc::clone(&attachments),
             in_use: ModelInUse::of(&index_dir),
-            batches: BatchRecords::of(&index_dir),
             watch,
             clock,
             // Beside the index: on a disk of this machine, where no sync service and no git looks, and never in a vault that may
@@ -374,10 +373,7 @@ impl App {
             pending_embeddings: to_embed(&progress, snapshot),
             files_done: progress.files_done,
             embeddings_done: progress.embeddings_done,
-            model: Model {
-                batch: progress.batch,
-                ..Model::with_others(progress.model, progress.next, progress.kept_vectors)
-            },
+            model: Model::with_others(progress.model, progress.next, progress.kept_vectors),
             chat: workspace.chat.model().map(chat),
             processing: self.extraction.processing_state(owner).ok(),
             watching: watching(progress.watch, workspace.config.index.reconcile_seconds),

@@ -20,7 +20,6 @@ fn options(endpoint: &str) -> EndpointOptions {
         timeout: PATIENCE,
         query_timeout: PATIENCE,
         send_private: false,
-        batch_from: None,
     }
 }
 

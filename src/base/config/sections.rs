@@ -172,11 +172,6 @@ section! {
         query_timeout_ms: u64 = 3_000;
         /// Whether private notes are sent to a service on another machine.
         send_private: bool = false;
-        /// Whether many texts at once go to it as a batch.
-        batch_api: bool = false;
-        /// How many those are.
-        #[serde(skip)]
-        batch_api_from: usize = 5_000;
     }
 }
 

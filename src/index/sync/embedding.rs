@@ -29,12 +29,6 @@ const WHOLE_FROM: usize = 9;
 impl Worker<'_> {
     /// Takes a model that was loaded. Where another serves, that one goes on until the vectors of this one are there.
     pub(super) fn take_model(&mut self, model: ChosenModel) -> Result<(), EngineError> {
-        self.serve_or_fill(model)?;
-        self.end_batches_of_others();
-        Ok(())
-    }
-
-    fn serve_or_fill(&mut self, model: ChosenModel) -> Result<(), EngineError> {
         let is_other = |serving: &ModelLane| serving.fingerprint() != model.embedder.fingerprint();
         let may_go_on = |serving: &ModelLane| serving.model.may_serve_until(model.config.as_ref());
         if !self.serving.as_ref().is_some_and(|serving| is_other(serving) && may_go_on(serving)) {
@@ -106,7 +100,7 @@ impl Worker<'_> {
     }
 
     fn start_lane(&self, model: ChosenModel) -> ModelLane {
-        ModelLane::start(model, self.messages, &self.options.batches)
+        ModelLane::start(model, self.messages)
     }
 
     /// Whether a model has embedded what it can, and that is not little.
@@ -133,7 +127,6 @@ impl Worker<'_> {
         // What it is at is waited for, and not by those who search or save.
         std::thread::spawn(move || drop(former));
         self.publish_models();
-        self.end_batches_of_others();
         self.publish()?;
         self.count_kept()?;
         if let Some(serving) = &self.serving {
@@ -215,7 +208,6 @@ impl Worker<'_> {
             |lane: &ModelLane| if lane.refused.is_some() { 0 } else { self.store.pending(lane.fingerprint()) };
         // What is not published yet waits still: whoever is told that nothing waits finds all of it.
         let pending_embeddings = self.serving.as_ref().map_or(0, |serving| pending(serving) + self.unpublished);
-        let (batch, in_batches) = self.batch_progress();
         let serving = self.serving.as_ref().map(ModelLane::status);
         let filling = self.filling.as_ref().map(|next| {
             let (embedded, of) = self.store.coverage(next.fingerprint());
@@ -225,7 +217,6 @@ impl Worker<'_> {
         let next = filling.or_else(|| serving.is_some().then(coming).flatten());
         self.shared.update(|progress| {
             progress.pending_embeddings = pending_embeddings;
-            (progress.batch, progress.in_batches) = (batch, in_batches);
             progress.next = next;
             if let Some(serving) = serving {
                 progress.model = serving;
@@ -233,10 +224,10 @@ impl Worker<'_> {
         });
     }
 
-    /// How many texts wait for a request, for the model that has most to do.
+    /// How many texts wait, for the model that has most to do.
     pub(super) fn waiting(&self) -> usize {
         let lanes = self.lanes().filter(|lane| lane.refused.is_none());
-        lanes.map(|lane| lane.waiting(self.store.as_ref())).max().unwrap_or_default()
+        lanes.map(|lane| self.store.pending(lane.fingerprint())).max().unwrap_or_default()
     }
 
     /// Keeps the models busy, and publishes what they have done.
@@ -244,10 +235,10 @@ impl Worker<'_> {
         let Some(serving) = &mut self.serving else { return self.serve_next_if_whole() };
         // What is saved meanwhile is found by its meaning; an import is left to the model that stays, as long as that one gets on.
         let is_left = self.filling.as_ref().is_some_and(ModelLane::gets_on);
-        if !is_left || serving.waiting(self.store.as_ref()) <= BULK {
+        if !is_left || self.store.pending(serving.fingerprint()) <= BULK {
             serving.feed(self.store.as_mut())?;
         }
-        let waits = serving.waiting(self.store.as_ref());
+        let waits = self.store.pending(serving.fingerprint());
         if let Some(next) = &mut self.filling {
             next.feed(self.store.as_mut())?;
         }
@@ -296,20 +287,15 @@ impl Worker<'_> {
             self.store.requeue(lane.model.embedder.fingerprint(), &contents);
             lane.try_later(&error);
         }
-        self.count_made(embedded.model, count);
+        // What the next model makes is seen when it serves.
+        let is_seen = self.serving.as_ref().is_some_and(|serving| serving.number == embedded.model);
+        self.unpublished += if is_seen { count } else { 0 };
         self.shared.update(|progress| {
+            progress.embeddings_done += count;
             progress.failure = failure.or_else(|| progress.failure.take());
         });
         // That nothing waits any more is told once it can be found.
         Ok(())
-    }
-
-    /// Counts what a model has made.
-    pub(super) fn count_made(&mut self, model: u64, count: usize) {
-        // What the next model makes is seen when it serves.
-        let is_seen = self.serving.as_ref().is_some_and(|serving| serving.number == model);
-        self.unpublished += if is_seen { count } else { 0 };
-        self.shared.update(|progress| progress.embeddings_done += count);
     }
 }
 

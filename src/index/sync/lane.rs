@@ -7,7 +7,6 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::batch::{BatchRecords, Batches};
 use super::shared::ModelStatus;
 use super::worker::WorkerMessage;
 use crate::index::engine::{ContentHash, EngineError, PendingText, Writer};
@@ -27,8 +26,6 @@ pub(super) struct ModelLane {
     pub(super) in_flight: usize,
     /// Texts of the next request at most.
     request_texts: usize,
-    /// The bulk of its texts, where it takes that in batches.
-    pub(super) batches: Option<Batches>,
     /// Texts that it failed on, and may not another time; tried again at the next scan.
     pub(super) failed: Vec<ContentHash>,
     /// When it is asked again after it failed.
@@ -44,12 +41,10 @@ pub(super) struct ModelLane {
 }
 
 impl ModelLane {
-    /// Starts a model, whose answers are told. `records` are those of batches, where its service may take texts so.
-    pub(super) fn start(model: ChosenModel, messages: &Sender<WorkerMessage>, records: &BatchRecords) -> Self {
+    /// Starts a model, whose answers are told.
+    pub(super) fn start(model: ChosenModel, messages: &Sender<WorkerMessage>) -> Self {
         // What another has made still is not this one's.
         let number = MODELS.fetch_add(1, Ordering::Relaxed);
-        let batches = model.embedder.batches();
-        let batches = batches.map(|client| Batches::start(client, records.clone(), messages.clone()));
         Self {
             request_texts: model.embedder.batch_size().unwrap_or(BATCH),
             model,
@@ -57,7 +52,6 @@ impl ModelLane {
             messages: messages.clone(),
             threads: Vec::new(),
             in_flight: 0,
-            batches,
             failed: Vec::new(),
             retry: Retry::default(),
             trouble: None,
@@ -75,9 +69,9 @@ impl ModelLane {
         self.model.embedder.fingerprint()
     }
 
-    /// Whether it is at its texts, and nothing keeps it from them; a batch may take it a day.
+    /// Whether it is at its texts, and nothing keeps it from them.
     pub(super) fn gets_on(&self) -> bool {
-        !self.is_done && !self.has_batches() && self.refused.is_none() && self.trouble.is_none()
+        !self.is_done && self.refused.is_none() && self.trouble.is_none()
     }
 
     /// How it is, as it is shown.
@@ -102,36 +96,15 @@ impl ModelLane {
         if self.refused.is_some() {
             return Ok(());
         }
-        if let Some(batches) = self.batches.as_mut().filter(|_| self.retry.may_send(Instant::now())) {
-            batches.feed(store, model)?;
-        }
         while self.in_flight < self.retry.in_flight(IN_FLIGHT) && self.retry.may_send(Instant::now()) {
-            let mut pending = store.take_pending(model, self.request_texts)?;
+            let pending = store.take_pending(model, self.request_texts)?;
             if pending.is_empty() {
-                self.is_done = self.in_flight == 0 && !self.has_batches();
+                self.is_done = self.in_flight == 0;
                 break;
             }
-            // After a start those wait, too, that were handed over before it.
-            pending.retain(|text| !self.batches.as_ref().is_some_and(|batches| batches.has(&text.content)));
-            if !pending.is_empty() {
-                self.send(pending);
-            }
+            self.send(pending);
         }
         Ok(())
-    }
-
-    /// Texts that wait for a request.
-    pub(super) fn waiting(&self, store: &dyn Writer) -> usize {
-        store.pending(self.fingerprint()).saturating_sub(self.in_batches(store))
-    }
-
-    /// Texts that wait in batches.
-    pub(super) fn in_batches(&self, store: &dyn Writer) -> usize {
-        self.batches.as_ref().map_or(0, |batches| batches.waiting(store, self.fingerprint()))
-    }
-
-    fn has_batches(&self) -> bool {
-        self.batches.as_ref().is_some_and(Batches::is_any_under_way)
     }
 
     /// Has the texts wait again that it failed on.

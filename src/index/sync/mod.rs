@@ -5,7 +5,6 @@
 //! are embedded in the background, newest first. While nothing else is to do, the stores are checked; what is damaged is
 //! built anew.
 
-mod batch;
 mod embedding;
 mod fresh;
 mod lane;
@@ -17,9 +16,8 @@ mod verify;
 mod watching;
 mod worker;
 
-pub(crate) use batch::BatchRecords;
 pub(crate) use fresh::FRESH_WITHIN;
 pub use prepare::{FileReading, PreparedFile, prepare};
-pub use shared::{BatchState, SyncProgress, Verification};
 pub(crate) use shared::{ModelStatus, NextModel, Phase, Shared, WatchState};
+pub use shared::{SyncProgress, Verification};
 pub(crate) use syncer::{RefusedError, SyncOptions, Syncer};

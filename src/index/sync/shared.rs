@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
 
 use super::fresh::Freshness;
@@ -79,22 +78,6 @@ pub struct NextModel {
     pub of: usize,
 }
 
-/// Passages sent to the service in batches, which finish within a day.
-#[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct BatchState {
-    /// Number of texts still waiting in batches.
-    pub texts: usize,
-    /// Since when the first batch is running, as RFC 3339; absent if none is.
-    pub since: Option<String>,
-    /// State of the first batch: `handing_over`; as reported by the service (`validating`, `in_progress`, `finalizing`); or `ended`.
-    pub state: String,
-    /// Why the answers of an ended batch are still missing; they are requested again as long as the service has them.
-    pub trouble: Option<String>,
-    /// A failure of a batch since the start. Its texts are sent to the service like others.
-    pub problem: Option<String>,
-}
-
 /// How changes are noticed, as `vault status` shows it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WatchState {
@@ -140,10 +123,6 @@ pub struct SyncProgress {
     pub files_done: usize,
     /// Texts that wait to be embedded by the model that serves.
     pub pending_embeddings: usize,
-    /// Those of them that nobody has to wait for: they were handed over in batches.
-    pub in_batches: usize,
-    /// The batches, where there were any.
-    pub batch: Option<BatchState>,
     /// Texts embedded since the start.
     pub embeddings_done: usize,
     /// The model.
@@ -177,9 +156,7 @@ impl SyncProgress {
             && match self.model {
                 ModelStatus::Off | ModelStatus::Failed(_) => true,
                 ModelStatus::Loading => false,
-                ModelStatus::Ready { ref trouble, .. } => {
-                    self.pending_embeddings <= self.in_batches || trouble.is_some()
-                }
+                ModelStatus::Ready { ref trouble, .. } => self.pending_embeddings == 0 || trouble.is_some(),
             }
     }
 }

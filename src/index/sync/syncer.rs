@@ -8,7 +8,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::batch::BatchRecords;
 use super::lane::pause;
 use super::shared::{ModelStatus, Phase, Shared, SyncProgress, Verification};
 use super::watching::{missing, show_missing};
@@ -34,8 +33,6 @@ pub(crate) struct SyncOptions {
     pub(crate) attachments: Arc<AttachmentReader>,
     /// Where it is written which model's vectors serve.
     pub(crate) in_use: ModelInUse,
-    /// What is known of texts that were handed over in batches.
-    pub(crate) batches: BatchRecords,
     /// Whether to watch for changes, or to compare with the disk once.
     pub watch: bool,
     /// Where cookies are made, to learn that the watcher has told all.

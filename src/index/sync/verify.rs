@@ -158,7 +158,6 @@ impl Worker<'_> {
     /// Leaves nothing of what was deleted, nor of the embeddings of these names; says how many of those there were, and whether the log is empty.
     pub(super) fn erase(&mut self, contents: &[ContentHash]) -> Result<(usize, bool), EngineError> {
         let dropped = self.store.forget(contents)?;
-        self.options.batches.forget(contents);
         // Who reads from now on does without what was.
         self.publish()?;
         let mut is_empty = self.store.empty_log()?;

@@ -165,7 +165,7 @@ impl<'a> Worker<'a> {
     }
 
     pub(super) fn report(&self) {
-        let (pending_files, embedding) = (self.pending_files(), self.waiting() > 0 || self.hands_over());
+        let (pending_files, embedding) = (self.pending_files(), self.waiting() > 0);
         self.show_models();
         self.shared.update(|progress| {
             progress.pending_files = pending_files;

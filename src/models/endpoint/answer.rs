@@ -18,7 +18,7 @@ pub(in crate::models) enum BadAnswer {
 
 /// As OpenAI has it. Other fields are no business of ours.
 #[derive(Deserialize)]
-pub(super) struct EndpointAnswer {
+struct EndpointAnswer {
     data: Vec<AnsweredText>,
 }
 
@@ -47,15 +47,7 @@ pub(in crate::models) fn read_answer<T: DeserializeOwned>(body: &[u8], what: &st
 
 /// Takes `count` vectors out of an answer, in the order of the texts, each of length 1, and all of `dimension` numbers where that is known.
 pub(super) fn vectors(body: &[u8], count: usize, dimension: Option<usize>) -> Result<Vec<Vec<f32>>, BadAnswer> {
-    vectors_of(read_answer(body, "embeddings")?, count, dimension)
-}
-
-/// The same of an answer that was read.
-pub(super) fn vectors_of(
-    answer: EndpointAnswer,
-    count: usize,
-    dimension: Option<usize>,
-) -> Result<Vec<Vec<f32>>, BadAnswer> {
+    let answer: EndpointAnswer = read_answer(body, "embeddings")?;
     let lasting = |problem: String| Err(BadAnswer::Lasting(problem));
     if answer.data.len() != count {
         return lasting(format!("returned {} vectors for {count} texts", answer.data.len()));

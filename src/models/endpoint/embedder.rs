@@ -1,13 +1,12 @@
 //! The embedder that callers see.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use super::super::asker::{ByAsker, ModelAsker};
-use super::super::{BatchClient, BatchOrigin, Document, Embedder, Fingerprint, ModelError, ModelTrouble};
+use super::super::{Document, Embedder, Fingerprint, ModelError, ModelTrouble};
 use super::address::EMBEDDING;
 use super::answer::vectors;
 use super::calls::{EndpointCalls, Patience};
@@ -38,14 +37,11 @@ pub struct EndpointOptions {
     pub query_timeout: Duration,
     /// Whether private notes are sent to another machine.
     pub send_private: bool,
-    /// When more texts than this wait, they are handed over as a batch; `None` where they never are.
-    pub batch_from: Option<usize>,
 }
 
 /// Embeds by asking an endpoint.
 pub struct EndpointEmbedder {
-    calls: Arc<EndpointCalls>,
-    batches: Option<Arc<BatchClient>>,
+    calls: EndpointCalls,
     options: EndpointOptions,
     fingerprint: Fingerprint,
     name: String,
@@ -65,8 +61,7 @@ impl EndpointEmbedder {
         let takes_private = options.send_private || client.address.is_loopback();
         let name = format!("{} at {}", options.model, client.address.host);
         let mut embedder = Self {
-            calls: Arc::new(EndpointCalls::new(client)),
-            batches: None,
+            calls: EndpointCalls::new(client),
             fingerprint: Fingerprint::of(&[]),
             dimension: 0,
             name,
@@ -91,25 +86,7 @@ impl EndpointEmbedder {
             embedder.options.query_prefix.as_bytes(),
             embedder.options.document_prefix.as_bytes(),
         ]);
-        embedder.batches = Some(Arc::new(embedder.batch_client()));
         Ok(embedder)
-    }
-
-    fn batch_client(&self) -> BatchClient {
-        let EndpointOptions { model, document_prefix, api_key_env, batch_from, .. } = &self.options;
-        let place = BatchOrigin {
-            fingerprint: self.fingerprint.to_string(),
-            endpoint: self.calls.client.address.url.clone(),
-            api_key_env: api_key_env.clone(),
-        };
-        BatchClient {
-            calls: Arc::clone(&self.calls),
-            model: model.clone(),
-            prefix: document_prefix.clone(),
-            dimension: self.dimension,
-            place,
-            from: *batch_from,
-        }
     }
 
     fn ask_in_batches(
@@ -132,7 +109,7 @@ impl EndpointEmbedder {
         deadline: Option<Instant>,
     ) -> Result<Vec<Vec<f32>>, ModelError> {
         let dimension = (self.dimension > 0).then_some(self.dimension);
-        let request = EmbeddingRequest::new(&self.options.model, texts);
+        let request = EmbeddingRequest { model: self.options.model.clone(), input: texts, encoding_format: "float" };
         // The embedding of documents stands behind the same breaker, and must not wait as searches have a short deadline.
         let patience = Patience { timeout, deadline, hurry: timeout };
         self.calls.ask(patience, move |client, timeout| {
@@ -171,7 +148,7 @@ impl Embedder for EndpointEmbedder {
 
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
         let prefix = &self.options.document_prefix;
-        let texts = documents.iter().map(|document| sent(prefix, document)).collect();
+        let texts = documents.iter().map(|document| sendable(format!("{prefix}{}", document.input()))).collect();
         self.ask_in_batches(texts, self.options.timeout, deadline)
     }
 
@@ -187,10 +164,6 @@ impl Embedder for EndpointEmbedder {
         Some(self.options.batch_size)
     }
 
-    fn batches(&self) -> Option<Arc<BatchClient>> {
-        self.batches.clone()
-    }
-
     fn trouble(&self) -> Option<ModelTrouble> {
         self.calls.trouble()
     }
@@ -198,24 +171,13 @@ impl Embedder for EndpointEmbedder {
 
 /// As OpenAI has it.
 #[derive(Serialize)]
-pub(super) struct EmbeddingRequest {
+struct EmbeddingRequest {
     model: String,
-    pub(super) input: Vec<String>,
+    input: Vec<String>,
     encoding_format: &'static str,
 }
 
-impl EmbeddingRequest {
-    pub(super) fn new(model: &str, input: Vec<String>) -> Self {
-        Self { model: model.to_owned(), input, encoding_format: "float" }
-    }
-}
-
-/// A document as it is sent.
-pub(super) fn sent(prefix: &str, document: &Document) -> String {
-    sendable(format!("{prefix}{}", document.input()))
-}
-
 /// OpenAI refuses a request of many texts for one that is empty.
-pub(super) fn sendable(text: String) -> String {
+fn sendable(text: String) -> String {
     if text.trim().is_empty() { "-".into() } else { text }
 }

@@ -9,7 +9,7 @@ use super::facts::FactProblem;
 use super::memory::{ProcessingState, SummariesState};
 use super::search::{Skipped, is_zero};
 use super::writes::{BackAgain, ConflictCopy};
-pub use crate::index::sync::{BatchState, Verification};
+pub use crate::index::sync::Verification;
 use crate::index::sync::{ModelStatus, NextModel};
 
 /// State of the vault and its index.
@@ -162,8 +162,6 @@ pub struct Model {
     pub trouble: Option<String>,
     /// The model that replaces it once it has embedded the vault.
     pub next: Option<ModelToCome>,
-    /// Passages sent to the service in batches since the start, if any.
-    pub batch: Option<BatchState>,
     /// Stored vectors of models that are not in use.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub kept_vectors: usize,
@@ -213,7 +211,7 @@ impl Model {
             }
             ModelStatus::Failed(reason) => ("failed", (Some(reason), None, None, None)),
         };
-        Self { state: state.into(), detail, dimension, instructions, trouble, next: None, batch: None, kept_vectors: 0 }
+        Self { state: state.into(), detail, dimension, instructions, trouble, next: None, kept_vectors: 0 }
     }
 
     /// The same with the one that takes its place, and what is kept of others.
