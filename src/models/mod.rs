@@ -40,11 +40,7 @@ pub(crate) use files::{download, model_file, models_folder};
 pub(crate) use fingerprint::ContentHash;
 pub use fingerprint::Fingerprint;
 #[cfg(feature = "gguf")]
-pub(crate) use gguf::GgufReranker;
-#[cfg(feature = "gguf")]
 pub(crate) use gguf::read_model_file;
-#[cfg(all(test, feature = "bundled-model"))]
-pub(crate) use gguf::reranker_tests;
 #[cfg(feature = "gguf")]
 pub use gguf::{GgufEmbedder, GgufOptions, ModelSource, Pooling};
 pub use hashed::HashEmbedder;
@@ -52,6 +48,6 @@ pub(crate) use known::{KNOWN_MODELS, KnownModel, ModelFile, reads_english_alone}
 #[cfg(not(feature = "gguf"))]
 pub(crate) use open::read_model_file;
 pub(crate) use open::{
-    ChosenModel, FormerModel, LoadEmbedder, ModelChoice, ModelInUse, open, open_chat, open_memory_chat, open_reranker,
+    ChosenModel, FormerModel, LoadEmbedder, ModelChoice, ModelInUse, open, open_chat, open_memory_chat,
 };
 pub use token_vectors::{PackedTokens, TokenQuery, TokenVectors};

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use super::endpoint::{MEMORY, is_loopback};
 use super::{
     ChatModel, ChatOptions, Embedder, EndpointChat, EndpointEmbedder, EndpointOptions, Fingerprint, ModelError,
-    Reranker,
 };
 use crate::base::config::{ChatConfig, EmbedConfig, MemoryConfig};
 use crate::base::fs::{FsError, write_atomically};
@@ -105,27 +104,6 @@ fn gguf(config: &EmbedConfig, root: &Path) -> LoadEmbedder {
         ..GgufOptions::new(cache_folder())
     };
     Box::new(move || Ok(Arc::new(GgufEmbedder::open(&source, &options)?) as Arc<dyn Embedder>))
-}
-
-/// Opens the cross-encoder of a file, which is looked for as that of `embed.model` is.
-///
-/// # Errors
-/// When it is not there, or judges no pairs of texts.
-#[cfg(feature = "gguf")]
-pub(crate) fn open_reranker(file: &str, root: &Path) -> Result<Arc<dyn Reranker>, ModelError> {
-    use super::files::{cache_folder, model_file};
-    use super::{GgufOptions, GgufReranker};
-
-    Ok(Arc::new(GgufReranker::open(&model_file(file, root), &GgufOptions::new(cache_folder()))?))
-}
-
-/// Fails: this build runs no models.
-///
-/// # Errors
-/// Always.
-#[cfg(not(feature = "gguf"))]
-pub(crate) fn open_reranker(_: &str, _: &Path) -> Result<Arc<dyn Reranker>, ModelError> {
-    Err(ModelError::NoModels)
 }
 
 #[cfg(not(feature = "gguf"))]

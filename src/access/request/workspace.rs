@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::find::{ChatHelp, RerankHelp};
+use super::find::ChatHelp;
 use super::{Owner, ReadScope, Request, RequestError, Role};
 use crate::access::policy::AgentRegistry;
 use crate::access::rules::Principal;
@@ -75,8 +75,6 @@ pub struct Workspace {
     saving: Mutex<()>,
     /// The chat model, and what it does for searches.
     pub chat: ChatHelp,
-    /// The cross-encoder that puts the best of a search in order anew.
-    pub(super) reranker: RerankHelp,
     /// How often chunks were given.
     pub usage: UsageTable,
     /// The conflict copies on disk: when they were looked for, how long that took, and what was found.
@@ -99,10 +97,9 @@ impl Workspace {
     /// Of these parts.
     pub fn new(parts: WorkspaceParts, pending: SweepPending) -> Self {
         let chat = ChatHelp::of(&parts.config.chat);
-        let reranker = RerankHelp::of(&parts.config.search, parts.home.root());
         let usage = UsageTable::new(&parts.state);
         let (saving, conflicts_seen) = Default::default();
-        Self { pending, parts, saving, chat, reranker, usage, conflicts_seen }
+        Self { pending, parts, saving, chat, usage, conflicts_seen }
     }
 
     /// Who writes summaries and digests.

@@ -146,11 +146,8 @@ impl Config {
     fn lacks_a_chat_model(&self) -> Option<String> {
         let key = match (self.search.rerank, self.search.expand) {
             (Rerank::Chat, _) => "`search.rerank = \"chat\"`",
-            (Rerank::Model, _) if self.search.rerank_model.is_empty() => {
-                return Some("`search.rerank = \"model\"` needs `search.rerank_model`, a GGUF file".into());
-            }
-            (Rerank::Off | Rerank::Model, true) => "`search.expand = true`",
-            (Rerank::Off | Rerank::Model, false) => return None,
+            (Rerank::Off, true) => "`search.expand = true`",
+            (Rerank::Off, false) => return None,
         };
         self.chat.endpoint.is_empty().then(|| format!("{key} needs `chat.endpoint` and `chat.model`"))
     }
@@ -391,7 +388,7 @@ mod tests {
             assert!(parse(&with).is_ok());
         }
         let wrong = parse("[search]\nrerank = \"best\"").unwrap_err().to_string();
-        assert!(wrong.contains("expected \"off\", \"chat\" or \"model\""), "{wrong}");
+        assert!(wrong.contains("expected \"off\" or \"chat\""), "{wrong}");
         let fraction = parse("[search]\nmin_score = 1.5").unwrap_err().to_string();
         assert!(fraction.contains("`search.min_score` is 1.5"), "{fraction}");
     }

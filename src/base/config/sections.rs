@@ -213,8 +213,6 @@ section! {
         mmr_lambda: f64 = 1.0;
         /// Who puts the best in order anew.
         rerank: Rerank = Rerank::Off;
-        /// The GGUF file of a cross-encoder.
-        rerank_model: String = String::new();
         /// Whether the chat model says the query in other words, which are looked for too.
         expand: bool = false;
         /// How long a search waits for the model, in milliseconds: then it goes by words, and says so. 0 means as long as the asker waits.
@@ -293,8 +291,6 @@ pub enum Rerank {
     Off,
     /// The model of `[chat]`.
     Chat,
-    /// The cross-encoder of `search.rerank_model`.
-    Model,
 }
 
 /// `false` and `true` are words for it, too, as one sets it for one search.
@@ -304,8 +300,7 @@ impl<'de> Deserialize<'de> for Rerank {
         match (value.as_bool(), value.as_str()) {
             (Some(false), _) | (_, Some("off")) => Ok(Self::Off),
             (Some(true), _) | (_, Some("chat")) => Ok(Self::Chat),
-            (_, Some("model")) => Ok(Self::Model),
-            _ => Err(D::Error::custom(format!("invalid value: {value}, expected \"off\", \"chat\" or \"model\""))),
+            _ => Err(D::Error::custom(format!("invalid value: {value}, expected \"off\" or \"chat\""))),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::super::{Document, EmbeddedText, Embedder, Fingerprint, ModelError, Pa
 use super::cpu;
 use super::model::{GgufOptions, LoadedModel, ModelSource, Pooling};
 use super::queue::{Reply, Sequence};
-use super::worker::{EMBED, WorkingModel};
+use super::worker::WorkingModel;
 
 /// Embeds with a GGUF model in this process.
 ///
@@ -34,7 +34,7 @@ impl GgufEmbedder {
     /// When the file is missing, damaged, or not of an embedding model, when the cache folder of the bundled model cannot
     /// be written, and when an option is out of range. The message names the file.
     pub fn open(model: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
-        let working = WorkingModel::start(LoadedModel::load(model, options)?, options, EMBED)?;
+        let working = WorkingModel::start(LoadedModel::load(model, options)?, options)?;
         let embedder = Self { working, typical: OnceLock::new(), queries: ByAsker::default() };
         let probe = embedder.embed_query("probe", None)?;
         if probe.len() != embedder.dimension() {
@@ -149,11 +149,7 @@ impl Embedder for GgufEmbedder {
 }
 
 /// All of a call's vectors, in the order of its sequences.
-pub(super) fn collect(
-    count: usize,
-    replies: &Receiver<Reply>,
-    deadline: Option<Instant>,
-) -> Result<Vec<Vec<f32>>, ModelError> {
+fn collect(count: usize, replies: &Receiver<Reply>, deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
     let mut all = Vec::with_capacity(count);
     while all.len() < count {
         let reply = match deadline {

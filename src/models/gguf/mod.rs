@@ -25,9 +25,6 @@ mod embedder;
 mod file;
 mod model;
 mod queue;
-mod reranker;
-#[cfg(test)]
-pub(crate) mod reranker_tests;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -36,7 +33,6 @@ mod worker;
 pub use embedder::GgufEmbedder;
 pub(crate) use model::read_model_file;
 pub use model::{GgufOptions, ModelSource, Pooling};
-pub(crate) use reranker::GgufReranker;
 
 /// A machine of more cores is not left to a model alone, and each context of the bundled model takes 18 MB.
 const MOST_AUTOMATIC_THREADS: usize = 8;

@@ -50,8 +50,6 @@ pub enum Pooling {
     Cls,
     /// That of the last token.
     Last,
-    /// A score of a pair of texts, by a head of the model's own.
-    Rank,
 }
 
 impl Pooling {
@@ -61,7 +59,6 @@ impl Pooling {
             Self::Mean => "mean",
             Self::Cls => "cls",
             Self::Last => "last",
-            Self::Rank => "rank",
         }
     }
 
@@ -70,7 +67,6 @@ impl Pooling {
             Self::Mean => LlamaPoolingType::Mean,
             Self::Cls => LlamaPoolingType::Cls,
             Self::Last => LlamaPoolingType::Last,
-            Self::Rank => LlamaPoolingType::Rank,
         }
     }
 }
@@ -128,35 +124,11 @@ pub(super) struct LoadedModel {
     pub(super) max_tokens: usize,
     /// The vocabulary is of word pieces without accents, and wants its text decomposed.
     pub(super) decompose: bool,
-    /// Whether one separator stands between the texts of a pair, as BERT learned it; of RoBERTa and those after it two.
-    pub(super) parts_by_one: bool,
 }
 
 impl LoadedModel {
     /// Loads a model that embeds.
     pub(super) fn load(source: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
-        Self::load_for(source, options, pooling)
-    }
-
-    /// Loads one that judges pairs of texts.
-    pub(super) fn load_reranker(source: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
-        let loaded = Self::load_for(source, options, |header, _, path| match pooling_of(header) {
-            Some(Pooling::Rank) => Ok(Pooling::Rank),
-            _ => Err(unsuitable(path, "it is not a reranker: its file announces no score for a pair of texts")),
-        })?;
-        match loaded.llama.n_cls_out() {
-            1 => Ok(loaded),
-            more => {
-                Err(unsuitable(&loaded.path, &format!("it returns {more} scores for a pair of texts instead of one")))
-            }
-        }
-    }
-
-    fn load_for(
-        source: &ModelSource,
-        options: &GgufOptions,
-        pooling: impl Fn(&Header, &GgufOptions, &Path) -> Result<Pooling, ModelError>,
-    ) -> Result<Self, ModelError> {
         if (1..LEAST_MAX_TOKENS).contains(&options.max_tokens) {
             let reason = format!("{} is too few; it takes 0, or at least {LEAST_MAX_TOKENS}", options.max_tokens);
             return Err(ModelError::BadOption { section: "embed", option: "max_tokens", reason });
@@ -213,7 +185,6 @@ impl LoadedModel {
             dimension,
             max_tokens,
             decompose: vocabulary == "bert" && strips_accents(&header),
-            parts_by_one: vocabulary == "bert",
             llama,
             path,
         })
@@ -226,10 +197,12 @@ fn pooling_of(header: &Header) -> Option<Pooling> {
         1 => Pooling::Mean,
         2 => Pooling::Cls,
         3 => Pooling::Last,
-        4 => Pooling::Rank,
         _ => return None,
     })
 }
+
+/// The number of a model that says of a pair of texts how well one answers the other.
+const RERANKER: u64 = 4;
 
 fn unsuitable(path: &Path, reason: &str) -> ModelError {
     ModelError::UnsuitableModel { path: path.to_owned(), reason: reason.to_owned() }
@@ -242,11 +215,10 @@ fn pooling(header: &Header, options: &GgufOptions, path: &Path) -> Result<Poolin
         "clip" => return Err(refused("it reads pictures; choose one that is made for embedding text")),
         _ => {}
     }
-    let from_file = pooling_of(header);
-    if from_file == Some(Pooling::Rank) {
+    if header.number("pooling_type") == Some(RERANKER) {
         return Err(refused("it is a reranker; choose one that is made for embedding"));
     }
-    options.pooling.or(from_file).ok_or_else(|| {
+    options.pooling.or_else(|| pooling_of(header)).ok_or_else(|| {
         refused("its file names no pooling, like a text-generating model; choose one for embedding, or set pooling")
     })
 }
@@ -271,7 +243,7 @@ pub(crate) fn read_model_file(path: &Path) -> Result<ModelFile, ModelError> {
         architecture: header.architecture().to_owned(),
         dimension: number("embedding_length"),
         context: number("context_length"),
-        pooling: pooling_of(&header).filter(|pooling| *pooling != Pooling::Rank).map(Pooling::as_str),
+        pooling: pooling_of(&header).map(Pooling::as_str),
         licence: text("general.license"),
         bytes: path.metadata().on("read the model", path)?.len(),
     })

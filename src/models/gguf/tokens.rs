@@ -54,17 +54,6 @@ impl Tokenizer {
         self.sequence(format!("{}{context}{between}{}", self.document_prefix, self.cut(&document.text)))
     }
 
-    /// A query and a chunk, one behind the other as models learned that judge such pairs. The query may take a quarter of the room.
-    pub(super) fn pair(&self, query: &str, passage: &str) -> Vec<LlamaToken> {
-        let between = if self.model.parts_by_one { self.tail.clone() } else { [&self.tail[..], &self.tail].concat() };
-        let room = self.room().saturating_sub(between.len());
-        let query = self.tokens(self.cut(query));
-        let query = &query[..query.len().min(room / 4)];
-        let passage = self.tokens(self.cut(passage));
-        let passage = &passage[..passage.len().min(room - query.len())];
-        [&self.head, query, &between, passage, &self.tail].concat()
-    }
-
     /// Whether a word is a piece of the vocabulary as it stands.
     pub(super) fn has_word(&self, word: &str) -> bool {
         let tokens = self.tokens(word);

@@ -15,7 +15,7 @@ use llama_cpp_2::token::LlamaToken;
 
 use super::super::ModelError;
 use super::super::token_vectors::unit;
-use super::model::{GgufOptions, LoadedModel, Pooling, backend};
+use super::model::{GgufOptions, LoadedModel, backend};
 use super::queue::{Reply, Sequence, TextQueue, WorkerLane};
 use super::tokens::Tokenizer;
 
@@ -27,15 +27,12 @@ pub(super) struct WorkingModel {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// The work of threads that embed.
-pub(super) const EMBED: &str = "embed";
-
 impl WorkingModel {
-    /// Starts the threads of a model that was loaded: so many that are named after `work`, and one for queries alone if they `embed`.
+    /// Starts the threads of a model that was loaded: those that embed whatever there is, and one for queries alone.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub(super) fn start(model: LoadedModel, options: &GgufOptions, work: &str) -> Result<Self, ModelError> {
+    pub(super) fn start(model: LoadedModel, options: &GgufOptions) -> Result<Self, ModelError> {
         let model = Arc::new(model);
         let workers = match options.threads {
             0 => thread::available_parallelism().map_or(1, usize::from).min(super::MOST_AUTOMATIC_THREADS),
@@ -47,18 +44,11 @@ impl WorkingModel {
             queue: Arc::default(),
             threads: Vec::new(),
         };
-        if work == EMBED {
-            working.start_thread(format!("{work}-query"), WorkerLane::Queries)?;
-        }
-        for number in 0..workers {
-            working.start_thread(format!("{work}-{number}"), WorkerLane::All)?;
+        let names = (0..workers).map(|number| (format!("embed-{number}"), WorkerLane::All));
+        for (name, lane) in [("embed-query".to_owned(), WorkerLane::Queries)].into_iter().chain(names) {
+            working.threads.push(start(name, Arc::clone(&working.model), Arc::clone(&working.queue), lane)?);
         }
         Ok(working)
-    }
-
-    fn start_thread(&mut self, name: String, lane: WorkerLane) -> Result<(), ModelError> {
-        self.threads.push(start(name, Arc::clone(&self.model), Arc::clone(&self.queue), lane)?);
-        Ok(())
     }
 }
 
@@ -175,9 +165,6 @@ impl<'a> Encoder<'a> {
     fn pooled(&mut self, tokens: &[LlamaToken]) -> Result<Vec<f32>, ModelError> {
         compute(&mut self.context, &mut self.batch, tokens)?;
         let vector = self.context.embeddings_seq_ith(0).map_err(failed)?;
-        if self.model.pooling == Pooling::Rank {
-            return Ok(vector.to_vec());
-        }
         unit(vector).ok_or_else(|| self.without_direction())
     }
 
