@@ -103,7 +103,7 @@ struct ListedModel {
     bytes: Option<u64>,
     architecture: Option<String>,
     dimension: Option<usize>,
-    pooling: Option<&'static str>,
+    pooling: Option<PoolingChoice>,
     /// The known model that it is.
     known: Option<&'static str>,
     languages: Option<&'static str>,
@@ -320,8 +320,7 @@ fn shaped(model: &str, file: Option<&ModelFile>, shape: ShapeArgs) -> EmbedConfi
     let known = file.and_then(KnownModel::of);
     let of = |said: Option<String>, known: Option<&str>| said.unwrap_or_else(|| known.unwrap_or_default().to_owned());
     // Where the file does not say it, or is known to say it wrong.
-    let pooling = known.map(|known| known.pooling).filter(|known| file.and_then(|file| file.pooling) != Some(known));
-    let pooling = pooling.and_then(|known| serde_json::from_value(known.into()).ok());
+    let pooling = known.map(|known| known.pooling).filter(|known| file.and_then(|file| file.pooling) != Some(*known));
     EmbedConfig {
         model: model.to_owned(),
         query_prefix: of(shape.query_prefix, known.map(|known| known.query_prefix)),
@@ -344,7 +343,7 @@ fn reload(home: &Home) -> anyhow::Result<ModelReloaded> {
 fn checked(path: &Path, named: &str, shape: ShapeArgs, home: &Home) -> anyhow::Result<Chosen> {
     let embed = shaped(named, Some(&read_model_file(path)?), shape);
     let config = EmbedConfig { threads: 1, model: path.to_string_lossy().into_owned(), ..embed.clone() };
-    let opened = models::open(&config, home.root(), Path::new("")).map(|mut open| open()).transpose()?;
+    let opened = models::open(&config, home.root()).map(|mut open| open()).transpose()?;
     let is = opened.as_ref().map(|embedder| embedder.name().to_owned());
     Ok(Chosen { embed, is, dimension: opened.map(|embedder| embedder.dimension()) })
 }

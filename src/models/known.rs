@@ -1,5 +1,7 @@
 //! Models that are known to work, and what their files say of themselves and what not.
 
+use crate::base::config::PoolingChoice;
+
 /// A model that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub(crate) struct KnownModel {
@@ -12,8 +14,8 @@ pub(crate) struct KnownModel {
     architecture: &'static str,
     /// The length of its vectors.
     pub dimension: usize,
-    /// How its tokens become one vector: `mean` or `cls`.
-    pub pooling: &'static str,
+    /// How its tokens become one vector.
+    pub pooling: PoolingChoice,
     /// Goes before a query.
     pub query_prefix: &'static str,
     /// Goes before a document.
@@ -32,7 +34,7 @@ const USUAL_MODEL: KnownModel = KnownModel {
     stems: &[],
     architecture: "bert",
     dimension: 384,
-    pooling: "mean",
+    pooling: PoolingChoice::Mean,
     query_prefix: "",
     document_prefix: "",
     languages: "English",
@@ -45,14 +47,14 @@ pub(crate) const KNOWN_MODELS: [KnownModel; 6] = [
     KnownModel {
         name: "snowflake-arctic-embed-s",
         stems: &["snowflakearcticembeds", "arcticembeds"],
-        pooling: "cls",
+        pooling: PoolingChoice::Cls,
         query_prefix: ASKED_OF_PASSAGES,
         ..USUAL_MODEL
     },
     KnownModel {
         name: "bge-small-en-v1.5",
         stems: &["bgesmallenv15"],
-        pooling: "cls",
+        pooling: PoolingChoice::Cls,
         query_prefix: ASKED_OF_PASSAGES,
         licence: "MIT",
         ..USUAL_MODEL
@@ -129,7 +131,7 @@ pub(crate) struct ModelFile {
     /// Tokens that it reads; 0 where it does not say.
     pub context: usize,
     /// How its tokens become one vector, where it says.
-    pub pooling: Option<&'static str>,
+    pub pooling: Option<PoolingChoice>,
     /// Its licence, where it says.
     pub licence: Option<String>,
     /// Its size.
@@ -165,7 +167,7 @@ mod tests {
             assert_eq!(found, known, "{name}");
         }
         let renamed = ModelFile { stem: "bge-small-en-v1.5-q8_0".into(), ..file("model", "bert", 384) };
-        assert_eq!(KnownModel::of(&renamed).map(|known| known.pooling), Some("cls"));
+        assert_eq!(KnownModel::of(&renamed).map(|known| known.pooling), Some(PoolingChoice::Cls));
     }
 
     #[test]

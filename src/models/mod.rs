@@ -34,7 +34,7 @@ pub(crate) use calibration::{Calibration, sameness};
 pub(crate) use chat::{ChatExpander, ChatReranker, MOST_RERANKED, QueryVariants, Reranker};
 pub use chat::{ChatModel, ChatOptions, ChatReply, ChatRequest, ChatUsage, EndpointChat};
 pub use embedder::{Document, EmbeddedText, Embedder, EmbeddingSpace, ModelError, ModelErrorKind, ModelTrouble};
-pub use endpoint::{EndpointEmbedder, EndpointOptions};
+pub use endpoint::EndpointEmbedder;
 pub(crate) use endpoint::{UpstreamAnswer, UpstreamClient, UpstreamError};
 pub(crate) use files::{download, model_file, models_folder};
 pub(crate) use fingerprint::ContentHash;
@@ -42,7 +42,7 @@ pub use fingerprint::Fingerprint;
 #[cfg(feature = "gguf")]
 pub(crate) use gguf::read_model_file;
 #[cfg(feature = "gguf")]
-pub use gguf::{GgufEmbedder, GgufOptions, ModelSource, Pooling};
+pub use gguf::{GgufEmbedder, ModelSource};
 pub use hashed::HashEmbedder;
 pub(crate) use known::{KNOWN_MODELS, KnownModel, ModelFile, reads_english_alone};
 #[cfg(not(feature = "gguf"))]

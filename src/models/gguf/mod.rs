@@ -31,8 +31,8 @@ mod tokens;
 mod worker;
 
 pub use embedder::GgufEmbedder;
+pub use model::ModelSource;
 pub(crate) use model::read_model_file;
-pub use model::{GgufOptions, ModelSource, Pooling};
 
 /// A machine of more cores is not left to a model alone, and each context of the bundled model takes 18 MB.
 const MOST_AUTOMATIC_THREADS: usize = 8;

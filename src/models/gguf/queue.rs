@@ -19,7 +19,7 @@ pub(super) struct Sequence {
     pub(super) index: usize,
     pub(super) tokens: Vec<LlamaToken>,
     /// Behind the one vector of length 1 for all of it the vectors of these of its tokens, of any length.
-    pub(super) with_tokens: Option<Range<usize>>,
+    pub(super) tokens_wanted: Range<usize>,
 }
 
 /// A text's place in the call and what was wanted of it, or why there is none.
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     fn text(index: usize) -> Sequence {
-        Sequence { index, tokens: Vec::new(), with_tokens: None }
+        Sequence { index, tokens: Vec::new(), tokens_wanted: 0..0 }
     }
 
     fn next(queue: &TextQueue, lane: WorkerLane) -> usize {

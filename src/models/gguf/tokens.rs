@@ -116,25 +116,13 @@ impl Tokenizer {
         &text[..text.floor_char_boundary(bytes)]
     }
 
-    /// Returns the longest beginning of a text that has at most `limit` tokens.
+    /// Returns a beginning of a text that has about `limit` tokens, if it has more: all of them are taken to be as long as their mean.
     fn cut_to_tokens<'a>(&self, text: &'a str, limit: usize) -> &'a str {
         let text = &text[..text.floor_char_boundary(limit * BYTES_PER_TOKEN)];
-        if self.tokens(text).len() <= limit {
+        let count = self.tokens(text).len();
+        if count <= limit {
             return text;
         }
-        let (mut fits, mut too_long) = (0, text.len());
-        while fits + 1 < too_long {
-            let middle = text.floor_char_boundary(fits.midpoint(too_long));
-            if middle <= fits {
-                // One character of several bytes lies between the two.
-                break;
-            }
-            if self.tokens(&text[..middle]).len() <= limit {
-                fits = middle;
-            } else {
-                too_long = middle;
-            }
-        }
-        text[..fits].trim_end()
+        text[..text.floor_char_boundary(text.len() * limit / count)].trim_end()
     }
 }
