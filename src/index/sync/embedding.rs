@@ -19,9 +19,6 @@ const BULK: usize = 500;
 /// Interval at which a state is published while many texts are being embedded.
 pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 
-/// A model that was replaced answers those still who ask about a state of before.
-const RETIRE_AFTER: Duration = Duration::from_secs(10);
-
 /// Number of chunks out of ten that the next model has to have embedded when it is through: those left are the ones
 /// that it fails on.
 const WHOLE_FROM: usize = 9;
@@ -122,12 +119,11 @@ impl Worker<'_> {
         self.store.serve_vectors(next.fingerprint())?;
         crash::point("model-switched");
         let former = std::mem::replace(&mut self.serving, self.filling.take());
-        let embedder = former.as_ref().map(|lane| Arc::clone(lane.embedder()));
-        self.retired = embedder.map(|embedder| (Instant::now() + RETIRE_AFTER, embedder));
+        // Until both are published the models are those of either state.
+        self.publish()?;
+        self.publish_models();
         // What it is at is waited for, and not by those who search or save.
         std::thread::spawn(move || drop(former));
-        self.publish_models();
-        self.publish()?;
         self.count_kept()?;
         if let Some(serving) = &self.serving {
             let (embedded, of) = self.store.coverage(serving.fingerprint());
@@ -142,22 +138,7 @@ impl Worker<'_> {
         self.shared.set_models(ModelsAtWork {
             serving: self.serving.as_ref().map(model),
             next: self.filling.as_ref().map(model),
-            former: self.retired.as_ref().map(|(_, former)| Arc::clone(former)),
         });
-    }
-
-    /// Lets go of a model that was replaced a while ago. Says when to, where there is one.
-    pub(super) fn retire(&mut self, now: Instant) -> Option<Instant> {
-        let (due, _) = self.retired.as_ref()?;
-        if *due > now {
-            return Some(*due);
-        }
-        let (_, former) = self.retired.take()?;
-        if !self.lanes().any(|lane| Arc::ptr_eq(lane.embedder(), &former)) {
-            former.stop();
-        }
-        self.publish_models();
-        None
     }
 
     /// Writes which model serves, once its vectors are there or nothing else is known, so that the next start begins with it.
@@ -277,10 +258,7 @@ impl Worker<'_> {
         if let Some((content, error)) = failed.first() {
             let texts = if failed.len() == 1 { "text" } else { "texts" };
             tracing::warn!("{} {texts} could not be embedded, {content} for one: {error}", failed.len());
-            // An endpoint that refuses a text refuses it again, and each time it is paid for: until another text or model is there, or a
-            // start, it is not asked. What failed here, or passes, may not fail again.
-            let may_pass = failed.into_iter().filter(|(_, error)| !matches!(error, ModelError::Endpoint { .. }));
-            lane.failed.extend(may_pass.map(|(content, _)| content));
+            // What is refused is refused again, and may be paid for: until another text or model is there, or a start, it is not asked.
         }
         if let Some((contents, error)) = later {
             // Behind all others.

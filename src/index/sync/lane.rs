@@ -26,8 +26,6 @@ pub(super) struct ModelLane {
     pub(super) in_flight: usize,
     /// Texts of the next request at most.
     request_texts: usize,
-    /// Texts that it failed on, and may not another time; tried again at the next scan.
-    pub(super) failed: Vec<ContentHash>,
     /// When it is asked again after it failed.
     pub(super) retry: Retry,
     /// Why it is not asked now, as it was said last.
@@ -52,7 +50,6 @@ impl ModelLane {
             messages: messages.clone(),
             threads: Vec::new(),
             in_flight: 0,
-            failed: Vec::new(),
             retry: Retry::default(),
             trouble: None,
             refused: None,
@@ -105,11 +102,6 @@ impl ModelLane {
             self.send(pending);
         }
         Ok(())
-    }
-
-    /// Has the texts wait again that it failed on.
-    pub(super) fn try_failed(&mut self, store: &mut dyn Writer) {
-        store.requeue(self.model.embedder.fingerprint(), &std::mem::take(&mut self.failed));
     }
 
     /// Sends a request. Its end is reported, whatever it is.

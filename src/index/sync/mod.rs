@@ -17,7 +17,6 @@ mod watching;
 mod worker;
 
 pub(crate) use fresh::FRESH_WITHIN;
-pub use prepare::{FileReading, PreparedFile, prepare};
 pub(crate) use shared::{ModelStatus, NextModel, Phase, Shared, WatchState};
 pub use shared::{SyncProgress, Verification};
 pub(crate) use syncer::{RefusedError, SyncOptions, Syncer};

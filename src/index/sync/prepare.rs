@@ -1,11 +1,15 @@
 //! From a path to what the index takes of the file. Needs no lock: any thread does it.
 
-use std::path::Path;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use blake3::Hash;
 use jiff::Timestamp;
 
 use crate::access::rules::is_agents_elsewhere;
+use crate::base::clock::Clock;
+use crate::base::config::StemmerLanguage;
 use crate::base::path::VaultPath;
 use crate::index::engine::{FileEntry, FileInfo, FileUpdate, NewChunk};
 use crate::text::derive::words::Stemming;
@@ -29,55 +33,62 @@ pub enum PreparedFile {
     Unfit(VaultPath, String),
 }
 
-/// Where files are read from, and how.
-pub struct FileReading<'a> {
+/// What reading a file takes. It goes to whatever thread does it, which may be at work still when the lock is let go of.
+pub(super) struct FileReading {
     /// The vault's root.
-    pub root: &'a Path,
+    pub(super) root: PathBuf,
     /// What belongs to the vault.
-    pub rules: &'a NoteRules,
+    pub(super) rules: NoteRules,
     /// Files over this size are not indexed.
-    pub max_bytes: u64,
+    pub(super) max_bytes: u64,
     /// Who reads what is no note.
-    pub attachments: &'a AttachmentReader,
+    pub(super) attachments: Arc<AttachmentReader>,
+    pub(super) stemmer: StemmerLanguage,
+    /// When files are read.
+    pub(super) clock: Clock,
 }
 
-/// Reads a file `now` and, when it is not what the index has (`known`), parses it and cuts it into chunks.
-pub fn prepare(
-    from: &FileReading<'_>,
-    path: VaultPath,
-    known: Option<&FileEntry>,
-    stemming: &mut Stemming,
-    now: Timestamp,
-) -> PreparedFile {
-    let FileReading { root, rules, max_bytes, attachments } = *from;
-    let read_ns = now.as_nanosecond() as i64;
-    let (folder, within) = rules.outside().place(root, &path);
-    let mut read = || -> Result<PreparedFile, ReadError> {
+impl FileReading {
+    /// Reads a file. One note that the parser fails on must not keep all others from being found.
+    pub(super) fn read(&self, path: VaultPath, known: Option<&FileEntry>, stemming: &mut Stemming) -> PreparedFile {
+        match catch_unwind(AssertUnwindSafe(|| self.prepare(&path, known, stemming))) {
+            Ok(Ok(prepared)) => prepared,
+            Ok(Err(ReadError::Gone)) => PreparedFile::Gone(path),
+            Ok(Err(ReadError::Changing)) => PreparedFile::Changing(path),
+            Ok(Err(ReadError::Unfit(reason))) => PreparedFile::Unfit(path, reason),
+            Err(_) => PreparedFile::Unfit(path, "reading it failed unexpectedly; please report this".into()),
+        }
+    }
+
+    /// Reads a file and, when it is not what the index has (`known`), parses it and cuts it into chunks.
+    fn prepare(
+        &self,
+        path: &VaultPath,
+        known: Option<&FileEntry>,
+        stemming: &mut Stemming,
+    ) -> Result<PreparedFile, ReadError> {
+        let read_ns = self.clock.now().as_nanosecond() as i64;
+        let outside = self.rules.outside();
+        let (folder, within) = outside.place(&self.root, path);
         let within = within.as_deref().ok_or(ReadError::Gone)?;
         let (source, problems) = if path.is_document() {
-            let opened = open_file(folder, within, max_bytes)?;
+            let opened = open_file(folder, within, self.max_bytes)?;
             // Only what has changed is worth a process.
-            if let Some(same) = as_known(known, &path, opened.stamp, opened.hash, read_ns) {
+            if let Some(same) = as_known(known, path, opened.stamp, opened.hash, read_ns) {
                 return Ok(same);
             }
-            attachments.read(&path, opened)?
+            self.attachments.read(path, opened)?
         } else {
-            let source = read(folder, within, max_bytes)?;
-            if let Some(same) = as_known(known, &path, source.stamp, source.hash, read_ns) {
+            let source = read(folder, within, self.max_bytes)?;
+            if let Some(same) = as_known(known, path, source.stamp, source.hash, read_ns) {
                 return Ok(same);
             }
             (source, Vec::new())
         };
-        let elsewhere = rules.outside().of(&path).map(|folder| (folder.name.clone(), within.clone()));
+        let elsewhere = outside.of(path).map(|folder| (folder.name.clone(), within.clone()));
         let mut update = update(path.clone(), elsewhere, source, read_ns, stemming);
         update.problems.extend(problems);
         Ok(PreparedFile::Changed(Box::new(update)))
-    };
-    match read() {
-        Ok(prepared) => prepared,
-        Err(ReadError::Gone) => PreparedFile::Gone(path),
-        Err(ReadError::Changing) => PreparedFile::Changing(path),
-        Err(ReadError::Unfit(reason)) => PreparedFile::Unfit(path, reason),
     }
 }
 

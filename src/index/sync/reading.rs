@@ -2,21 +2,16 @@
 //! files would hold up all others: one at a time is read on a thread of its own, so that a note saved meanwhile does not wait for it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use super::prepare::{FileReading, PreparedFile, prepare};
+use super::prepare::{FileReading, PreparedFile};
 use super::worker::{Worker, WorkerMessage};
-use crate::base::clock::Clock;
-use crate::base::config::StemmerLanguage;
 use crate::base::path::VaultPath;
 use crate::index::engine::{EngineError, FileEntry};
 use crate::text::derive::words::Stemming;
-use crate::vault::attachments::AttachmentReader;
-use crate::vault::disk::{Change, NoteRules, Scan, Stamp, is_note, scan};
+use crate::vault::disk::{Change, Scan, Stamp, is_note, scan};
 
 /// Files that wait to be read. Those that the watcher named go before those that a scan found. Among the former each folder
 /// has its turn, and in it notes that are known and those that are new, the newest first: what a person saves does not wait
@@ -132,42 +127,17 @@ const LARGEST_BATCH: usize = 4096;
 /// Target time of all that is done of a batch, until it can be found.
 const BATCH_GOAL: Duration = Duration::from_millis(200);
 
-/// What reading a file takes. It goes to whatever thread does it, which may be at work still when the lock is let go of.
-pub(super) struct Reading {
-    root: PathBuf,
-    rules: NoteRules,
-    max_bytes: u64,
-    attachments: Arc<AttachmentReader>,
-    stemmer: StemmerLanguage,
-    clock: Clock,
-}
-
-impl Reading {
-    pub(super) fn stemming(&self) -> Stemming {
-        Stemming::new(self.stemmer)
-    }
-
+impl FileReading {
     /// Whether a file is to be read by itself: an attachment may take seconds, however small it is.
     fn is_large(&self, path: &VaultPath) -> bool {
         let on_disk = || self.rules.outside().on_disk(&self.root, path).symlink_metadata();
         path.is_document() || on_disk().is_ok_and(|meta| (LARGE_BYTES..=self.max_bytes).contains(&meta.len()))
     }
-
-    /// Reads a file. One note that the parser fails on must not keep all others from being found.
-    pub(super) fn read(&self, path: VaultPath, known: Option<&FileEntry>, stemming: &mut Stemming) -> PreparedFile {
-        let now = self.clock.now();
-        let Self { root, rules, max_bytes, attachments, .. } = self;
-        let from = FileReading { root, rules, max_bytes: *max_bytes, attachments };
-        let read = || prepare(&from, path.clone(), known, stemming, now);
-        catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-            PreparedFile::Unfit(path.clone(), "reading it failed unexpectedly; please report this".into())
-        })
-    }
 }
 
 impl Worker<'_> {
-    pub(super) fn reading(&self) -> Reading {
-        Reading {
+    fn reading(&self) -> FileReading {
+        FileReading {
             root: self.options.root.clone(),
             rules: self.options.rules.clone(),
             max_bytes: self.options.index.max_file_bytes,
@@ -287,7 +257,7 @@ impl Worker<'_> {
         let outcomes = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             let work = || {
-                let mut stemming = reading.stemming();
+                let mut stemming = Stemming::new(reading.stemmer);
                 while let Some((at, path)) = next() {
                     let known = files.at(path.as_str()).map(Arc::as_ref);
                     let outcome = reading.read(path, known, &mut stemming);
@@ -379,9 +349,7 @@ pub(crate) fn plan<'a>(known: impl Iterator<Item = &'a Arc<FileEntry>>, scan: &S
     let mut read: Vec<(i64, &VaultPath)> = Vec::new();
     for found in &scan.files {
         let same = known.remove(&found.path).is_some_and(|file| {
-            // A version before wrote large files in parts, and may have been stopped in the middle of one.
-            file.hash != [0; 32]
-                && file.stamp == found.stamp
+            file.stamp == found.stamp
                 && file.read_ns.saturating_sub(file.stamp.mtime_ns.max(file.stamp.ctime_ns)) > RACY_NS
         });
         if distrust || !same {
@@ -433,7 +401,7 @@ impl Worker<'_> {
         let Some((path, _)) = self.large.waiting.pop() else { return };
         let (reading, messages, known) = (self.reading(), self.messages.clone(), self.store.file(&path).cloned());
         let thread = std::thread::spawn(move || {
-            let outcome = reading.read(path.clone(), known.as_deref(), &mut reading.stemming());
+            let outcome = reading.read(path.clone(), known.as_deref(), &mut Stemming::new(reading.stemmer));
             let id = std::thread::current().id();
             let _ = messages.send(WorkerMessage::to_do(move |worker| worker.take_large(id, path, outcome)));
         });

@@ -168,13 +168,11 @@ pub(super) struct ModelsAtWork {
     pub(super) serving: Option<ChosenModel>,
     /// The one that makes its vectors beside it.
     pub(super) next: Option<ChosenModel>,
-    /// The one that served before, for those who hold a state of then.
-    pub(super) former: Option<Arc<dyn Embedder>>,
 }
 
 impl ModelsAtWork {
     fn embedders(&self) -> impl Iterator<Item = &Arc<dyn Embedder>> {
-        self.serving.iter().chain(&self.next).map(|model| &model.embedder).chain(&self.former)
+        self.serving.iter().chain(&self.next).map(|model| &model.embedder)
     }
 }
 

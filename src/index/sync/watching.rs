@@ -256,9 +256,6 @@ impl Worker<'_> {
                     self.store.prune_vectors(false)?;
                 }
             }
-            for lane in self.serving.iter_mut().chain(&mut self.filling) {
-                lane.try_failed(self.store.as_mut());
-            }
         }
         if std::mem::take(&mut self.rescans.renew)
             && let Some(watcher) = &mut self.rescans.watcher

@@ -16,7 +16,7 @@ use super::verify::{Erasing, Verifying};
 use super::watching::{RescanSchedule, missing};
 use crate::base::fs::crash;
 use crate::index::engine::{Damage, EngineError, Writer};
-use crate::models::{ChosenModel, Embedder, ModelError};
+use crate::models::{ChosenModel, ModelError};
 use crate::vault::disk::{Debounce, Signal};
 
 /// What is done on the thread.
@@ -71,8 +71,6 @@ pub(super) struct Worker<'a> {
     pub(super) serving: Option<ModelLane>,
     /// The one that takes its place when its own are there.
     pub(super) filling: Option<ModelLane>,
-    /// The one before, and until when it is kept.
-    pub(super) retired: Option<(Instant, Arc<dyn Embedder>)>,
     /// Whether it is written which model's vectors serve, this one's or that of another.
     pub(super) knows_in_use: bool,
     /// Whether many texts were embedded since memory was last given back.
@@ -112,7 +110,6 @@ impl<'a> Worker<'a> {
             rescans: RescanSchedule::new(options),
             serving: None,
             filling: None,
-            retired: None,
             knows_in_use: !options.in_use.is_absent(),
             bulk: false,
             scanned: false,
@@ -227,8 +224,7 @@ impl<'a> Worker<'a> {
             if self.unpublished > 0 {
                 until = until.min(self.published + PUBLISH_EVERY);
             }
-            let retires = self.retire(now);
-            if let Some(due) = self.lanes().filter_map(|lane| lane.retry.due(now)).chain(retires).min() {
+            if let Some(due) = self.lanes().filter_map(|lane| lane.retry.due(now)).min() {
                 until = until.min(due);
             }
             if self.is_idle() {
