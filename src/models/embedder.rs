@@ -96,11 +96,6 @@ pub trait Embedder: Send + Sync {
         false
     }
 
-    /// How many tokens its tokenizer makes of a text; `None` where that is not in this process.
-    fn count_tokens(&self, _text: &str) -> Option<usize> {
-        None
-    }
-
     /// Makes calls under way, and all later ones, return [`ModelError::Stopped`] soon, so that a program can end in the
     /// middle of a bulk import.
     fn stop(&self) {}

@@ -14,7 +14,6 @@
 //! Everything here blocks. Async callers call it from a blocking thread.
 
 mod asker;
-mod calibration;
 mod chat;
 mod embedder;
 mod endpoint;
@@ -30,7 +29,6 @@ pub(crate) mod tests;
 mod token_vectors;
 
 pub use asker::ModelAsker;
-pub(crate) use calibration::{Calibration, sameness};
 pub(crate) use chat::{ChatExpander, ChatReranker, MOST_RERANKED, QueryVariants, Reranker};
 pub use chat::{ChatModel, ChatOptions, ChatReply, ChatRequest, ChatUsage, EndpointChat};
 pub use embedder::{Document, EmbeddedText, Embedder, EmbeddingSpace, ModelError, ModelErrorKind, ModelTrouble};
@@ -44,10 +42,8 @@ pub(crate) use gguf::read_model_file;
 #[cfg(feature = "gguf")]
 pub use gguf::{GgufEmbedder, ModelSource};
 pub use hashed::HashEmbedder;
-pub(crate) use known::{KNOWN_MODELS, KnownModel, ModelFile, reads_english_alone};
+pub(crate) use known::{Calibration, KNOWN_MODELS, KnownModel, ModelFile, reads_english_alone, sameness};
 #[cfg(not(feature = "gguf"))]
 pub(crate) use open::read_model_file;
-pub(crate) use open::{
-    ChosenModel, FormerModel, LoadEmbedder, ModelChoice, ModelInUse, open, open_chat, open_memory_chat,
-};
+pub(crate) use open::{ChosenModel, LoadEmbedder, ModelChoice, ModelInUse, open, open_chat, open_memory_chat};
 pub use token_vectors::{PackedTokens, TokenQuery, TokenVectors};

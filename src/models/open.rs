@@ -115,18 +115,8 @@ pub(crate) struct ModelChoice {
     pub(crate) load: LoadEmbedder,
     /// How it is opened; `None` of one that no configuration names.
     pub(crate) config: Option<EmbedConfig>,
-    /// The one whose vectors served last, where that is another.
-    pub(crate) former: Option<FormerModel>,
-}
-
-/// The model whose vectors served last.
-pub(crate) struct FormerModel {
-    /// What made them.
-    pub(crate) fingerprint: Fingerprint,
-    /// Loads it.
-    pub(crate) load: LoadEmbedder,
-    /// How it is opened.
-    pub(crate) config: EmbedConfig,
+    /// The one whose vectors served last, and what made them, where that is another.
+    pub(crate) former: Option<(Fingerprint, Box<Self>)>,
 }
 
 impl ModelChoice {
@@ -137,8 +127,10 @@ impl ModelChoice {
         let former = ModelInUse::of(index)
             .read()
             .filter(|(_, former)| is_other(former, config) && may_serve_until(former, Some(config)));
-        let former = former
-            .and_then(|(fingerprint, config)| Some(FormerModel { fingerprint, load: open(&config, root)?, config }));
+        let former = former.and_then(|(fingerprint, config)| {
+            let former = Self { load: open(&config, root)?, config: Some(config), former: None };
+            Some((fingerprint, Box::new(former)))
+        });
         Some(Self { load, config: Some(config.clone()), former })
     }
 }
@@ -220,7 +212,7 @@ mod tests {
             let former = EmbedConfig { endpoint: endpoint.into(), model: "m".into(), ..EmbedConfig::default() };
             ModelInUse::of(index.path()).write(&Fingerprint::of(&[b"m"]), &former).unwrap();
             let choice = ModelChoice::of(&EmbedConfig::default(), index.path(), index.path()).unwrap();
-            choice.former.map(|former| former.config.endpoint)
+            choice.former.and_then(|(_, former)| former.config).map(|config| config.endpoint)
         };
         assert_eq!(former("https://api.example.com/v1"), None);
         assert_eq!(former("no address at all /"), None);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::lane::{BATCH, EmbedOutcome, Embedded, ModelLane};
+use super::lane::{BATCH, EmbedOutcome, ModelLane};
 use super::shared::{ModelStatus, ModelsAtWork, NextModel};
 use super::syncer::RefusedError;
 use super::worker::Worker;
@@ -160,20 +160,14 @@ impl Worker<'_> {
 
     /// Drops the vectors of models that are not in use.
     pub(super) fn drop_kept(&mut self) -> Result<Result<usize, RefusedError>, EngineError> {
-        let unknown = "it is not known yet which vectors to keep";
-        let refused = match (self.shared.coming(), &self.shared.progress().model) {
-            (Some(ModelStatus::Failed(why)), _) => format!("{unknown}: the model cannot be used: {why}"),
-            (Some(_), _) => format!("{unknown}: a model is loading; try again in a moment"),
-            (None, ModelStatus::Failed(why)) if self.serving.is_none() => {
-                format!("{unknown}: the model cannot be used: {why}")
-            }
-            (None, _) => {
-                let dropped = self.store.drop_kept_vectors()?;
-                self.count_kept()?;
-                return Ok(Ok(dropped));
-            }
-        };
-        Ok(Err(RefusedError(refused)))
+        let has_failed = matches!(self.shared.progress().model, ModelStatus::Failed(_));
+        if self.shared.coming().is_some() || self.serving.is_none() && has_failed {
+            let refused = "it is not known yet which vectors to keep: the model is not loaded; `vault status` says why";
+            return Ok(Err(RefusedError(refused.into())));
+        }
+        let dropped = self.store.drop_kept_vectors()?;
+        self.count_kept()?;
+        Ok(Ok(dropped))
     }
 
     pub(super) fn count_kept(&self) -> Result<(), EngineError> {
@@ -241,11 +235,12 @@ impl Worker<'_> {
         self.lanes().map(|lane| lane.in_flight).sum()
     }
 
-    pub(super) fn keep(&mut self, embedded: Embedded) -> Result<(), EngineError> {
+    /// Takes what came of a request, after so long, to the model of a number; another may have taken its place since.
+    pub(super) fn keep(&mut self, model: u64, took: Duration, outcome: EmbedOutcome) -> Result<(), EngineError> {
         let mut lanes = self.serving.iter_mut().chain(&mut self.filling);
-        let Some(lane) = lanes.find(|lane| lane.number == embedded.model) else { return Ok(()) };
-        lane.note_end(&embedded);
-        let EmbedOutcome { embeddings, failed, later } = embedded.outcome;
+        let Some(lane) = lanes.find(|lane| lane.number == model) else { return Ok(()) };
+        lane.note_end(&outcome, took);
+        let EmbedOutcome { embeddings, failed, later } = outcome;
         let count = embeddings.len();
         self.store.embedded(lane.model.embedder.fingerprint(), embeddings)?;
         if count > 0 || !failed.is_empty() {
@@ -266,7 +261,7 @@ impl Worker<'_> {
             lane.try_later(&error);
         }
         // What the next model makes is seen when it serves.
-        let is_seen = self.serving.as_ref().is_some_and(|serving| serving.number == embedded.model);
+        let is_seen = self.serving.as_ref().is_some_and(|serving| serving.number == model);
         self.unpublished += if is_seen { count } else { 0 };
         self.shared.update(|progress| {
             progress.embeddings_done += count;

@@ -111,21 +111,21 @@ impl ModelLane {
         self.threads.retain(|thread| !thread.is_finished());
         self.threads.push(std::thread::spawn(move || {
             let outcome = embed(embedder.as_ref(), request);
-            let embedded = Embedded { model, took: sent.elapsed(), outcome };
-            let _ = messages.send(WorkerMessage::to_do(|worker| worker.keep(embedded)));
+            let took = sent.elapsed();
+            let _ = messages.send(WorkerMessage::to_do(move |worker| worker.keep(model, took, outcome)));
         }));
         self.in_flight += 1;
     }
 
     /// Takes note of a request's end.
-    pub(super) fn note_end(&mut self, request: &Embedded) {
+    pub(super) fn note_end(&mut self, outcome: &EmbedOutcome, took: Duration) {
         self.in_flight = self.in_flight.saturating_sub(1);
-        self.request_texts = match (&request.outcome.later, self.embedder().batch_size()) {
+        self.request_texts = match (&outcome.later, self.embedder().batch_size()) {
             // In smaller ones, as one of them may be why.
             (Some((texts, _)), _) => (texts.len() / 2).max(1),
             // How long it takes is the way there and back, more than the texts.
             (None, Some(wanted)) => (self.request_texts * 2).min(wanted),
-            (None, None) => next_batch(self.request_texts, request.took),
+            (None, None) => next_batch(self.request_texts, took),
         };
     }
 }
@@ -150,17 +150,7 @@ const WAIT_GOAL: Duration = Duration::from_millis(500);
 /// Maximum number of requests under way: one more than is being worked on, so that the model never waits for the writer.
 pub(super) const IN_FLIGHT: usize = 3;
 
-/// What became of one request. A request that was stopped has nothing.
-pub(super) struct Embedded {
-    /// The number of the model that was asked: another may have taken its place since.
-    pub model: u64,
-    /// How long it took.
-    pub took: Duration,
-    /// What came of its texts.
-    pub outcome: EmbedOutcome,
-}
-
-/// What came of the texts of a request.
+/// What came of the texts of a request. One that was stopped has nothing.
 #[derive(Default)]
 pub(super) struct EmbedOutcome {
     /// The texts with what was made of them.

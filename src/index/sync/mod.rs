@@ -8,7 +8,6 @@
 mod embedding;
 mod fresh;
 mod lane;
-mod prepare;
 mod reading;
 mod shared;
 mod syncer;
@@ -17,6 +16,6 @@ mod watching;
 mod worker;
 
 pub(crate) use fresh::FRESH_WITHIN;
-pub(crate) use shared::{ModelStatus, NextModel, Phase, Shared, WatchState};
-pub use shared::{SyncProgress, Verification};
+pub(crate) use shared::{ModelStatus, NextModel, Phase, Shared};
+pub use shared::{SyncProgress, Verification, Watching};
 pub(crate) use syncer::{RefusedError, SyncOptions, Syncer};

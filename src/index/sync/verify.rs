@@ -8,11 +8,9 @@ use std::sync::mpsc::Sender;
 use std::thread::{JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-
 use super::shared::Verification;
+use super::watching::shown_now;
 use super::worker::{Next, Worker, WorkerMessage};
-use crate::base::clock::rfc3339;
 use crate::index::engine::{ContentHash, Damage, EngineError, Findings};
 
 /// A search that meets damage has everything checked, but not more often than this: what a check does not find, the next one
@@ -89,7 +87,7 @@ impl Worker<'_> {
         };
         let Findings { damage, files, chunks, embeddings } = findings;
         let verified = Verification {
-            at: rfc3339(Timestamp::now().as_millisecond()),
+            at: shown_now(),
             took_ms: took.as_millis() as u64,
             files,
             chunks,

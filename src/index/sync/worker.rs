@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-
 use super::embedding::PUBLISH_EVERY;
 use super::fresh::Barrier;
 use super::lane::ModelLane;
@@ -13,7 +11,7 @@ use super::reading::{Backlog, Large};
 use super::shared::{Phase, Shared};
 use super::syncer::{RefusedError, SyncOptions};
 use super::verify::{Erasing, Verifying};
-use super::watching::{RescanSchedule, missing};
+use super::watching::{RescanSchedule, missing, shown_now};
 use crate::base::fs::crash;
 use crate::index::engine::{Damage, EngineError, Writer};
 use crate::models::{ChosenModel, ModelError};
@@ -251,7 +249,7 @@ impl<'a> Worker<'a> {
         self.shared.update(|progress| {
             (progress.caught_up, progress.mending) = (true, false);
             if is_settled && progress.watch.lost_at.is_some() {
-                progress.watch.recovered_at.get_or_insert_with(Timestamp::now);
+                progress.watch.recovered_at.get_or_insert_with(shown_now);
             }
         });
         if is_settled {

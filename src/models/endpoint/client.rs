@@ -9,7 +9,6 @@ use ureq::{Body, RequestBuilder};
 
 use super::super::{ModelError, ModelErrorKind};
 use super::address::{Address, ApiKey, EndpointService, UPSTREAM};
-use super::answer::BadAnswer;
 use crate::base::redact::redact;
 
 /// Maximum length of an answer, in bytes: 2,048 vectors of 3,072 numbers, written at length.
@@ -94,15 +93,6 @@ impl EndpointClient {
             request = request.header("authorization", key.header());
         }
         request.config().timeout_global(Some(timeout)).build()
-    }
-
-    /// An answer with a good status that is none.
-    pub(in crate::models) fn bad_answer(&self, bad: BadAnswer) -> ModelError {
-        match bad {
-            BadAnswer::Passing(problem) => self.failed(ModelErrorKind::Transient, problem),
-            BadAnswer::Lasting(problem) => self.failed(ModelErrorKind::Permanent, problem),
-            BadAnswer::OtherModel(problem) => self.failed(ModelErrorKind::Refused, problem),
-        }
     }
 
     /// A failure of the endpoint, without what is secret.

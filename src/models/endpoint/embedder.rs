@@ -64,7 +64,7 @@ impl EndpointEmbedder {
         let patience = Patience { timeout, deadline, hurry: timeout };
         self.calls.ask(patience, move |client, timeout| {
             let body = client.post(&request, timeout)?;
-            vectors(&body, request.input.len(), dimension).map_err(|bad| client.bad_answer(bad))
+            vectors(&body, request.input.len(), dimension).map_err(|(kind, problem)| client.failed(kind, problem))
         })
     }
 }

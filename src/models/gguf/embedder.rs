@@ -58,7 +58,8 @@ impl GgufEmbedder {
         let tokenizer = &self.working.tokenizer;
         let sequence = |(index, document): (usize, &Document)| {
             let tokens = tokenizer.document(document);
-            let tokens_wanted = if with_tokens(document) { tokenizer.text_in_document(&tokens) } else { 0..0 };
+            let tokens_wanted =
+                if with_tokens(document) { tokenizer.text_in(&tokens, &tokenizer.document_prefix) } else { 0..0 };
             Sequence { index, tokens, tokens_wanted }
         };
         let mut sequences: Vec<Sequence> = documents.iter().enumerate().map(sequence).collect();
@@ -139,10 +140,6 @@ impl Embedder for GgufEmbedder {
         self.working.tokenizer.has_word(word)
     }
 
-    fn count_tokens(&self, text: &str) -> Option<usize> {
-        Some(self.working.tokenizer.count(text))
-    }
-
     fn stop(&self) {
         self.working.queue.stop();
     }
@@ -218,8 +215,10 @@ impl GgufEmbedder {
         deadline: Option<Instant>,
     ) -> Result<(Vec<f32>, TokenVectors), ModelError> {
         self.queries.get_or(asker, text, || {
-            let tokens = self.working.tokenizer.query(text);
-            let tokens_wanted = if self.has_tokens() { self.working.tokenizer.text_in_query(&tokens) } else { 0..0 };
+            let tokenizer = &self.working.tokenizer;
+            let tokens = tokenizer.query(text);
+            let wanted = || tokenizer.text_in(&tokens, &tokenizer.query_prefix);
+            let tokens_wanted = if self.has_tokens() { wanted() } else { 0..0 };
             let replies = self.working.queue.query(Sequence { index: 0, tokens, tokens_wanted }, deadline)?;
             let both = collect(1, &replies, deadline)?.remove(0);
             let dimension = self.working.model.dimension;

@@ -23,8 +23,8 @@ const NO_WORD: &str = "\u{e000}";
 /// Makes token sequences that a context of the same model has room for.
 pub(super) struct Tokenizer {
     model: Arc<LoadedModel>,
-    query_prefix: String,
-    document_prefix: String,
+    pub(super) query_prefix: String,
+    pub(super) document_prefix: String,
     /// The special tokens that the model wants before and after a text, `[CLS]` and `[SEP]` for BERT.
     head: Vec<LlamaToken>,
     tail: Vec<LlamaToken>,
@@ -60,22 +60,8 @@ impl Tokenizer {
         tokens.len() == 1 && tokens != self.tokens(NO_WORD)
     }
 
-    /// How many tokens a text has, whatever the model has room for.
-    pub(super) fn count(&self, text: &str) -> usize {
-        self.tokens(text).len()
-    }
-
-    /// The place of a query's own tokens in its sequence: without the prefix and the special ones.
-    pub(super) fn text_in_query(&self, sequence: &[LlamaToken]) -> Range<usize> {
-        self.text_in(sequence, &self.query_prefix)
-    }
-
-    /// The same of a document.
-    pub(super) fn text_in_document(&self, sequence: &[LlamaToken]) -> Range<usize> {
-        self.text_in(sequence, &self.document_prefix)
-    }
-
-    fn text_in(&self, sequence: &[LlamaToken], prefix: &str) -> Range<usize> {
+    /// The place of a text's own tokens in its sequence: without the prefix and the special ones.
+    pub(super) fn text_in(&self, sequence: &[LlamaToken], prefix: &str) -> Range<usize> {
         let start = (self.head.len() + self.tokens(prefix.trim_end()).len()).min(sequence.len());
         start..(sequence.len() - self.tail.len().min(sequence.len())).max(start)
     }

@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::num::NonZeroU32;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use llama_cpp_2::context::LlamaContext;
@@ -116,9 +116,6 @@ struct Encoder<'a> {
     batch: LlamaBatch<'a>,
 }
 
-/// Making two contexts of one model at a time is not safe in llama.cpp.
-static MAKING_A_CONTEXT: Mutex<()> = Mutex::new(());
-
 impl<'a> Encoder<'a> {
     fn new(model: &'a LoadedModel) -> Result<Self, ModelError> {
         let tokens = u32::try_from(model.max_tokens).unwrap_or(u32::MAX);
@@ -134,7 +131,6 @@ impl<'a> Encoder<'a> {
             .with_n_threads(1)
             .with_n_threads_batch(1)
             .with_no_perf(true);
-        let _one_at_a_time = MAKING_A_CONTEXT.lock().unwrap_or_else(PoisonError::into_inner);
         let context = model.llama.new_context(backend()?, params).map_err(|error| ModelError::Llama {
             action: "make room for computing",
             reason: format!("{error}, for {tokens} tokens of {}", model.path.display()),
