@@ -155,7 +155,7 @@ commands! {
         /// that is done, and its vectors are kept until `vault model gc`.
         #[command(
             subcommand,
-            after_help = "Examples:\n  vault model list\n  vault model import ~/Downloads/bge-small-en-v1.5-q8_0.gguf\n  vault model bench\n  vault model use bundled"
+            after_help = "Examples:\n  vault model list\n  vault model import ~/Downloads/bge-small-en-v1.5-q8_0.gguf\n  vault model use bundled"
         )]
         Model(model::ModelCommand),
         Eval(eval::EvalCommand),

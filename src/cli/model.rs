@@ -1,8 +1,7 @@
-//! `vault model`: models are listed and timed; one that is chosen is checked, and memory.toml names it.
+//! `vault model`: models are listed; one that is chosen is checked, and memory.toml names it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
@@ -12,14 +11,10 @@ use serde_with::skip_serializing_none;
 
 use super::backend::{Backend, home};
 use super::eval::name;
-use super::terminal::{
-    BAD, Bar, DIM, EMBEDDING, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, say,
-};
-use crate::base::config::{Config, EmbedConfig, PoolingChoice, REFERENCE};
+use super::terminal::{BAD, Bar, DIM, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, say};
+use crate::base::config::{Config, EmbedConfig, PoolingChoice};
 use crate::base::fs::create_dir;
-use crate::models::{
-    self, Document, KNOWN_MODELS, KnownModel, ModelFile, download, model_file, models_folder, read_model_file,
-};
+use crate::models::{self, KNOWN_MODELS, KnownModel, ModelFile, download, model_file, models_folder, read_model_file};
 use crate::serve::api::endpoints;
 use crate::serve::wire::ModelReloaded;
 use crate::vault::disk::Home;
@@ -68,16 +63,6 @@ pub(super) enum ModelCommand {
     ///
     /// They are kept so that you can switch back to a model at once. `vault status` shows how many there are.
     Gc,
-    /// Time a model: time to load, passages per second, and time per query.
-    ///
-    /// Each passage is 500 characters of English, each query 60. A service is called over the network, and may cost money.
-    Bench {
-        /// As for `vault model use`; default: the model in use.
-        name: Option<String>,
-        /// Passages to embed. 1 to 100000.
-        #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-        passages: u32,
-    },
 }
 
 impl ModelCommand {
@@ -89,7 +74,6 @@ impl ModelCommand {
             Self::Gc => gc(vault),
             Self::Import { file, keep, shape } => import(&home, &file, !keep, shape),
             Self::Pull { address, sha256, keep, shape } => pull(&home, &address, sha256.as_deref(), !keep, shape),
-            Self::Bench { name, passages } => bench(&home, name.as_deref(), passages as usize),
         }
     }
 }
@@ -119,7 +103,7 @@ struct ListedModel {
     bytes: Option<u64>,
     architecture: Option<String>,
     dimension: Option<usize>,
-    pooling: Option<&'static str>,
+    pooling: Option<PoolingChoice>,
     /// The known model that it is.
     known: Option<&'static str>,
     languages: Option<&'static str>,
@@ -238,98 +222,6 @@ fn gc(vault: Option<&Path>) -> anyhow::Result<Outcome> {
     })
 }
 
-/// Number of passages that the model is given at a time, as when a vault is indexed.
-const BATCH: usize = 24;
-const PASSAGE_CHARS: usize = 500;
-const QUERIES: usize = 50;
-const QUERY_CHARS: usize = 60;
-
-fn bench(home: &Home, name: Option<&str>, passages: usize) -> anyhow::Result<Outcome> {
-    let config = match name {
-        None => Config::load(home.root())?.embed,
-        Some(name @ ("bundled" | "none")) => EmbedConfig { model: name.into(), ..EmbedConfig::default() },
-        Some(name) => {
-            let path = find(name, home.root())?;
-            shaped(&path.to_string_lossy(), Some(&read_model_file(&path)?), ShapeArgs::default())
-        }
-    };
-    let index = home.index_dir(&Config::load(home.root())?.index.dir);
-    let Some(mut open) = models::open(&config, home.root(), &index) else {
-        bail!("`embed.model` is \"none\": name a model to time");
-    };
-    let begun = Instant::now();
-    let model = open()?;
-    let loaded = begun.elapsed();
-
-    let texts: Vec<Document> = pieces(PASSAGE_CHARS, passages)
-        .into_iter()
-        .map(|text| Document { context: String::new(), text, ..Document::default() })
-        .collect();
-    let bar = Bar::of(EMBEDDING);
-    let begun = Instant::now();
-    for (at, batch) in texts.chunks(BATCH).enumerate() {
-        model.embed(batch, None).context("cannot embed a passage")?;
-        let done = (at + 1) * BATCH;
-        bar.show(done.min(passages), passages.saturating_sub(done));
-    }
-    let embedding = begun.elapsed();
-    bar.finish();
-    let mut queries = Vec::with_capacity(QUERIES);
-    for query in pieces(QUERY_CHARS, QUERIES) {
-        let begun = Instant::now();
-        model.embed_query(&query, None).context("cannot embed a query")?;
-        queries.push(begun.elapsed());
-    }
-    queries.sort();
-    let rate = passages as f64 / embedding.as_secs_f64().max(1e-9);
-    let all: Duration = queries.iter().sum();
-    let query_rate = QUERIES as f64 / all.as_secs_f64().max(1e-9);
-    let (half, most) = (queries[QUERIES / 2], queries[QUERIES * 95 / 100]);
-    let measured = json!({
-            "model": model.name(),
-            "dimension": model.dimension(),
-            "instructions": model.instructions(),
-            "load_ms": milliseconds(loaded),
-            "passages": passages,
-            "passages_per_second": rounded(rate),
-            "queries": QUERIES,
-            "queries_per_second": rounded(query_rate),
-            "query_p50_ms": milliseconds(half),
-            "query_p95_ms": milliseconds(most),
-    });
-    answer(&measured, true, |out| {
-        let computed =
-            model.instructions().map(|instructions| format!("computed with {instructions}, ")).unwrap_or_default();
-        let [loaded, half, most] = [loaded, half, most].map(milliseconds);
-        writeln!(out, "{}, {} numbers, {computed}ready after {loaded} ms", model.name(), model.dimension());
-        writeln!(out, "passages   {rate:.1} a second ({passages} of {PASSAGE_CHARS} characters)");
-        writeln!(
-            out,
-            "queries    {query_rate:.1} a second, one after the other; half within {half} ms, 95 of 100 within {most} ms"
-        )
-    })
-}
-
-/// So many pieces of English prose, none like another: each begins one character later in what this program says of its configuration.
-fn pieces(length: usize, count: usize) -> Vec<String> {
-    let prose: Vec<char> = REFERENCE.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
-    let piece = |at: usize| {
-        // Far from the one before, so that no cache and no luck has a part in it.
-        let start = (at * 331) % prose.len();
-        let text: String = prose.iter().cycle().skip(start).take(length).collect();
-        format!("{at} {text}")
-    };
-    (0..count).map(piece).collect()
-}
-
-fn milliseconds(time: Duration) -> f64 {
-    rounded(time.as_secs_f64() * 1e3)
-}
-
-fn rounded(number: f64) -> f64 {
-    (number * 10.0).round() / 10.0
-}
-
 /// What memory.toml says of a model.
 struct Chosen {
     embed: EmbedConfig,
@@ -428,8 +320,7 @@ fn shaped(model: &str, file: Option<&ModelFile>, shape: ShapeArgs) -> EmbedConfi
     let known = file.and_then(KnownModel::of);
     let of = |said: Option<String>, known: Option<&str>| said.unwrap_or_else(|| known.unwrap_or_default().to_owned());
     // Where the file does not say it, or is known to say it wrong.
-    let pooling = known.map(|known| known.pooling).filter(|known| file.and_then(|file| file.pooling) != Some(known));
-    let pooling = pooling.and_then(|known| serde_json::from_value(known.into()).ok());
+    let pooling = known.map(|known| known.pooling).filter(|known| file.and_then(|file| file.pooling) != Some(*known));
     EmbedConfig {
         model: model.to_owned(),
         query_prefix: of(shape.query_prefix, known.map(|known| known.query_prefix)),
@@ -452,7 +343,7 @@ fn reload(home: &Home) -> anyhow::Result<ModelReloaded> {
 fn checked(path: &Path, named: &str, shape: ShapeArgs, home: &Home) -> anyhow::Result<Chosen> {
     let embed = shaped(named, Some(&read_model_file(path)?), shape);
     let config = EmbedConfig { threads: 1, model: path.to_string_lossy().into_owned(), ..embed.clone() };
-    let opened = models::open(&config, home.root(), Path::new("")).map(|mut open| open()).transpose()?;
+    let opened = models::open(&config, home.root()).map(|mut open| open()).transpose()?;
     let is = opened.as_ref().map(|embedder| embedder.name().to_owned());
     Ok(Chosen { embed, is, dimension: opened.map(|embedder| embedder.dimension()) })
 }

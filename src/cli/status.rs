@@ -11,7 +11,6 @@ use super::terminal::{
     BAD, Bar, DIM, EMBEDDING, Out, Outcome, PLAIN, READING, answer, bytes, count, is_in_json, remark, say, stdout,
 };
 use crate::base::clock::local;
-use crate::index::sync::BatchState;
 use crate::serve::api::endpoints;
 use crate::serve::wire;
 use crate::serve::wire::{ChatState, Model, ReindexParams};
@@ -54,21 +53,6 @@ fn watching(watching: &wire::Watching) -> Vec<(&'static str, String)> {
     let every = watching.reconcile_seconds;
     lines.push(("compared", format!("{compared}, all notes with the index; again every {every} s")));
     lines
-}
-
-/// What a person should know of texts that were handed over in batches.
-fn batch(batch: &BatchState) -> Vec<String> {
-    let texts = count(batch.texts, "text");
-    let under_way = match (batch.state.as_str(), &batch.since) {
-        ("handing_over", _) => Some(format!("a batch of {texts} is being sent")),
-        (state, Some(since)) => Some(format!("a batch of {texts} is in progress since {} ({state})", local(since))),
-        _ => None,
-    };
-    let waits = "the answers of a batch are ready but not fetched yet; vault keeps trying";
-    let trouble = batch.trouble.iter().map(|trouble| format!("{waits}: {trouble}"));
-    let failed = "a batch failed, and its texts are embedded without one";
-    let problem = batch.problem.iter().map(|problem| format!("{failed}: {problem}"));
-    under_way.into_iter().chain(trouble).chain(problem).collect()
 }
 
 /// Since when a chat model is asked, as far as it is known.
@@ -123,7 +107,6 @@ fn model(model: &Model) -> Vec<String> {
         (state, None, _) => state.to_owned(),
     }];
     lines.extend(model.trouble.iter().map(|trouble| format!("vault keeps trying: {trouble}")));
-    lines.extend(model.batch.iter().flat_map(batch));
     lines.extend(model.next.iter().map(|next| match (next.state.as_str(), &next.trouble) {
         ("ready", None) => {
             let of = count(next.of, "passage");
@@ -280,13 +263,11 @@ impl ReindexCommand {
                     None => embeddings.show(status.embedded, status.pending_embeddings),
                 }
             }
-            let Model { state, trouble, next, batch, .. } = &status.model;
-            // Those may take a day, and go on by themselves.
-            let rest_in_batches = batch.is_some() && status.phase == "idle";
+            let Model { state, trouble, next, .. } = &status.model;
             let is_done = match next {
                 Some(next) => next.state == "failed" || next.trouble.is_some(),
                 None if state == "loading" => false,
-                None => state != "ready" || status.pending_embeddings == 0 || trouble.is_some() || rest_in_batches,
+                None => state != "ready" || status.pending_embeddings == 0 || trouble.is_some(),
             };
             Ok(!reading && is_done)
         })?;
@@ -294,9 +275,6 @@ impl ReindexCommand {
         let waits = status.model.next.as_ref().and_then(|next| next.trouble.as_ref());
         if let Some(why) = waits.or(status.model.trouble.as_ref()) {
             remark!("vault: not all passages are embedded; vault keeps trying: {why}");
-        }
-        if let Some(batch) = status.model.batch.as_ref().filter(|batch| batch.texts > 0) {
-            remark!("vault: a batch of {} is in progress; the daemon fetches it", count(batch.texts, "text"));
         }
         answer(&status, true, |out| {
             let (notes, passages) = (count(status.files, "note"), count(status.chunks, "passage"));
@@ -343,25 +321,6 @@ impl VerifyCommand {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn batches_are_told_in_words() {
-        let told = |state: &str, since: Option<&str>, problem: Option<&str>| {
-            let (since, problem) = (since.map(str::to_owned), problem.map(str::to_owned));
-            batch(&BatchState { texts: 7, since, state: state.into(), trouble: None, problem })
-        };
-        let since = Some("2026-05-04T10:00:00Z");
-        assert_eq!(told("handing_over", since, None), ["a batch of 7 texts is being sent"]);
-        assert_eq!(
-            told("in_progress", since, None),
-            [format!("a batch of 7 texts is in progress since {} (in_progress)", local("2026-05-04T10:00:00Z"))]
-        );
-        let failed = told("ended", None, Some("it ended as failed"));
-        assert!(failed.len() == 1 && failed[0].ends_with("it ended as failed"), "{failed:?}");
-        let trouble = Some("is busy".to_owned());
-        let waits = BatchState { texts: 7, since: None, state: "ended".into(), trouble, problem: None };
-        assert!(batch(&waits)[0].ends_with("keeps trying: is busy"));
-    }
 
     #[test]
     fn the_watcher_s_troubles_are_told_in_words() {

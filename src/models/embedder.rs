@@ -1,12 +1,11 @@
 //! What every provider of embeddings offers and is given, and how it fails.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use half::f16;
 
-use super::{BatchClient, Fingerprint, ModelAsker, PackedTokens, TokenQuery};
+use super::{Fingerprint, ModelAsker, PackedTokens, TokenQuery};
 use crate::base::fs::FsError;
 
 /// What is kept of a chunk's text.
@@ -97,11 +96,6 @@ pub trait Embedder: Send + Sync {
         false
     }
 
-    /// How many tokens its tokenizer makes of a text; `None` where that is not in this process.
-    fn count_tokens(&self, _text: &str) -> Option<usize> {
-        None
-    }
-
     /// Makes calls under way, and all later ones, return [`ModelError::Stopped`] soon, so that a program can end in the
     /// middle of a bulk import.
     fn stop(&self) {}
@@ -113,11 +107,6 @@ pub trait Embedder: Send + Sync {
 
     /// How many texts it wants to be given at a time; `None` where whoever asks knows better.
     fn batch_size(&self) -> Option<usize> {
-        None
-    }
-
-    /// How many texts at once are handed to it, to be made in their own time; `None` where it has no such way.
-    fn batches(&self) -> Option<Arc<BatchClient>> {
         None
     }
 

@@ -14,7 +14,6 @@
 //! Everything here blocks. Async callers call it from a blocking thread.
 
 mod asker;
-mod calibration;
 mod chat;
 mod embedder;
 mod endpoint;
@@ -30,28 +29,21 @@ pub(crate) mod tests;
 mod token_vectors;
 
 pub use asker::ModelAsker;
-pub(crate) use calibration::{Calibration, sameness};
 pub use chat::{ChatModel, ChatOptions, ChatReply, ChatRequest, ChatUsage, EndpointChat};
 pub(crate) use chat::{ChatReranker, MOST_RERANKED, Reranker};
 pub use embedder::{Document, EmbeddedText, Embedder, EmbeddingSpace, ModelError, ModelErrorKind, ModelTrouble};
-pub use endpoint::{BatchClient, EndpointEmbedder, EndpointOptions};
-pub(crate) use endpoint::{BatchLook, BatchOrigin, MOST_TEXTS, UpstreamAnswer, UpstreamClient, UpstreamError, is_id};
+pub use endpoint::EndpointEmbedder;
+pub(crate) use endpoint::{UpstreamAnswer, UpstreamClient, UpstreamError};
 pub(crate) use files::{download, model_file, models_folder};
 pub(crate) use fingerprint::ContentHash;
 pub use fingerprint::Fingerprint;
 #[cfg(feature = "gguf")]
-pub(crate) use gguf::GgufReranker;
-#[cfg(feature = "gguf")]
 pub(crate) use gguf::read_model_file;
-#[cfg(all(test, feature = "bundled-model"))]
-pub(crate) use gguf::reranker_tests;
 #[cfg(feature = "gguf")]
-pub use gguf::{GgufEmbedder, GgufOptions, ModelSource, Pooling};
+pub use gguf::{GgufEmbedder, ModelSource};
 pub use hashed::HashEmbedder;
-pub(crate) use known::{KNOWN_MODELS, KnownModel, ModelFile, reads_english_alone};
+pub(crate) use known::{Calibration, KNOWN_MODELS, KnownModel, ModelFile, reads_english_alone, sameness};
 #[cfg(not(feature = "gguf"))]
 pub(crate) use open::read_model_file;
-pub(crate) use open::{
-    ChosenModel, FormerModel, LoadEmbedder, ModelChoice, ModelInUse, open, open_chat, open_memory_chat, open_reranker,
-};
+pub(crate) use open::{ChosenModel, LoadEmbedder, ModelChoice, ModelInUse, open, open_chat, open_memory_chat};
 pub use token_vectors::{PackedTokens, TokenQuery, TokenVectors};

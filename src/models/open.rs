@@ -8,23 +8,19 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::endpoint::{MEMORY, is_loopback};
-use super::{
-    ChatModel, ChatOptions, Embedder, EndpointChat, EndpointEmbedder, EndpointOptions, Fingerprint, ModelError,
-    Reranker,
-};
+use super::{ChatModel, ChatOptions, Embedder, EndpointChat, EndpointEmbedder, Fingerprint, ModelError};
 use crate::base::config::{ChatConfig, EmbedConfig, MemoryConfig};
 use crate::base::fs::{FsError, write_atomically};
 
 /// Loads an embedder; called on a thread of its own, as it takes its time, and again when it failed in a way that may pass.
 pub(crate) type LoadEmbedder = Box<dyn FnMut() -> Result<Arc<dyn Embedder>, ModelError> + Send>;
 
-/// How to load the embedder that is named; `None` where it is "none". `root` is the vault's folder, from which paths count, and
-/// `index` the folder of its index.
-pub(crate) fn open(config: &EmbedConfig, root: &Path, index: &Path) -> Option<LoadEmbedder> {
+/// How to load the embedder that is named; `None` where it is "none". `root` is the vault's folder, from which paths count.
+pub(crate) fn open(config: &EmbedConfig, root: &Path) -> Option<LoadEmbedder> {
     match (config.model.as_str(), config.endpoint.as_str()) {
         ("none", _) => None,
         (_, "") => Some(gguf(config, root)),
-        _ => Some(endpoint(config, root, index)),
+        _ => Some(endpoint(config)),
     }
 }
 
@@ -65,68 +61,22 @@ pub(crate) fn open_memory_chat(
     Some(EndpointChat::open_as(MEMORY, options).map(|chat| Arc::new(chat) as Arc<dyn ChatModel>))
 }
 
-fn endpoint(config: &EmbedConfig, root: &Path, index: &Path) -> LoadEmbedder {
-    let options = EndpointOptions {
-        endpoint: config.endpoint.clone(),
-        model: config.model.clone(),
-        api_key_env: config.api_key_env.clone(),
-        query_prefix: config.query_prefix.clone(),
-        document_prefix: config.document_prefix.clone(),
-        batch_size: config.batch_size,
-        timeout: Duration::from_millis(config.timeout_ms),
-        query_timeout: Duration::from_millis(config.query_timeout_ms),
-        send_private: config.send_private,
-        batch_from: config.batch_api.then_some(config.batch_api_from),
-    };
-    let (root, index) = (root.to_owned(), index.to_owned());
-    Box::new(move || Ok(Arc::new(EndpointEmbedder::open(options.clone(), &index, &root)?) as Arc<dyn Embedder>))
+fn endpoint(config: &EmbedConfig) -> LoadEmbedder {
+    let config = config.clone();
+    Box::new(move || Ok(Arc::new(EndpointEmbedder::open(config.clone())?) as Arc<dyn Embedder>))
 }
 
 #[cfg(feature = "gguf")]
 fn gguf(config: &EmbedConfig, root: &Path) -> LoadEmbedder {
     use super::files::{cache_folder, model_file};
-    use super::{GgufEmbedder, GgufOptions, ModelSource};
-    use crate::base::config::PoolingChoice;
+    use super::{GgufEmbedder, ModelSource};
 
     let source = match config.model.as_str() {
         "bundled" => ModelSource::Bundled,
         path => ModelSource::File(model_file(path, root)),
     };
-    let options = GgufOptions {
-        threads: config.threads,
-        query_prefix: config.query_prefix.clone(),
-        document_prefix: config.document_prefix.clone(),
-        pooling: match config.pooling {
-            PoolingChoice::Auto => None,
-            PoolingChoice::Mean => Some(super::Pooling::Mean),
-            PoolingChoice::Cls => Some(super::Pooling::Cls),
-            PoolingChoice::Last => Some(super::Pooling::Last),
-        },
-        max_tokens: config.max_tokens,
-        ..GgufOptions::new(cache_folder())
-    };
-    Box::new(move || Ok(Arc::new(GgufEmbedder::open(&source, &options)?) as Arc<dyn Embedder>))
-}
-
-/// Opens the cross-encoder of a file, which is looked for as that of `embed.model` is.
-///
-/// # Errors
-/// When it is not there, or judges no pairs of texts.
-#[cfg(feature = "gguf")]
-pub(crate) fn open_reranker(file: &str, root: &Path) -> Result<Arc<dyn Reranker>, ModelError> {
-    use super::files::{cache_folder, model_file};
-    use super::{GgufOptions, GgufReranker};
-
-    Ok(Arc::new(GgufReranker::open(&model_file(file, root), &GgufOptions::new(cache_folder()))?))
-}
-
-/// Fails: this build runs no models.
-///
-/// # Errors
-/// Always.
-#[cfg(not(feature = "gguf"))]
-pub(crate) fn open_reranker(_: &str, _: &Path) -> Result<Arc<dyn Reranker>, ModelError> {
-    Err(ModelError::NoModels)
+    let config = config.clone();
+    Box::new(move || Ok(Arc::new(GgufEmbedder::open(&source, &config, &cache_folder())?) as Arc<dyn Embedder>))
 }
 
 #[cfg(not(feature = "gguf"))]
@@ -165,30 +115,21 @@ pub(crate) struct ModelChoice {
     pub(crate) load: LoadEmbedder,
     /// How it is opened; `None` of one that no configuration names.
     pub(crate) config: Option<EmbedConfig>,
-    /// The one whose vectors served last, where that is another.
-    pub(crate) former: Option<FormerModel>,
-}
-
-/// The model whose vectors served last.
-pub(crate) struct FormerModel {
-    /// What made them.
-    pub(crate) fingerprint: Fingerprint,
-    /// Loads it.
-    pub(crate) load: LoadEmbedder,
-    /// How it is opened.
-    pub(crate) config: EmbedConfig,
+    /// The one whose vectors served last, and what made them, where that is another.
+    pub(crate) former: Option<(Fingerprint, Box<Self>)>,
 }
 
 impl ModelChoice {
     /// A model, with the one that served last; `None` where it is "none". `root` is the vault's folder, from which paths
     /// count, and `index` the folder of its index.
     pub(crate) fn of(config: &EmbedConfig, root: &Path, index: &Path) -> Option<Self> {
-        let load = open(config, root, index)?;
+        let load = open(config, root)?;
         let former = ModelInUse::of(index)
             .read()
             .filter(|(_, former)| is_other(former, config) && may_serve_until(former, Some(config)));
         let former = former.and_then(|(fingerprint, config)| {
-            Some(FormerModel { fingerprint, load: open(&config, root, index)?, config })
+            let former = Self { load: open(&config, root)?, config: Some(config), former: None };
+            Some((fingerprint, Box::new(former)))
         });
         Some(Self { load, config: Some(config.clone()), former })
     }
@@ -271,7 +212,7 @@ mod tests {
             let former = EmbedConfig { endpoint: endpoint.into(), model: "m".into(), ..EmbedConfig::default() };
             ModelInUse::of(index.path()).write(&Fingerprint::of(&[b"m"]), &former).unwrap();
             let choice = ModelChoice::of(&EmbedConfig::default(), index.path(), index.path()).unwrap();
-            choice.former.map(|former| former.config.endpoint)
+            choice.former.and_then(|(_, former)| former.config).map(|config| config.endpoint)
         };
         assert_eq!(former("https://api.example.com/v1"), None);
         assert_eq!(former("no address at all /"), None);

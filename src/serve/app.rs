@@ -9,14 +9,11 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::access::agents;
 use crate::access::policy::{AgentRegistry, agent_file};
-use crate::access::request::{
-    EventSender, Owner, Request, RequestError, Role, Viewer, Workspace, WorkspaceParts, rfc3339,
-};
+use crate::access::request::{EventSender, Owner, Request, RequestError, Role, Viewer, Workspace, WorkspaceParts};
 use crate::access::rules::{Principal, Turn};
 use crate::base::clock::Clock;
 use crate::base::config::{Config, Switches};
@@ -25,7 +22,7 @@ use crate::base::state::ChangeTable;
 use crate::base::tasks::{Task, TaskSignal};
 use crate::index::engine::{Engine, EngineError, Reader};
 use crate::index::local::{LocalEngine, Settings};
-use crate::index::sync::{BatchRecords, ModelStatus, Shared, SyncOptions, Syncer, WatchState};
+use crate::index::sync::{ModelStatus, Shared, SyncOptions, Syncer};
 use crate::memory::capture::{self, Capture};
 use crate::memory::entries;
 use crate::memory::extraction::{Extraction, extract};
@@ -41,12 +38,12 @@ use crate::serve::jobs::{phase, to_embed};
 use crate::serve::qmd::{IndexPaths, QmdDocuments};
 use crate::serve::wire::{
     Backup, ChatState, EventsAccepted, FactsState, ImportParams, ImportTaken, LibrarianParams, LibrarianView, Model,
-    ProcessingView, SessionsState, Skipped, Status, SummariesState, TurnsIngested, TurnsParams, Watching,
+    ProcessingView, SessionsState, Skipped, Status, SummariesState, TurnsIngested, TurnsParams,
 };
 use crate::text::note::{CONFLICT_MARKS, Note};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::backup::{Trust, back_up};
-use crate::vault::disk::{CookieFolder, Files, Home, Lock, NoteRules, Outside, RulesError, WatchedBy, globs};
+use crate::vault::disk::{CookieFolder, Files, Home, Lock, NoteRules, Outside, RulesError, globs};
 use crate::vault::forgotten::ForgottenTexts;
 use crate::vault::notes::{self, finish_open_purges, finish_purges};
 
@@ -157,7 +154,6 @@ impl App {
             rules: NoteRules::new(home.root(), &config.index.exclude)?.with(&outside, config.index.attachments),
             attachments: Arc::clone(&attachments),
             in_use: ModelInUse::of(&index_dir),
-            batches: BatchRecords::of(&index_dir),
             watch,
             clock,
             // Beside the index: on a disk of this machine, where no sync service and no git looks, and never in a vault that may
@@ -370,13 +366,10 @@ impl App {
             pending_embeddings: to_embed(&progress, snapshot),
             files_done: progress.files_done,
             embeddings_done: progress.embeddings_done,
-            model: Model {
-                batch: progress.batch,
-                ..Model::with_others(progress.model, progress.next, progress.kept_vectors)
-            },
+            model: Model::with_others(progress.model, progress.next, progress.kept_vectors),
             chat: workspace.chat.model().map(chat),
             processing: self.extraction.processing_state(owner).ok(),
-            watching: watching(progress.watch, workspace.config.index.reconcile_seconds),
+            watching: progress.watch,
             index_bytes: folder_bytes(&workspace.index_dir),
             index_dir: workspace.index_dir.display().to_string(),
             text_bytes: snapshot.map_or(0, |snapshot| snapshot.files().iter().map(|file| file.stamp.size).sum()),
@@ -487,25 +480,5 @@ fn chat(model: Result<&dyn ChatModel, &str>) -> ChatState {
             let ChatUsage { answers, prompt_tokens, answer_tokens } = model.usage();
             ChatState { name: Some(model.name().to_owned()), trouble, answers, prompt_tokens, answer_tokens }
         }
-    }
-}
-
-fn watching(state: WatchState, reconcile_seconds: u64) -> Watching {
-    let (by, reason) = match state.by {
-        None => ("not yet", None),
-        Some(WatchedBy::Events) => ("events", None),
-        Some(WatchedBy::Partly(reason)) => ("events and polling", Some(reason)),
-        Some(WatchedBy::Polling(reason)) => ("polling", Some(reason)),
-    };
-    let time = |time: Option<Timestamp>| time.map(|time| rfc3339(time.as_millisecond()));
-    Watching {
-        by: by.into(),
-        reason,
-        missing_since: time(state.missing_since),
-        losses: state.losses,
-        lost_at: time(state.lost_at),
-        recovered_at: time(state.recovered_at),
-        reconcile_seconds,
-        compared_at: time(state.compared_at),
     }
 }

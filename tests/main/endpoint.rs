@@ -2,31 +2,26 @@
 
 use memory_vault::access::request::{Role, Viewer};
 use memory_vault::access::rules::{Principal, Turn};
-use memory_vault::models::{
-    Document, Embedder, EndpointEmbedder, EndpointOptions, ModelAsker, ModelError, ModelErrorKind,
-};
+use memory_vault::base::config::EmbedConfig;
+use memory_vault::models::{Document, Embedder, EndpointEmbedder, ModelAsker, ModelError, ModelErrorKind};
 use memory_vault::serve::wire::{SearchResponse, Status};
 
 use crate::support::prelude::*;
 
-fn options(endpoint: &str) -> EndpointOptions {
-    EndpointOptions {
+fn options(endpoint: &str) -> EmbedConfig {
+    let patience = PATIENCE.as_millis() as u64;
+    EmbedConfig {
         endpoint: endpoint.into(),
         model: "hashed".into(),
-        api_key_env: String::new(),
-        query_prefix: String::new(),
-        document_prefix: String::new(),
         batch_size: 8,
-        timeout: PATIENCE,
-        query_timeout: PATIENCE,
-        send_private: false,
-        batch_from: None,
+        timeout_ms: patience,
+        query_timeout_ms: patience,
+        ..EmbedConfig::default()
     }
 }
 
-fn open(options: EndpointOptions) -> Result<EndpointEmbedder, ModelError> {
-    let folder = tempfile::tempdir().unwrap();
-    EndpointEmbedder::open(options, &folder.path().join("index"), folder.path())
+fn open(options: EmbedConfig) -> Result<EndpointEmbedder, ModelError> {
+    EndpointEmbedder::open(options)
 }
 
 fn documents(texts: &[&str]) -> Vec<Document> {
@@ -122,7 +117,7 @@ fn what_fails_is_told_and_left_alone_and_haste_closes_no_way() {
     assert!(error.kind() == ModelErrorKind::Refused && error.to_string().contains("64 numbers"), "{error}");
     // Those in a hurry do not close the way for others.
     let endpoint = Endpoint::start();
-    let options = EndpointOptions { query_timeout: Duration::from_millis(800), ..options(&endpoint.address()) };
+    let options = EmbedConfig { query_timeout_ms: 800, ..options(&endpoint.address()) };
     let embedder = open(options).unwrap();
     endpoint.fails(|_| Some(Fault::Hang));
     for at in 0..5 {
@@ -138,7 +133,7 @@ fn what_fails_is_told_and_left_alone_and_haste_closes_no_way() {
 #[test]
 fn a_hang_ends_in_time_and_a_stop_ends_it_at_once() {
     let endpoint = Endpoint::start();
-    let quick = EndpointOptions { timeout: Duration::from_millis(200), ..options(&endpoint.address()) };
+    let quick = EmbedConfig { timeout_ms: 200, ..options(&endpoint.address()) };
     let embedder = open(quick).unwrap();
     endpoint.fails(|_| Some(Fault::Hang));
     let error = embedder.embed_documents(&documents(&["one"]), None).unwrap_err();
@@ -166,7 +161,7 @@ fn a_redirect_gets_neither_texts_nor_the_key() {
     let location: &'static str = format!("Location: http://{}/v1/embeddings\r\n", elsewhere.address()).leak();
     for status in [301, 302, 303, 307, 308] {
         endpoint.fails(move |_| Some(Fault::Status(status, location, "")));
-        let with_key = EndpointOptions { api_key_env: "PATH".into(), ..options(&endpoint.address()) };
+        let with_key = EmbedConfig { api_key_env: "PATH".into(), ..options(&endpoint.address()) };
         assert_eq!(open(with_key).err().unwrap().kind(), ModelErrorKind::Refused);
     }
     assert_eq!(elsewhere.asked().len(), 0);
@@ -177,14 +172,14 @@ fn a_key_is_taken_from_the_variable_that_was_named_and_shown_nowhere() {
     let endpoint = Endpoint::start();
     // Every process has this one, and it is none that anybody would read a key from.
     let key = std::env::var("PATH").unwrap();
-    let with_key = || EndpointOptions { api_key_env: "PATH".into(), ..options(&endpoint.address()) };
+    let with_key = || EmbedConfig { api_key_env: "PATH".into(), ..options(&endpoint.address()) };
     let embedder = open(with_key()).unwrap();
     assert_eq!(endpoint.asked()[0].authorization, Some(format!("Bearer {key}")));
     let said: &'static str = json!({"error": {"message": format!("the key {key} is odd")}}).to_string().leak();
     endpoint.fails(move |_| Some(Fault::Status(400, "", said)));
     let error = embedder.embed_documents(&documents(&["one"]), None).unwrap_err();
     assert!(error.to_string().contains("is odd") && !format!("{error} {error:?}").contains(&key), "{error:?}");
-    let missing = EndpointOptions { api_key_env: "NO_SUCH_VARIABLE".into(), ..with_key() };
+    let missing = EmbedConfig { api_key_env: "NO_SUCH_VARIABLE".into(), ..with_key() };
     let error = open(missing).err().unwrap();
     assert!(matches!(&error, ModelError::BadOption { option: "api_key_env", section: "embed", .. }), "{error}");
 }

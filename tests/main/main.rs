@@ -14,7 +14,6 @@ mod asking;
 mod attachments;
 mod backup;
 mod bad_files;
-mod batches;
 mod capture;
 mod chat;
 mod chunks;

@@ -81,7 +81,6 @@ fn what_is_here_is_listed_and_what_is_used_is_marked() {
     models.run(&["use", "none"]).ok();
     assert_eq!(models.config(), CONFIG);
     assert!(models.refuses(&["use", "no-such-model"]).contains("there is no model"));
-    assert!(models.refuses(&["bench"]).contains("name a model to time"));
 }
 
 #[test]
@@ -105,9 +104,6 @@ fn a_file_is_imported_and_then_found_by() {
     let mut search = models.vault.command(&["search", "--mode", "semantic", "--json", "a ship"]);
     let found = Ran::of(search.env("XDG_DATA_HOME", models.data.path()).env("HOME", models.data.path())).ok().json();
     assert_eq!(found["results"][0]["path"], "notes/a.md", "{found}");
-    let timed = models.run(&["bench", "--passages", "3", "--json"]).ok().json();
-    assert_eq!((&timed["dimension"], &timed["passages"]), (&384.into(), &3.into()));
-    assert!(timed["passages_per_second"].as_f64().unwrap() > 0.0 && timed["query_p50_ms"].as_f64().unwrap() > 0.0);
     // One that is gone is said, and not forgotten.
     fs::remove_dir_all(models.data.path()).unwrap();
     let listed = models.list();
@@ -211,18 +207,19 @@ fn the_model_that_was_checked_is_the_one_that_is_used() {
 #[test]
 fn the_instructions_that_a_model_computes_with_are_said_and_can_be_asked_for() {
     let mut models = Models::new();
-    let bench = |models: &Models, asked: &str| {
-        let mut bench = models.vault.command(&["model", "bench", "bundled", "--passages", "1", "--json"]);
-        Ran::of(bench.env("VAULT_CPU", asked).env("XDG_DATA_HOME", models.data.path())).ok()
-    };
-    let best = bench(&models, "").json()["instructions"].as_str().unwrap().to_owned();
-    let asked = bench(&models, &best);
-    assert_eq!((&asked.json()["instructions"], asked.stderr.contains("VAULT_CPU")), (&best.as_str().into(), false));
-    // Neither one that is not there nor, what would end the program, one that the processor cannot run.
-    let wrong = bench(&models, "of-a-later-version");
-    assert!(wrong.stderr.contains("VAULT_CPU=of-a-later-version is not in this program"), "{}", wrong.stderr);
-    assert_eq!(wrong.json()["instructions"], best.as_str());
     models.run(&["use", "bundled"]).ok();
+    let status = |models: &Models, asked: &str| {
+        let mut status = models.vault.command(&["status", "--json"]);
+        Ran::of(status.env("VAULT_CPU", asked).env("XDG_DATA_HOME", models.data.path())).ok()
+    };
+    let best = status(&models, "").json()["model"]["instructions"].as_str().unwrap().to_owned();
+    let asked = status(&models, &best);
+    let said = asked.json()["model"]["instructions"].clone();
+    assert_eq!((said, asked.stderr.contains("VAULT_CPU")), (best.as_str().into(), false));
+    // Neither one that is not there nor, what would end the program, one that the processor cannot run.
+    let wrong = status(&models, "of-a-later-version");
+    assert!(wrong.stderr.contains("VAULT_CPU=of-a-later-version is not in this program"), "{}", wrong.stderr);
+    assert_eq!(wrong.json()["model"]["instructions"], best.as_str());
     models.vault.start();
     let ready = || Some(models.vault.status()["model"].clone()).filter(|model| model["state"] == "ready");
     assert_eq!(eventually("the model", ready)["instructions"], best.as_str());
@@ -231,15 +228,15 @@ fn the_instructions_that_a_model_computes_with_are_said_and_can_be_asked_for() {
 }
 
 #[test]
-fn a_known_model_that_names_no_pooling_can_be_timed() {
+fn a_known_model_that_names_no_pooling_can_be_imported() {
     let models = Models::new();
     let mut model = fs::read(minilm()).unwrap();
     let key = b"bert.pooling_type";
     let at = model.windows(key.len()).position(|window| window == key).unwrap();
     model[at + key.len() - 1] = b'o';
     let file = models.file("all-MiniLM-L6-v2.gguf", &model);
-    let timed = models.run(&["bench", &file, "--passages", "1", "--json"]).ok().json();
-    assert_eq!(timed["dimension"], 384, "{timed}");
+    let told = models.run(&["import", &file, "--keep", "--json"]).ok().json();
+    assert_eq!(told["dimension"], 384, "{told}");
 }
 
 #[test]

@@ -3,8 +3,7 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Budget, ReadScope, RequestError, share};
@@ -16,7 +15,7 @@ use crate::index::search::{
     SearchRequest, Unassisted, Visible, assisted_search, related, search, snippet, snippet_around,
 };
 use crate::index::sync::ModelStatus;
-use crate::models::{ChatModel, ChatReranker, Embedder, ModelError, Reranker, open_chat, open_reranker};
+use crate::models::{ChatModel, ChatReranker, Embedder, Reranker, open_chat};
 use crate::serve::wire::{HitView, Scores, SearchResponse, passage_citation};
 use crate::text::derive::TextLanguage;
 
@@ -333,7 +332,6 @@ impl ReadScope {
         let help = &self.workspace.chat;
         // What is waited for wants time for the rest, too.
         let left = self.turn.left().map_or(help.timeout, |left| help.timeout.min(left * 3 / 4));
-        // A cross-encoder is in this process.
         let leaves = config.rerank == Rerank::Chat && !help.takes_private();
         let open = leaves.then(|| Visible::of(&Scope::Public, self.reader.files()));
         let left = most.map_or(left, |most| left.min(most));
@@ -359,10 +357,7 @@ impl ReadScope {
         config: &SearchConfig,
         may_send: &'a dyn Fn(&FileEntry) -> MaySend,
     ) -> Assistant<'a> {
-        let reranker = match config.rerank {
-            Rerank::Model => self.workspace.reranker.get(),
-            Rerank::Chat | Rerank::Off => self.workspace.chat.parts().map(|parts| &parts.reranker as &dyn Reranker),
-        };
+        let reranker = self.workspace.chat.parts().map(|parts| &parts.reranker as &dyn Reranker);
         Assistant {
             reranker,
             may_send,
@@ -384,47 +379,6 @@ impl ReadScope {
                     if *count == 1 { ("passage was", "keeps its") } else { ("passages were", "keep their") };
                 Some(format!("{count} {is} private or just changed, so not sent to the chat model, and {keep} place"))
             }
-        }
-    }
-}
-
-type OpenedReranker = Result<Arc<dyn Reranker>, ModelError>;
-
-/// The cross-encoder, once it is loaded.
-pub(super) struct RerankHelp {
-    /// `None` where the configuration names none.
-    loaded: Option<Arc<OnceLock<OpenedReranker>>>,
-}
-
-impl RerankHelp {
-    /// Loads what the configuration names, on a thread of its own.
-    pub(super) fn of(config: &SearchConfig, root: &Path) -> Self {
-        let (file, root) = (config.rerank_model.clone(), root.to_owned());
-        if file.is_empty() {
-            return Self { loaded: None };
-        }
-        let loaded = Arc::<OnceLock<OpenedReranker>>::default();
-        let place = Arc::clone(&loaded);
-        std::thread::spawn(move || {
-            let opened = open_reranker(&file, &root);
-            if let Err(error) = &opened {
-                tracing::warn!("searches keep their order: {error}");
-            }
-            // Nobody else puts anything there.
-            let _ = place.set(opened);
-        });
-        Self { loaded: Some(loaded) }
-    }
-
-    /// The cross-encoder, or why there is none.
-    pub(super) fn get(&self) -> Result<&dyn Reranker, String> {
-        let Some(loaded) = &self.loaded else {
-            return Err("`search.rerank_model` in memory.toml names no file".into());
-        };
-        match loaded.get() {
-            None => Err("the model is loading".into()),
-            Some(Ok(reranker)) => Ok(reranker.as_ref()),
-            Some(Err(error)) => Err(error.to_string()),
         }
     }
 }

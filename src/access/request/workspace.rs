@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::find::{ChatHelp, RerankHelp};
+use super::find::ChatHelp;
 use super::{Owner, RequestError, Role};
 use crate::access::policy::AgentRegistry;
 use crate::access::rules::Principal;
@@ -74,8 +74,6 @@ pub struct Workspace {
     saving: Mutex<()>,
     /// The chat model, and what it does for searches.
     pub chat: ChatHelp,
-    /// The cross-encoder that puts the best of a search in order anew.
-    pub(super) reranker: RerankHelp,
     /// The conflict copies on disk: when they were looked for, how long that took, and what was found.
     pub(crate) conflicts_seen: Mutex<Option<(Instant, Duration, Vec<ConflictCopy>)>>,
 }
@@ -96,9 +94,8 @@ impl Workspace {
     /// Of these parts.
     pub fn new(parts: WorkspaceParts, pending: SweepPending) -> Self {
         let chat = ChatHelp::of(&parts.config.chat);
-        let reranker = RerankHelp::of(&parts.config.search, parts.home.root());
         let (saving, conflicts_seen) = Default::default();
-        Self { pending, parts, saving, chat, reranker, conflicts_seen }
+        Self { pending, parts, saving, chat, conflicts_seen }
     }
 
     /// Who writes summaries and digests.

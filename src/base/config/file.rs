@@ -144,15 +144,8 @@ impl Config {
 
     /// What of a search is left to a chat model that is not named.
     fn lacks_a_chat_model(&self) -> Option<String> {
-        match self.search.rerank {
-            Rerank::Chat if self.chat.endpoint.is_empty() => {
-                Some("`search.rerank = \"chat\"` needs `chat.endpoint` and `chat.model`".into())
-            }
-            Rerank::Model if self.search.rerank_model.is_empty() => {
-                Some("`search.rerank = \"model\"` needs `search.rerank_model`, a GGUF file".into())
-            }
-            _ => None,
-        }
+        let lacks = self.search.rerank == Rerank::Chat && self.chat.endpoint.is_empty();
+        lacks.then(|| "`search.rerank = \"chat\"` needs `chat.endpoint` and `chat.model`".into())
     }
 }
 
@@ -389,7 +382,7 @@ mod tests {
         let with = "[search]\nrerank = \"chat\"\n[chat]\nendpoint = \"localhost\"\nmodel = \"m\"";
         assert!(parse(with).is_ok());
         let wrong = parse("[search]\nrerank = \"best\"").unwrap_err().to_string();
-        assert!(wrong.contains("expected \"off\", \"chat\" or \"model\""), "{wrong}");
+        assert!(wrong.contains("expected \"off\" or \"chat\""), "{wrong}");
         let fraction = parse("[search]\nmin_score = 1.5").unwrap_err().to_string();
         assert!(fraction.contains("`search.min_score` is 1.5"), "{fraction}");
     }

@@ -12,10 +12,10 @@ pub use memory_kinds::{
     ChannelScope, CollectionConfig, MemoryKind, MemoryLayer, SessionProgram, SessionsConfig, VaultPart,
 };
 pub(crate) use sections::{
-    AgentLimits, AgentsConfig, CaptureConfig, ChatConfig, EmbedConfig, FILE_NAME, IndexConfig, PoolingChoice, Rerank,
-    RetentionConfig, STARTER, ScopeRule, SearchConfig,
+    AgentLimits, AgentsConfig, CaptureConfig, ChatConfig, FILE_NAME, IndexConfig, Rerank, RetentionConfig, STARTER,
+    ScopeRule, SearchConfig,
 };
 pub use sections::{
-    Citations, Config, FactsConfig, MemoryConfig, Mode, ProfileWriteMode, REFERENCE, ScopeConfig, ScopeDecision,
-    StemmerLanguage, WatchMode,
+    Citations, Config, EmbedConfig, FactsConfig, MemoryConfig, Mode, PoolingChoice, ProfileWriteMode, REFERENCE,
+    ScopeConfig, ScopeDecision, StemmerLanguage, WatchMode,
 };

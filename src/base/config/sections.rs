@@ -172,11 +172,6 @@ section! {
         query_timeout_ms: u64 = 3_000;
         /// Whether private notes are sent to a service on another machine.
         send_private: bool = false;
-        /// Whether many texts at once go to it as a batch.
-        batch_api: bool = false;
-        /// How many those are.
-        #[serde(skip)]
-        batch_api_from: usize = 5_000;
     }
 }
 
@@ -216,8 +211,6 @@ section! {
         mmr_lambda: f64 = 1.0;
         /// Who puts the best in order anew.
         rerank: Rerank = Rerank::Off;
-        /// The GGUF file of a cross-encoder.
-        rerank_model: String = String::new();
         /// How long a search waits for the model, in milliseconds: then it goes by words, and says so. 0 means as long as the asker waits.
         #[serde(skip)]
         timeout_ms: u64 = 0;
@@ -294,8 +287,6 @@ pub enum Rerank {
     Off,
     /// The model of `[chat]`.
     Chat,
-    /// The cross-encoder of `search.rerank_model`.
-    Model,
 }
 
 /// `false` and `true` are words for it, too, as one sets it for one search.
@@ -305,8 +296,7 @@ impl<'de> Deserialize<'de> for Rerank {
         match (value.as_bool(), value.as_str()) {
             (Some(false), _) | (_, Some("off")) => Ok(Self::Off),
             (Some(true), _) | (_, Some("chat")) => Ok(Self::Chat),
-            (_, Some("model")) => Ok(Self::Model),
-            _ => Err(D::Error::custom(format!("invalid value: {value}, expected \"off\", \"chat\" or \"model\""))),
+            _ => Err(D::Error::custom(format!("invalid value: {value}, expected \"off\" or \"chat\""))),
         }
     }
 }

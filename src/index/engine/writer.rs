@@ -1,6 +1,5 @@
 //! Writing, one generation after the other, and what keeps the stores sound beside it.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::error::{Damage, EngineError};
@@ -85,22 +84,11 @@ pub trait Writer: Upkeep {
     /// How many texts wait for their vector in an open set.
     fn pending(&self, model: &Fingerprint) -> usize;
 
-    /// How many of these texts wait for their vector in an open set.
-    fn pending_among(&self, model: &Fingerprint, contents: &HashSet<ContentHash>) -> usize;
-
     /// Takes up to `limit` texts that wait in an open set. Each comes back through [`Writer::embedded`] or [`Writer::requeue`].
     ///
     /// # Errors
     /// When a store cannot be read.
-    fn take_pending(&mut self, model: &Fingerprint, limit: usize) -> Result<Vec<PendingText>, EngineError> {
-        self.take_bulk(model, 0, limit)
-    }
-
-    /// The same, but for this many of the newest.
-    ///
-    /// # Errors
-    /// When a store cannot be read.
-    fn take_bulk(&mut self, model: &Fingerprint, newest: usize, limit: usize) -> Result<Vec<PendingText>, EngineError>;
+    fn take_pending(&mut self, model: &Fingerprint, limit: usize) -> Result<Vec<PendingText>, EngineError>;
 
     /// Gives what a model made to every chunk that waits for it. Of a text that none waits for any more nothing is kept.
     ///

@@ -166,28 +166,17 @@ impl Embeddings {
         self.waiting.len()
     }
 
-    /// How many of these texts wait.
-    pub(super) fn waiting_among(&self, contents: &HashSet<ContentHash>) -> usize {
-        contents.iter().filter(|content| self.waiting.contains_key(*content)).count()
-    }
-
-    /// Takes the next texts out of the queue, behind this many of the newest: file, row and content of each.
-    pub(super) fn take(&mut self, newest: usize, limit: usize) -> Vec<(u32, u64, ContentHash)> {
-        let (mut stay, mut next) = (Vec::new(), Vec::new());
+    /// Takes the next texts out of the queue: file, row and content of each.
+    pub(super) fn take(&mut self, limit: usize) -> Vec<(u32, u64, ContentHash)> {
+        let mut next = Vec::new();
         while next.len() < limit
-            && let Some((place, content)) = self.queue.pop_first()
+            && let Some((_, content)) = self.queue.pop_first()
         {
             let Some((row, file)) = self.waiting.get(&content).and_then(|rows| rows.first()) else { continue };
-            if !self.taken.insert(content) {
-                continue;
-            }
-            match stay.len() < newest {
-                true => stay.push((place, content)),
-                false => next.push((*file, *row, content)),
+            if self.taken.insert(content) {
+                next.push((*file, *row, content));
             }
         }
-        stay.iter().for_each(|(_, content)| _ = self.taken.remove(content));
-        self.queue.extend(stay);
         next
     }
 

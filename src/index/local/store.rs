@@ -4,7 +4,7 @@
 //! Damage in one store costs that store alone. The keyword index is built again from the catalog. The catalog is built again
 //! from the notes, embeddings and all. An embedding is computed again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -256,12 +256,8 @@ impl Writer for Store {
         self.sets.of(model).map_or(0, Embeddings::waiting)
     }
 
-    fn pending_among(&self, model: &Fingerprint, contents: &HashSet<ContentHash>) -> usize {
-        self.sets.of(model).map_or(0, |set| set.waiting_among(contents))
-    }
-
-    fn take_bulk(&mut self, model: &Fingerprint, newest: usize, limit: usize) -> Result<Vec<PendingText>, EngineError> {
-        let taken = self.sets.of_mut(model).map(|set| set.take(newest, limit)).unwrap_or_default();
+    fn take_pending(&mut self, model: &Fingerprint, limit: usize) -> Result<Vec<PendingText>, EngineError> {
+        let taken = self.sets.of_mut(model).map(|set| set.take(limit)).unwrap_or_default();
         self.texts_of(taken)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::lane::{BATCH, EmbedOutcome, Embedded, ModelLane};
+use super::lane::{BATCH, EmbedOutcome, ModelLane};
 use super::shared::{ModelStatus, ModelsAtWork, NextModel};
 use super::syncer::RefusedError;
 use super::worker::Worker;
@@ -19,9 +19,6 @@ const BULK: usize = 500;
 /// Interval at which a state is published while many texts are being embedded.
 pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 
-/// A model that was replaced answers those still who ask about a state of before.
-const RETIRE_AFTER: Duration = Duration::from_secs(10);
-
 /// Number of chunks out of ten that the next model has to have embedded when it is through: those left are the ones
 /// that it fails on.
 const WHOLE_FROM: usize = 9;
@@ -29,12 +26,6 @@ const WHOLE_FROM: usize = 9;
 impl Worker<'_> {
     /// Takes a model that was loaded. Where another serves, that one goes on until the vectors of this one are there.
     pub(super) fn take_model(&mut self, model: ChosenModel) -> Result<(), EngineError> {
-        self.serve_or_fill(model)?;
-        self.end_batches_of_others();
-        Ok(())
-    }
-
-    fn serve_or_fill(&mut self, model: ChosenModel) -> Result<(), EngineError> {
         let is_other = |serving: &ModelLane| serving.fingerprint() != model.embedder.fingerprint();
         let may_go_on = |serving: &ModelLane| serving.model.may_serve_until(model.config.as_ref());
         if !self.serving.as_ref().is_some_and(|serving| is_other(serving) && may_go_on(serving)) {
@@ -106,7 +97,7 @@ impl Worker<'_> {
     }
 
     fn start_lane(&self, model: ChosenModel) -> ModelLane {
-        ModelLane::start(model, self.messages, &self.options.batches)
+        ModelLane::start(model, self.messages)
     }
 
     /// Whether a model has embedded what it can, and that is not little.
@@ -128,13 +119,11 @@ impl Worker<'_> {
         self.store.serve_vectors(next.fingerprint())?;
         crash::point("model-switched");
         let former = std::mem::replace(&mut self.serving, self.filling.take());
-        let embedder = former.as_ref().map(|lane| Arc::clone(lane.embedder()));
-        self.retired = embedder.map(|embedder| (Instant::now() + RETIRE_AFTER, embedder));
+        // Until both are published the models are those of either state.
+        self.publish()?;
+        self.publish_models();
         // What it is at is waited for, and not by those who search or save.
         std::thread::spawn(move || drop(former));
-        self.publish_models();
-        self.end_batches_of_others();
-        self.publish()?;
         self.count_kept()?;
         if let Some(serving) = &self.serving {
             let (embedded, of) = self.store.coverage(serving.fingerprint());
@@ -149,22 +138,7 @@ impl Worker<'_> {
         self.shared.set_models(ModelsAtWork {
             serving: self.serving.as_ref().map(model),
             next: self.filling.as_ref().map(model),
-            former: self.retired.as_ref().map(|(_, former)| Arc::clone(former)),
         });
-    }
-
-    /// Lets go of a model that was replaced a while ago. Says when to, where there is one.
-    pub(super) fn retire(&mut self, now: Instant) -> Option<Instant> {
-        let (due, _) = self.retired.as_ref()?;
-        if *due > now {
-            return Some(*due);
-        }
-        let (_, former) = self.retired.take()?;
-        if !self.lanes().any(|lane| Arc::ptr_eq(lane.embedder(), &former)) {
-            former.stop();
-        }
-        self.publish_models();
-        None
     }
 
     /// Writes which model serves, once its vectors are there or nothing else is known, so that the next start begins with it.
@@ -186,20 +160,14 @@ impl Worker<'_> {
 
     /// Drops the vectors of models that are not in use.
     pub(super) fn drop_kept(&mut self) -> Result<Result<usize, RefusedError>, EngineError> {
-        let unknown = "it is not known yet which vectors to keep";
-        let refused = match (self.shared.coming(), &self.shared.progress().model) {
-            (Some(ModelStatus::Failed(why)), _) => format!("{unknown}: the model cannot be used: {why}"),
-            (Some(_), _) => format!("{unknown}: a model is loading; try again in a moment"),
-            (None, ModelStatus::Failed(why)) if self.serving.is_none() => {
-                format!("{unknown}: the model cannot be used: {why}")
-            }
-            (None, _) => {
-                let dropped = self.store.drop_kept_vectors()?;
-                self.count_kept()?;
-                return Ok(Ok(dropped));
-            }
-        };
-        Ok(Err(RefusedError(refused)))
+        let has_failed = matches!(self.shared.progress().model, ModelStatus::Failed(_));
+        if self.shared.coming().is_some() || self.serving.is_none() && has_failed {
+            let refused = "it is not known yet which vectors to keep: the model is not loaded; `vault status` says why";
+            return Ok(Err(RefusedError(refused.into())));
+        }
+        let dropped = self.store.drop_kept_vectors()?;
+        self.count_kept()?;
+        Ok(Ok(dropped))
     }
 
     pub(super) fn count_kept(&self) -> Result<(), EngineError> {
@@ -215,7 +183,6 @@ impl Worker<'_> {
             |lane: &ModelLane| if lane.refused.is_some() { 0 } else { self.store.pending(lane.fingerprint()) };
         // What is not published yet waits still: whoever is told that nothing waits finds all of it.
         let pending_embeddings = self.serving.as_ref().map_or(0, |serving| pending(serving) + self.unpublished);
-        let (batch, in_batches) = self.batch_progress();
         let serving = self.serving.as_ref().map(ModelLane::status);
         let filling = self.filling.as_ref().map(|next| {
             let (embedded, of) = self.store.coverage(next.fingerprint());
@@ -225,7 +192,6 @@ impl Worker<'_> {
         let next = filling.or_else(|| serving.is_some().then(coming).flatten());
         self.shared.update(|progress| {
             progress.pending_embeddings = pending_embeddings;
-            (progress.batch, progress.in_batches) = (batch, in_batches);
             progress.next = next;
             if let Some(serving) = serving {
                 progress.model = serving;
@@ -233,10 +199,10 @@ impl Worker<'_> {
         });
     }
 
-    /// How many texts wait for a request, for the model that has most to do.
+    /// How many texts wait, for the model that has most to do.
     pub(super) fn waiting(&self) -> usize {
         let lanes = self.lanes().filter(|lane| lane.refused.is_none());
-        lanes.map(|lane| lane.waiting(self.store.as_ref())).max().unwrap_or_default()
+        lanes.map(|lane| self.store.pending(lane.fingerprint())).max().unwrap_or_default()
     }
 
     /// Keeps the models busy, and publishes what they have done.
@@ -244,10 +210,10 @@ impl Worker<'_> {
         let Some(serving) = &mut self.serving else { return self.serve_next_if_whole() };
         // What is saved meanwhile is found by its meaning; an import is left to the model that stays, as long as that one gets on.
         let is_left = self.filling.as_ref().is_some_and(ModelLane::gets_on);
-        if !is_left || serving.waiting(self.store.as_ref()) <= BULK {
+        if !is_left || self.store.pending(serving.fingerprint()) <= BULK {
             serving.feed(self.store.as_mut())?;
         }
-        let waits = serving.waiting(self.store.as_ref());
+        let waits = self.store.pending(serving.fingerprint());
         if let Some(next) = &mut self.filling {
             next.feed(self.store.as_mut())?;
         }
@@ -269,11 +235,12 @@ impl Worker<'_> {
         self.lanes().map(|lane| lane.in_flight).sum()
     }
 
-    pub(super) fn keep(&mut self, embedded: Embedded) -> Result<(), EngineError> {
+    /// Takes what came of a request, after so long, to the model of a number; another may have taken its place since.
+    pub(super) fn keep(&mut self, model: u64, took: Duration, outcome: EmbedOutcome) -> Result<(), EngineError> {
         let mut lanes = self.serving.iter_mut().chain(&mut self.filling);
-        let Some(lane) = lanes.find(|lane| lane.number == embedded.model) else { return Ok(()) };
-        lane.note_end(&embedded);
-        let EmbedOutcome { embeddings, failed, later } = embedded.outcome;
+        let Some(lane) = lanes.find(|lane| lane.number == model) else { return Ok(()) };
+        lane.note_end(&outcome, took);
+        let EmbedOutcome { embeddings, failed, later } = outcome;
         let count = embeddings.len();
         self.store.embedded(lane.model.embedder.fingerprint(), embeddings)?;
         if count > 0 || !failed.is_empty() {
@@ -286,30 +253,22 @@ impl Worker<'_> {
         if let Some((content, error)) = failed.first() {
             let texts = if failed.len() == 1 { "text" } else { "texts" };
             tracing::warn!("{} {texts} could not be embedded, {content} for one: {error}", failed.len());
-            // An endpoint that refuses a text refuses it again, and each time it is paid for: until another text or model is there, or a
-            // start, it is not asked. What failed here, or passes, may not fail again.
-            let may_pass = failed.into_iter().filter(|(_, error)| !matches!(error, ModelError::Endpoint { .. }));
-            lane.failed.extend(may_pass.map(|(content, _)| content));
+            // What is refused is refused again, and may be paid for: until another text or model is there, or a start, it is not asked.
         }
         if let Some((contents, error)) = later {
             // Behind all others.
             self.store.requeue(lane.model.embedder.fingerprint(), &contents);
             lane.try_later(&error);
         }
-        self.count_made(embedded.model, count);
+        // What the next model makes is seen when it serves.
+        let is_seen = self.serving.as_ref().is_some_and(|serving| serving.number == model);
+        self.unpublished += if is_seen { count } else { 0 };
         self.shared.update(|progress| {
+            progress.embeddings_done += count;
             progress.failure = failure.or_else(|| progress.failure.take());
         });
         // That nothing waits any more is told once it can be found.
         Ok(())
-    }
-
-    /// Counts what a model has made.
-    pub(super) fn count_made(&mut self, model: u64, count: usize) {
-        // What the next model makes is seen when it serves.
-        let is_seen = self.serving.as_ref().is_some_and(|serving| serving.number == model);
-        self.unpublished += if is_seen { count } else { 0 };
-        self.shared.update(|progress| progress.embeddings_done += count);
     }
 }
 

@@ -7,7 +7,6 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::batch::{BatchRecords, Batches};
 use super::shared::ModelStatus;
 use super::worker::WorkerMessage;
 use crate::index::engine::{ContentHash, EngineError, PendingText, Writer};
@@ -27,10 +26,6 @@ pub(super) struct ModelLane {
     pub(super) in_flight: usize,
     /// Texts of the next request at most.
     request_texts: usize,
-    /// The bulk of its texts, where it takes that in batches.
-    pub(super) batches: Option<Batches>,
-    /// Texts that it failed on, and may not another time; tried again at the next scan.
-    pub(super) failed: Vec<ContentHash>,
     /// When it is asked again after it failed.
     pub(super) retry: Retry,
     /// Why it is not asked now, as it was said last.
@@ -44,12 +39,10 @@ pub(super) struct ModelLane {
 }
 
 impl ModelLane {
-    /// Starts a model, whose answers are told. `records` are those of batches, where its service may take texts so.
-    pub(super) fn start(model: ChosenModel, messages: &Sender<WorkerMessage>, records: &BatchRecords) -> Self {
+    /// Starts a model, whose answers are told.
+    pub(super) fn start(model: ChosenModel, messages: &Sender<WorkerMessage>) -> Self {
         // What another has made still is not this one's.
         let number = MODELS.fetch_add(1, Ordering::Relaxed);
-        let batches = model.embedder.batches();
-        let batches = batches.map(|client| Batches::start(client, records.clone(), messages.clone()));
         Self {
             request_texts: model.embedder.batch_size().unwrap_or(BATCH),
             model,
@@ -57,8 +50,6 @@ impl ModelLane {
             messages: messages.clone(),
             threads: Vec::new(),
             in_flight: 0,
-            batches,
-            failed: Vec::new(),
             retry: Retry::default(),
             trouble: None,
             refused: None,
@@ -75,9 +66,9 @@ impl ModelLane {
         self.model.embedder.fingerprint()
     }
 
-    /// Whether it is at its texts, and nothing keeps it from them; a batch may take it a day.
+    /// Whether it is at its texts, and nothing keeps it from them.
     pub(super) fn gets_on(&self) -> bool {
-        !self.is_done && !self.has_batches() && self.refused.is_none() && self.trouble.is_none()
+        !self.is_done && self.refused.is_none() && self.trouble.is_none()
     }
 
     /// How it is, as it is shown.
@@ -102,41 +93,15 @@ impl ModelLane {
         if self.refused.is_some() {
             return Ok(());
         }
-        if let Some(batches) = self.batches.as_mut().filter(|_| self.retry.may_send(Instant::now())) {
-            batches.feed(store, model)?;
-        }
         while self.in_flight < self.retry.in_flight(IN_FLIGHT) && self.retry.may_send(Instant::now()) {
-            let mut pending = store.take_pending(model, self.request_texts)?;
+            let pending = store.take_pending(model, self.request_texts)?;
             if pending.is_empty() {
-                self.is_done = self.in_flight == 0 && !self.has_batches();
+                self.is_done = self.in_flight == 0;
                 break;
             }
-            // After a start those wait, too, that were handed over before it.
-            pending.retain(|text| !self.batches.as_ref().is_some_and(|batches| batches.has(&text.content)));
-            if !pending.is_empty() {
-                self.send(pending);
-            }
+            self.send(pending);
         }
         Ok(())
-    }
-
-    /// Texts that wait for a request.
-    pub(super) fn waiting(&self, store: &dyn Writer) -> usize {
-        store.pending(self.fingerprint()).saturating_sub(self.in_batches(store))
-    }
-
-    /// Texts that wait in batches.
-    pub(super) fn in_batches(&self, store: &dyn Writer) -> usize {
-        self.batches.as_ref().map_or(0, |batches| batches.waiting(store, self.fingerprint()))
-    }
-
-    fn has_batches(&self) -> bool {
-        self.batches.as_ref().is_some_and(Batches::is_any_under_way)
-    }
-
-    /// Has the texts wait again that it failed on.
-    pub(super) fn try_failed(&mut self, store: &mut dyn Writer) {
-        store.requeue(self.model.embedder.fingerprint(), &std::mem::take(&mut self.failed));
     }
 
     /// Sends a request. Its end is reported, whatever it is.
@@ -146,21 +111,21 @@ impl ModelLane {
         self.threads.retain(|thread| !thread.is_finished());
         self.threads.push(std::thread::spawn(move || {
             let outcome = embed(embedder.as_ref(), request);
-            let embedded = Embedded { model, took: sent.elapsed(), outcome };
-            let _ = messages.send(WorkerMessage::to_do(|worker| worker.keep(embedded)));
+            let took = sent.elapsed();
+            let _ = messages.send(WorkerMessage::to_do(move |worker| worker.keep(model, took, outcome)));
         }));
         self.in_flight += 1;
     }
 
     /// Takes note of a request's end.
-    pub(super) fn note_end(&mut self, request: &Embedded) {
+    pub(super) fn note_end(&mut self, outcome: &EmbedOutcome, took: Duration) {
         self.in_flight = self.in_flight.saturating_sub(1);
-        self.request_texts = match (&request.outcome.later, self.embedder().batch_size()) {
+        self.request_texts = match (&outcome.later, self.embedder().batch_size()) {
             // In smaller ones, as one of them may be why.
             (Some((texts, _)), _) => (texts.len() / 2).max(1),
             // How long it takes is the way there and back, more than the texts.
             (None, Some(wanted)) => (self.request_texts * 2).min(wanted),
-            (None, None) => next_batch(self.request_texts, request.took),
+            (None, None) => next_batch(self.request_texts, took),
         };
     }
 }
@@ -185,17 +150,7 @@ const WAIT_GOAL: Duration = Duration::from_millis(500);
 /// Maximum number of requests under way: one more than is being worked on, so that the model never waits for the writer.
 pub(super) const IN_FLIGHT: usize = 3;
 
-/// What became of one request. A request that was stopped has nothing.
-pub(super) struct Embedded {
-    /// The number of the model that was asked: another may have taken its place since.
-    pub model: u64,
-    /// How long it took.
-    pub took: Duration,
-    /// What came of its texts.
-    pub outcome: EmbedOutcome,
-}
-
-/// What came of the texts of a request.
+/// What came of the texts of a request. One that was stopped has nothing.
 #[derive(Default)]
 pub(super) struct EmbedOutcome {
     /// The texts with what was made of them.

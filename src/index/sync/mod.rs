@@ -5,11 +5,9 @@
 //! are embedded in the background, newest first. While nothing else is to do, the stores are checked; what is damaged is
 //! built anew.
 
-mod batch;
 mod embedding;
 mod fresh;
 mod lane;
-mod prepare;
 mod reading;
 mod shared;
 mod syncer;
@@ -17,9 +15,7 @@ mod verify;
 mod watching;
 mod worker;
 
-pub(crate) use batch::BatchRecords;
 pub(crate) use fresh::FRESH_WITHIN;
-pub use prepare::{FileReading, PreparedFile, prepare};
-pub use shared::{BatchState, SyncProgress, Verification};
-pub(crate) use shared::{ModelStatus, NextModel, Phase, Shared, WatchState};
+pub(crate) use shared::{ModelStatus, NextModel, Phase, Shared};
+pub use shared::{SyncProgress, Verification, Watching};
 pub(crate) use syncer::{RefusedError, SyncOptions, Syncer};

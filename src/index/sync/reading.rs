@@ -1,5 +1,5 @@
-//! From places that may have changed to a batch in the stores: which files wait to be read, in what order, and how they are read. Large
-//! files would hold up all others: one at a time is read on a thread of its own, so that a note saved meanwhile does not wait for it.
+//! From places that may have changed to a batch in the stores: which files wait to be read, in what order, and how they are read, parsed and
+//! cut. Large files would hold up all others: one at a time is read on a thread of its own, so that a note saved meanwhile does not wait for it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,15 +8,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use super::prepare::{FileReading, PreparedFile, prepare};
+use blake3::Hash;
+use jiff::Timestamp;
+
 use super::worker::{Worker, WorkerMessage};
+use crate::access::rules::is_agents_elsewhere;
 use crate::base::clock::Clock;
 use crate::base::config::StemmerLanguage;
 use crate::base::path::VaultPath;
-use crate::index::engine::{EngineError, FileEntry};
+use crate::index::engine::{EngineError, FileEntry, FileInfo, FileUpdate, NewChunk};
 use crate::text::derive::words::Stemming;
+use crate::text::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading, note_sources};
+use crate::text::note::{Note, PrivateReason, Visibility};
 use crate::vault::attachments::AttachmentReader;
-use crate::vault::disk::{Change, NoteRules, Scan, Stamp, is_note, scan};
+use crate::vault::disk::{Change, NoteRules, ReadError, Scan, Source, Stamp, is_note, open_file, read, scan};
 
 /// Files that wait to be read. Those that the watcher named go before those that a scan found. Among the former each folder
 /// has its turn, and in it notes that are known and those that are new, the newest first: what a person saves does not wait
@@ -122,6 +127,166 @@ impl Backlog {
     }
 }
 
+/// What reading a file came to.
+#[derive(Debug)]
+enum PreparedFile {
+    /// It changed.
+    Changed(Box<FileUpdate>),
+    /// Its content is what the index has; only its stamp may differ. The number is when it was read.
+    Unchanged(VaultPath, Stamp, i64),
+    /// It is gone.
+    Gone(VaultPath),
+    /// It was being written: try again soon.
+    Changing(VaultPath),
+    /// It cannot be indexed, for the reason given.
+    Unfit(VaultPath, String),
+}
+
+/// What reading a file takes. It goes to whatever thread does it, which may be at work still when the lock is let go of.
+struct FileReading {
+    /// The vault's root.
+    root: PathBuf,
+    /// What belongs to the vault.
+    rules: NoteRules,
+    /// Files over this size are not indexed.
+    max_bytes: u64,
+    /// Who reads what is no note.
+    attachments: Arc<AttachmentReader>,
+    stemmer: StemmerLanguage,
+    /// When files are read.
+    clock: Clock,
+}
+
+impl FileReading {
+    /// Whether a file is to be read by itself: an attachment may take seconds, however small it is.
+    fn is_large(&self, path: &VaultPath) -> bool {
+        let on_disk = || self.rules.outside().on_disk(&self.root, path).symlink_metadata();
+        path.is_document() || on_disk().is_ok_and(|meta| (LARGE_BYTES..=self.max_bytes).contains(&meta.len()))
+    }
+
+    /// Reads a file. One note that the parser fails on must not keep all others from being found.
+    fn read(&self, path: VaultPath, known: Option<&FileEntry>, stemming: &mut Stemming) -> PreparedFile {
+        match catch_unwind(AssertUnwindSafe(|| self.prepare(&path, known, stemming))) {
+            Ok(Ok(prepared)) => prepared,
+            Ok(Err(ReadError::Gone)) => PreparedFile::Gone(path),
+            Ok(Err(ReadError::Changing)) => PreparedFile::Changing(path),
+            Ok(Err(ReadError::Unfit(reason))) => PreparedFile::Unfit(path, reason),
+            Err(_) => PreparedFile::Unfit(path, "reading it failed unexpectedly; please report this".into()),
+        }
+    }
+
+    /// Reads a file and, when it is not what the index has (`known`), parses it and cuts it into chunks.
+    fn prepare(
+        &self,
+        path: &VaultPath,
+        known: Option<&FileEntry>,
+        stemming: &mut Stemming,
+    ) -> Result<PreparedFile, ReadError> {
+        let read_ns = self.clock.now().as_nanosecond() as i64;
+        let outside = self.rules.outside();
+        let (folder, within) = outside.place(&self.root, path);
+        let within = within.as_deref().ok_or(ReadError::Gone)?;
+        let (source, problems) = if path.is_document() {
+            let opened = open_file(folder, within, self.max_bytes)?;
+            // Only what has changed is worth a process.
+            if let Some(same) = as_known(known, path, opened.stamp, opened.hash, read_ns) {
+                return Ok(same);
+            }
+            self.attachments.read(path, opened)?
+        } else {
+            let source = read(folder, within, self.max_bytes)?;
+            if let Some(same) = as_known(known, path, source.stamp, source.hash, read_ns) {
+                return Ok(same);
+            }
+            (source, Vec::new())
+        };
+        let elsewhere = outside.of(path).map(|folder| (folder.name.clone(), within.clone()));
+        let mut update = update(path.clone(), elsewhere, source, read_ns, stemming);
+        update.problems.extend(problems);
+        Ok(PreparedFile::Changed(Box::new(update)))
+    }
+}
+
+/// What there is to do for a file of which the index needs nothing new, or that is being written.
+fn as_known(
+    known: Option<&FileEntry>,
+    path: &VaultPath,
+    stamp: Stamp,
+    hash: Hash,
+    read_ns: i64,
+) -> Option<PreparedFile> {
+    let known = known?;
+    let since = read_ns.saturating_sub(stamp.mtime_ns);
+    if stamp.size == 0 && known.stamp.size > 0 && (0..EMPTIED_GRACE_NS).contains(&since) {
+        return Some(PreparedFile::Changing(path.clone()));
+    }
+    let modified_ms = |stamp: &Stamp| stamp.mtime_ns / 1_000_000;
+    let before = modified_ms(&known.stamp);
+    // The times of a note whose frontmatter has none are the file's.
+    let dated_by_file = known.created_ms == before || known.updated_ms == before;
+    let is_same = known.hash == *hash.as_bytes() && known.path == *path;
+    let is_dated = before == modified_ms(&stamp) || !dated_by_file;
+    (is_same && is_dated).then(|| PreparedFile::Unchanged(path.clone(), stamp, read_ns))
+}
+
+/// Grace period until it is believed that a note is empty, in nanoseconds. An editor that writes in place empties the
+/// file first.
+const EMPTIED_GRACE_NS: i64 = 500_000_000;
+
+/// What the index takes of a file. One `elsewhere` is of a collection, and has a path within that folder.
+fn update(
+    path: VaultPath,
+    elsewhere: Option<(VaultPath, VaultPath)>,
+    source: Source,
+    read_ns: i64,
+    stemming: &mut Stemming,
+) -> FileUpdate {
+    let mut note = Note::of(&path, &source.text);
+    note.title = cut_heading(&note.title).to_owned();
+    let language = TextLanguage::of_note(&note, &source.text);
+    let cut = chunk_within(&path, &note, &source.text, Bounds::INDEX);
+    let modified_ms = source.stamp.mtime_ns / 1_000_000;
+    let ms = |time: Option<Timestamp>| time.map(Timestamp::as_millisecond);
+    let mut problems: Vec<String> = note
+        .problems
+        .iter()
+        .map(|problem| match problem.line {
+            Some(line) => format!("line {line}: {}", problem.message),
+            None => problem.message.clone(),
+        })
+        .collect();
+    if note.visibility == Visibility::Private(PrivateReason::BrokenFrontmatter) {
+        problems.push("only you see this note until its frontmatter is repaired".into());
+    }
+    if let Some(line) = cut.rest {
+        problems.push(format!(
+            "line {line}: the note has {} passages up to here, and the rest is not indexed; split it into several notes",
+            cut.chunks.len()
+        ));
+    }
+    let chunks = NewChunk::all(cut.chunks, &note, &path, language, stemming);
+    let speakers = chunks.iter().flat_map(|chunk| &chunk.speakers);
+    let within = elsewhere.as_ref().map_or(&path, |(_, within)| within);
+    let sources = note_sources(&note, within, elsewhere.as_ref().map(|(folder, _)| folder), &source.text);
+    let is_agents = elsewhere.is_some() && is_agents_elsewhere(within.as_str());
+    let info = FileInfo {
+        private: note.is_private() || is_agents,
+        sources,
+        stamp: source.stamp,
+        hash: *source.hash.as_bytes(),
+        read_ns,
+        labels: Label::all(&note, path.stem(), &source.text, language.map(TextLanguage::code), speakers),
+        title: note.title,
+        tags: note.tags,
+        doubtful: note.doubtful,
+        created_ms: ms(note.created).unwrap_or(modified_ms),
+        updated_ms: ms(note.updated).unwrap_or(modified_ms),
+        path,
+    };
+    let metadata = serde_json::Value::Object(note.metadata).to_string();
+    FileUpdate { info, metadata, problems, chunks }
+}
+
 /// Maximum time that a batch reads, so that a note just saved does not wait behind a bulk import.
 const BATCH_TIME: Duration = Duration::from_millis(100);
 
@@ -132,42 +297,9 @@ const LARGEST_BATCH: usize = 4096;
 /// Target time of all that is done of a batch, until it can be found.
 const BATCH_GOAL: Duration = Duration::from_millis(200);
 
-/// What reading a file takes. It goes to whatever thread does it, which may be at work still when the lock is let go of.
-pub(super) struct Reading {
-    root: PathBuf,
-    rules: NoteRules,
-    max_bytes: u64,
-    attachments: Arc<AttachmentReader>,
-    stemmer: StemmerLanguage,
-    clock: Clock,
-}
-
-impl Reading {
-    pub(super) fn stemming(&self) -> Stemming {
-        Stemming::new(self.stemmer)
-    }
-
-    /// Whether a file is to be read by itself: an attachment may take seconds, however small it is.
-    fn is_large(&self, path: &VaultPath) -> bool {
-        let on_disk = || self.rules.outside().on_disk(&self.root, path).symlink_metadata();
-        path.is_document() || on_disk().is_ok_and(|meta| (LARGE_BYTES..=self.max_bytes).contains(&meta.len()))
-    }
-
-    /// Reads a file. One note that the parser fails on must not keep all others from being found.
-    pub(super) fn read(&self, path: VaultPath, known: Option<&FileEntry>, stemming: &mut Stemming) -> PreparedFile {
-        let now = self.clock.now();
-        let Self { root, rules, max_bytes, attachments, .. } = self;
-        let from = FileReading { root, rules, max_bytes: *max_bytes, attachments };
-        let read = || prepare(&from, path.clone(), known, stemming, now);
-        catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-            PreparedFile::Unfit(path.clone(), "reading it failed unexpectedly; please report this".into())
-        })
-    }
-}
-
 impl Worker<'_> {
-    pub(super) fn reading(&self) -> Reading {
-        Reading {
+    fn reading(&self) -> FileReading {
+        FileReading {
             root: self.options.root.clone(),
             rules: self.options.rules.clone(),
             max_bytes: self.options.index.max_file_bytes,
@@ -287,7 +419,7 @@ impl Worker<'_> {
         let outcomes = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             let work = || {
-                let mut stemming = reading.stemming();
+                let mut stemming = Stemming::new(reading.stemmer);
                 while let Some((at, path)) = next() {
                     let known = files.at(path.as_str()).map(Arc::as_ref);
                     let outcome = reading.read(path, known, &mut stemming);
@@ -309,7 +441,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    pub(super) fn take(&mut self, outcomes: Vec<PreparedFile>) -> Result<(), EngineError> {
+    fn take(&mut self, outcomes: Vec<PreparedFile>) -> Result<(), EngineError> {
         let (mut updates, mut removed, mut touched, mut unfit) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for outcome in outcomes {
             match outcome {
@@ -379,9 +511,7 @@ pub(crate) fn plan<'a>(known: impl Iterator<Item = &'a Arc<FileEntry>>, scan: &S
     let mut read: Vec<(i64, &VaultPath)> = Vec::new();
     for found in &scan.files {
         let same = known.remove(&found.path).is_some_and(|file| {
-            // A version before wrote large files in parts, and may have been stopped in the middle of one.
-            file.hash != [0; 32]
-                && file.stamp == found.stamp
+            file.stamp == found.stamp
                 && file.read_ns.saturating_sub(file.stamp.mtime_ns.max(file.stamp.ctime_ns)) > RACY_NS
         });
         if distrust || !same {
@@ -433,7 +563,7 @@ impl Worker<'_> {
         let Some((path, _)) = self.large.waiting.pop() else { return };
         let (reading, messages, known) = (self.reading(), self.messages.clone(), self.store.file(&path).cloned());
         let thread = std::thread::spawn(move || {
-            let outcome = reading.read(path.clone(), known.as_deref(), &mut reading.stemming());
+            let outcome = reading.read(path.clone(), known.as_deref(), &mut Stemming::new(reading.stemmer));
             let id = std::thread::current().id();
             let _ = messages.send(WorkerMessage::to_do(move |worker| worker.take_large(id, path, outcome)));
         });

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use utoipa::ToSchema;
@@ -13,7 +12,6 @@ use super::fresh::Freshness;
 use crate::base::tasks::TaskSignal;
 use crate::index::engine::Reader;
 use crate::models::{ChosenModel, Embedder, ModelError, ModelTrouble};
-use crate::vault::disk::WatchedBy;
 
 /// Maximum length of the list of what was mended, in bytes; then the last is said alone.
 const MAX_SAID_BYTES: usize = 500;
@@ -79,37 +77,26 @@ pub struct NextModel {
     pub of: usize,
 }
 
-/// Passages sent to the service in batches, which finish within a day.
+/// How changes are noticed. Times are RFC 3339.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct BatchState {
-    /// Number of texts still waiting in batches.
-    pub texts: usize,
-    /// Since when the first batch is running, as RFC 3339; absent if none is.
-    pub since: Option<String>,
-    /// State of the first batch: `handing_over`; as reported by the service (`validating`, `in_progress`, `finalizing`); or `ended`.
-    pub state: String,
-    /// Why the answers of an ended batch are still missing; they are requested again as long as the service has them.
-    pub trouble: Option<String>,
-    /// A failure of a batch since the start. Its texts are sent to the service like others.
-    pub problem: Option<String>,
-}
-
-/// How changes are noticed, as `vault status` shows it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct WatchState {
-    /// By what; `None` until the watcher runs.
-    pub by: Option<WatchedBy>,
-    /// Since when the vault's folder is not there, while it is not.
-    pub missing_since: Option<Timestamp>,
-    /// How often events were lost since the start.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Watching {
+    /// `events`, `events and polling`, `polling`, or `not yet`.
+    pub by: String,
+    /// Why it polls, and what to do about it.
+    pub reason: Option<String>,
+    /// Since when the vault's folder is missing, if so; answers use the last known state.
+    pub missing_since: Option<String>,
+    /// How often events were lost since the start; each time everything was compared.
     pub losses: usize,
-    /// When they were lost last.
-    pub lost_at: Option<Timestamp>,
-    /// When everything had been compared after that; `None` while it is not done.
-    pub recovered_at: Option<Timestamp>,
-    /// When the whole vault was last compared with the index.
-    pub compared_at: Option<Timestamp>,
+    /// When they were last lost.
+    pub lost_at: Option<String>,
+    /// When the index had caught up after that; absent until then.
+    pub recovered_at: Option<String>,
+    /// Seconds between two timed comparisons of the whole vault with the index.
+    pub reconcile_seconds: u64,
+    /// When the whole vault was last compared with the index, for whatever reason.
+    pub compared_at: Option<String>,
 }
 
 /// The result of a check of the whole index.
@@ -140,10 +127,6 @@ pub struct SyncProgress {
     pub files_done: usize,
     /// Texts that wait to be embedded by the model that serves.
     pub pending_embeddings: usize,
-    /// Those of them that nobody has to wait for: they were handed over in batches.
-    pub in_batches: usize,
-    /// The batches, where there were any.
-    pub batch: Option<BatchState>,
     /// Texts embedded since the start.
     pub embeddings_done: usize,
     /// The model.
@@ -153,7 +136,7 @@ pub struct SyncProgress {
     /// Vectors that are kept of models which are not in use.
     pub kept_vectors: usize,
     /// How changes are noticed.
-    pub watch: WatchState,
+    pub watch: Watching,
     /// What went wrong last and still stands.
     pub failure: Option<String>,
     /// What was damaged or stale since the start and is made anew, if anything was.
@@ -177,9 +160,7 @@ impl SyncProgress {
             && match self.model {
                 ModelStatus::Off | ModelStatus::Failed(_) => true,
                 ModelStatus::Loading => false,
-                ModelStatus::Ready { ref trouble, .. } => {
-                    self.pending_embeddings <= self.in_batches || trouble.is_some()
-                }
+                ModelStatus::Ready { ref trouble, .. } => self.pending_embeddings == 0 || trouble.is_some(),
             }
     }
 }
@@ -191,13 +172,11 @@ pub(super) struct ModelsAtWork {
     pub(super) serving: Option<ChosenModel>,
     /// The one that makes its vectors beside it.
     pub(super) next: Option<ChosenModel>,
-    /// The one that served before, for those who hold a state of then.
-    pub(super) former: Option<Arc<dyn Embedder>>,
 }
 
 impl ModelsAtWork {
     fn embedders(&self) -> impl Iterator<Item = &Arc<dyn Embedder>> {
-        self.serving.iter().chain(&self.next).map(|model| &model.embedder).chain(&self.former)
+        self.serving.iter().chain(&self.next).map(|model| &model.embedder)
     }
 }
 
@@ -210,7 +189,7 @@ pub struct Shared {
     coming: Mutex<Option<ModelStatus>>,
     progress: Mutex<SyncProgress>,
     changed: Condvar,
-    /// When the model that came last was asked for.
+    /// How many models were asked for.
     asked: AtomicU64,
     fresh: Freshness,
     /// When somebody searched last.
@@ -370,9 +349,15 @@ impl Shared {
         }
     }
 
-    /// Whether a model was asked for later than all that came before it: one that took long to load is not to replace another.
+    /// Takes note that another model, or none, was asked for; gives the number of it. Whatever was before is not waited for any more.
+    pub(super) fn ask_model(&self, coming: Option<ModelStatus>) -> u64 {
+        self.set_coming(coming);
+        self.asked.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    /// Whether no other model was asked for since: one that took long to load is not to replace another.
     pub(super) fn is_newest_model(&self, asked: u64) -> bool {
-        self.asked.fetch_max(asked, Ordering::SeqCst) <= asked
+        self.asked.load(Ordering::SeqCst) == asked
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut SyncProgress)) {

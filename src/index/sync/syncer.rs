@@ -3,20 +3,19 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::batch::BatchRecords;
 use super::lane::pause;
-use super::shared::{ModelStatus, Phase, Shared, SyncProgress, Verification};
+use super::shared::{ModelStatus, Phase, Shared, SyncProgress, Verification, Watching};
 use super::watching::{missing, show_missing};
 use super::worker::{Next, Worker, WorkerMessage};
 use crate::base::clock::Clock;
 use crate::base::config::IndexConfig;
 use crate::index::engine::{ContentHash, Engine, EngineError, Writer};
-use crate::models::{ChosenModel, FormerModel, ModelChoice, ModelError, ModelErrorKind, ModelInUse};
+use crate::models::{ChosenModel, ModelChoice, ModelError, ModelErrorKind, ModelInUse};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::disk::{CookieFolder, Identity, Lock, NoteRules, Signal};
 
@@ -34,8 +33,6 @@ pub(crate) struct SyncOptions {
     pub(crate) attachments: Arc<AttachmentReader>,
     /// Where it is written which model's vectors serve.
     pub(crate) in_use: ModelInUse,
-    /// What is known of texts that were handed over in batches.
-    pub(crate) batches: BatchRecords,
     /// Whether to watch for changes, or to compare with the disk once.
     pub watch: bool,
     /// Where cookies are made, to learn that the watcher has told all.
@@ -64,6 +61,8 @@ impl Syncer {
     pub(crate) fn start(options: SyncOptions, model: Option<ModelChoice>) -> Self {
         let (messages, receiver) = channel();
         let shared = Arc::new(Shared::default());
+        let (by, reconcile_seconds) = ("not yet".to_owned(), options.index.reconcile_seconds);
+        shared.update(|progress| progress.watch = Watching { by, reconcile_seconds, ..Watching::default() });
         let stop = Arc::new(AtomicBool::new(false));
         if let Some(choice) = model {
             shared.update(|progress| progress.model = ModelStatus::Loading);
@@ -159,8 +158,7 @@ impl Syncer {
 
     /// Does without a model from now on: words alone answer.
     pub fn drop_model(&self) {
-        self.shared.is_newest_model(ASKED.fetch_add(1, Ordering::SeqCst));
-        self.shared.set_coming(None);
+        self.shared.ask_model(None);
         let _ = self.tell(|worker| worker.leave(None));
     }
 
@@ -188,21 +186,15 @@ impl Syncer {
 const STOPPED: &str = "the indexer has stopped";
 const UNWRITABLE: &str = "the index cannot be written; `vault status` says why";
 
-/// Counts the models that were asked for.
-static ASKED: AtomicU64 = AtomicU64::new(1);
-
 /// Loads a model, after the one whose vectors served last.
 fn load_model(choice: ModelChoice, messages: Sender<WorkerMessage>, shared: Arc<Shared>) {
     let ModelChoice { mut load, config, former } = choice;
-    let asked = ASKED.fetch_add(1, Ordering::SeqCst);
-    // Whatever was asked for before is not waited for any more.
-    shared.is_newest_model(asked);
-    shared.set_coming(Some(ModelStatus::Loading));
+    let asked = shared.ask_model(Some(ModelStatus::Loading));
     std::thread::spawn(move || {
-        if let Some(FormerModel { fingerprint, mut load, config }) = former {
-            match load() {
+        if let Some((fingerprint, mut former)) = former {
+            match (former.load)() {
                 Ok(embedder) if *embedder.fingerprint() == fingerprint => {
-                    let loaded = Ok(ChosenModel { embedder, config: Some(config) });
+                    let loaded = Ok(ChosenModel { embedder, config: former.config });
                     let _ = messages.send(WorkerMessage::Model { asked, is_former: true, loaded });
                 }
                 Ok(_) => tracing::info!("the model whose vectors served last is another by now, and is not used"),

@@ -8,11 +8,9 @@ use std::sync::mpsc::Sender;
 use std::thread::{JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-
 use super::shared::Verification;
+use super::watching::shown_now;
 use super::worker::{Next, Worker, WorkerMessage};
-use crate::base::clock::rfc3339;
 use crate::index::engine::{ContentHash, Damage, EngineError, Findings};
 
 /// A search that meets damage has everything checked, but not more often than this: what a check does not find, the next one
@@ -89,7 +87,7 @@ impl Worker<'_> {
         };
         let Findings { damage, files, chunks, embeddings } = findings;
         let verified = Verification {
-            at: rfc3339(Timestamp::now().as_millisecond()),
+            at: shown_now(),
             took_ms: took.as_millis() as u64,
             files,
             chunks,
@@ -154,7 +152,6 @@ impl Worker<'_> {
     /// Leaves nothing of what was deleted, nor of the embeddings of these names; says how many of those there were, and whether the log is empty.
     pub(super) fn erase(&mut self, contents: &[ContentHash]) -> Result<(usize, bool), EngineError> {
         let dropped = self.store.forget(contents)?;
-        self.options.batches.forget(contents);
         // Who reads from now on does without what was.
         self.publish()?;
         let mut is_empty = self.store.empty_log()?;

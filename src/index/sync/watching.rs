@@ -10,6 +10,7 @@ use super::shared::Shared;
 use super::syncer::SyncOptions;
 use super::worker::{Next, Worker, WorkerMessage};
 use crate::base::allocator;
+use crate::base::clock::rfc3339;
 use crate::base::config::FILE_NAME;
 use crate::index::engine::EngineError;
 use crate::vault::disk::{Change, Identity, Signal, WatchedBy, Watcher};
@@ -102,6 +103,11 @@ impl RescanSchedule {
     }
 }
 
+/// The time, as it is shown.
+pub(super) fn shown_now() -> String {
+    rfc3339(Timestamp::now().as_millisecond())
+}
+
 /// What is wrong when [`Identity::of_vault`] finds nothing.
 pub(super) fn missing(options: &SyncOptions) -> String {
     format!("the vault's folder {} does not exist, or has no {FILE_NAME}", options.root.display())
@@ -110,7 +116,7 @@ pub(super) fn missing(options: &SyncOptions) -> String {
 /// Shows since when the vault's folder is not there, with a `failure`, or that it is.
 pub(super) fn show_missing(shared: &Shared, failure: Option<String>) {
     shared.update(|progress| {
-        let since = progress.watch.missing_since.unwrap_or_else(Timestamp::now);
+        let since = progress.watch.missing_since.take().unwrap_or_else(shown_now);
         progress.watch.missing_since = failure.is_some().then_some(since);
         progress.failure = failure;
     });
@@ -138,14 +144,17 @@ impl Worker<'_> {
     fn show_watching(&self) {
         let fresh = self.shared.fresh();
         self.rescans.watcher.iter().for_each(|watcher| fresh.listen(watcher, &self.options.cookies));
-        let by = self.rescans.watcher.as_ref().map(|watcher| watcher.watching().clone());
+        let (by, reason) = match self.rescans.watcher.as_ref().map(Watcher::watching) {
+            None => ("not yet", None),
+            Some(WatchedBy::Events) => ("events", None),
+            Some(WatchedBy::Partly(reason)) => ("events and polling", Some(reason.clone())),
+            Some(WatchedBy::Polling(reason)) => ("polling", Some(reason.clone())),
+        };
         self.shared.update(|progress| {
-            if let Some(WatchedBy::Partly(reason) | WatchedBy::Polling(reason)) = &by
-                && progress.watch.by != by
-            {
+            if let Some(reason) = reason.as_ref().filter(|_| progress.watch.reason != reason) {
                 tracing::warn!("changes are noticed by polling: {reason}");
             }
-            progress.watch.by = by;
+            (progress.watch.by, progress.watch.reason) = (by.to_owned(), reason);
         });
     }
 
@@ -161,7 +170,7 @@ impl Worker<'_> {
                 self.rescans.distrust_events();
                 self.shared.update(|progress| {
                     progress.watch.losses += 1;
-                    (progress.watch.lost_at, progress.watch.recovered_at) = (Some(Timestamp::now()), None);
+                    (progress.watch.lost_at, progress.watch.recovered_at) = (Some(shown_now()), None);
                 });
             }
             // Whatever happens while it goes or comes, all of it is compared when it is back.
@@ -256,9 +265,6 @@ impl Worker<'_> {
                     self.store.prune_vectors(false)?;
                 }
             }
-            for lane in self.serving.iter_mut().chain(&mut self.filling) {
-                lane.try_failed(self.store.as_mut());
-            }
         }
         if std::mem::take(&mut self.rescans.renew)
             && let Some(watcher) = &mut self.rescans.watcher
@@ -278,7 +284,7 @@ impl Worker<'_> {
         let rest = (done - started) * REST_FACTOR;
         self.rescans.rested = done + rest;
         self.rescans.next_poll = done + Duration::from_secs(self.options.index.poll_seconds).max(rest);
-        self.shared.update(|progress| progress.watch.compared_at = Some(Timestamp::now()));
+        self.shared.update(|progress| progress.watch.compared_at = Some(shown_now()));
         Ok(())
     }
 }

@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-
 use super::embedding::PUBLISH_EVERY;
 use super::fresh::Barrier;
 use super::lane::ModelLane;
@@ -13,10 +11,10 @@ use super::reading::{Backlog, Large};
 use super::shared::{Phase, Shared};
 use super::syncer::{RefusedError, SyncOptions};
 use super::verify::{Erasing, Verifying};
-use super::watching::{RescanSchedule, missing};
+use super::watching::{RescanSchedule, missing, shown_now};
 use crate::base::fs::crash;
 use crate::index::engine::{Damage, EngineError, Writer};
-use crate::models::{ChosenModel, Embedder, ModelError};
+use crate::models::{ChosenModel, ModelError};
 use crate::vault::disk::{Debounce, Signal};
 
 /// What is done on the thread.
@@ -71,8 +69,6 @@ pub(super) struct Worker<'a> {
     pub(super) serving: Option<ModelLane>,
     /// The one that takes its place when its own are there.
     pub(super) filling: Option<ModelLane>,
-    /// The one before, and until when it is kept.
-    pub(super) retired: Option<(Instant, Arc<dyn Embedder>)>,
     /// Whether it is written which model's vectors serve, this one's or that of another.
     pub(super) knows_in_use: bool,
     /// Whether many texts were embedded since memory was last given back.
@@ -112,7 +108,6 @@ impl<'a> Worker<'a> {
             rescans: RescanSchedule::new(options),
             serving: None,
             filling: None,
-            retired: None,
             knows_in_use: !options.in_use.is_absent(),
             bulk: false,
             scanned: false,
@@ -165,7 +160,7 @@ impl<'a> Worker<'a> {
     }
 
     pub(super) fn report(&self) {
-        let (pending_files, embedding) = (self.pending_files(), self.waiting() > 0 || self.hands_over());
+        let (pending_files, embedding) = (self.pending_files(), self.waiting() > 0);
         self.show_models();
         self.shared.update(|progress| {
             progress.pending_files = pending_files;
@@ -227,8 +222,7 @@ impl<'a> Worker<'a> {
             if self.unpublished > 0 {
                 until = until.min(self.published + PUBLISH_EVERY);
             }
-            let retires = self.retire(now);
-            if let Some(due) = self.lanes().filter_map(|lane| lane.retry.due(now)).chain(retires).min() {
+            if let Some(due) = self.lanes().filter_map(|lane| lane.retry.due(now)).min() {
                 until = until.min(due);
             }
             if self.is_idle() {
@@ -255,7 +249,7 @@ impl<'a> Worker<'a> {
         self.shared.update(|progress| {
             (progress.caught_up, progress.mending) = (true, false);
             if is_settled && progress.watch.lost_at.is_some() {
-                progress.watch.recovered_at.get_or_insert_with(Timestamp::now);
+                progress.watch.recovered_at.get_or_insert_with(shown_now);
             }
         });
         if is_settled {

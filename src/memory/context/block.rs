@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::gate::Gate;
 use crate::base::fence::{RECALLED, escaped, recalled};
 use crate::serve::wire::{ContextReceipt, ContextSection};
-use crate::text::derive::sentence_bounds;
 use crate::text::derive::words::fold;
+use crate::text::derive::{sentence_bounds, token_estimate};
 
 /// A line of memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,9 +58,6 @@ impl BlockSection {
     }
 }
 
-/// Counts the tokens of a text.
-pub(super) type CountTokens<'a> = &'a dyn Fn(&str) -> usize;
-
 /// Why lines are left out.
 const NOT_TRUSTED: &str = "from the web or from tools; a search finds it";
 const NO_ROOM: &str = "no room left";
@@ -75,16 +72,15 @@ pub(super) fn block(
     date: &str,
     mut room: BudgetLeft,
     (gate, why): (Gate, String),
-    (count, counted_by): (CountTokens<'_>, &str),
 ) -> (String, ContextReceipt) {
     let around = format!("{RECALLED}\n{ANY_FENCE}\n{date}\n{ANY_FENCE}\n");
-    room.take(count(&around), around.chars().count());
+    room.take(token_estimate(&around), around.chars().count());
     let mut said = UsedLines::default();
     let (mut body, mut shown) = (format!("{date}\n"), Vec::new());
     let mut is_empty = true;
     for section in sections {
         let heading = format!("\n## {}\n", section.heading);
-        let heading_tokens = count(&heading);
+        let heading_tokens = token_estimate(&heading);
         let mut of_section = BudgetLeft { tokens: section.budget, ..BudgetLeft::default() };
         let mut view = ContextSection {
             name: section.name.to_owned(),
@@ -109,7 +105,7 @@ pub(super) fn block(
             let text = line.written();
             let (first, first_tokens) =
                 if view.items.is_empty() { (heading.as_str(), heading_tokens) } else { ("", 0) };
-            let tokens = count(&text) + first_tokens;
+            let tokens = token_estimate(&text) + first_tokens;
             let chars = text.chars().count() + first.chars().count();
             let fits = match section.budget {
                 Some(_) => of_section.holds(tokens, 0) && room.holds(tokens, chars),
@@ -134,7 +130,7 @@ pub(super) fn block(
     }
     let text = if is_empty { String::new() } else { recalled(&body) };
     // How many tokens a fence has depends on its digits, which say nothing.
-    let measured = || count(&format!("{RECALLED}\n{ANY_FENCE}\n{body}{ANY_FENCE}\n"));
+    let measured = || token_estimate(&format!("{RECALLED}\n{ANY_FENCE}\n{body}{ANY_FENCE}\n"));
     let tokens = if is_empty { 0 } else { measured() };
     let mut receipt = ContextReceipt {
         id: String::new(),
@@ -142,7 +138,7 @@ pub(super) fn block(
         why,
         tokens,
         bytes: text.len(),
-        counted_by: counted_by.to_owned(),
+        counted_by: "estimate".to_owned(),
         sections: shown,
     };
     if is_empty && gate != Gate::Nothing {
@@ -207,7 +203,6 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::derive::token_estimate;
 
     fn line(text: &str, place: &str) -> MemoryLine {
         MemoryLine::new(text.to_owned(), place.to_owned())
@@ -215,7 +210,7 @@ mod tests {
 
     fn of(sections: Vec<BlockSection>, tokens: Option<usize>) -> (String, ContextReceipt) {
         let size = BudgetLeft { tokens, ..BudgetLeft::default() };
-        block(sections, "Today is Monday.", size, (Gate::Full, "asked".into()), (&token_estimate, "estimate"))
+        block(sections, "Today is Monday.", size, (Gate::Full, "asked".into()))
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::sections::{EntrySelection, Sections};
 use crate::access::request::{Edge, RequestError, Viewer, parse, within};
 use crate::access::rules::{Principal, PromptMemoryMode};
 use crate::serve::wire::{ContextMode, ContextParams, ContextPart, ContextView};
-use crate::text::derive::{said_text, token_estimate};
+use crate::text::derive::said_text;
 
 /// Tokens that can be asked for.
 const BUDGETS: std::ops::RangeInclusive<usize> = 50..=100_000;
@@ -74,17 +74,8 @@ pub(crate) fn context(viewer: &Viewer, params: &ContextParams) -> Result<Context
     let usual = (gated.gate != Gate::Full || params.mode.is_none()).then_some(config.context_tokens);
     let chars = viewer.limits().map(|limits| limits.max_injected_chars);
     let size = BudgetLeft { tokens: params.budget.or(usual), chars };
-    let embedder = viewer.workspace().shared.embedder();
-    let counts = embedder.as_ref().filter(|embedder| embedder.count_tokens("a").is_some());
-    let count = |text: &str| counts.and_then(|model| model.count_tokens(text)).unwrap_or_else(|| token_estimate(text));
-    let counted_by = match counts {
-        // What model there is, is none of an agent's business.
-        Some(embedder) if viewer.agent().is_none() => embedder.name().to_owned(),
-        Some(_) => "tokenizer".to_owned(),
-        None => "estimate".to_owned(),
-    };
     let date = format!("Today is {}.", now.strftime("%A, %Y-%m-%d"));
-    let (text, receipt) = block(given, &date, size, (gated.gate, gated.why), (&count, &counted_by));
+    let (text, receipt) = block(given, &date, size, (gated.gate, gated.why));
     let told = format!("{}; tokens={}; receipt={}", receipt.gate, receipt.tokens, receipt.id);
     viewer.log_receipt("context", params.query.as_deref().unwrap_or_default(), receipt.places(), told);
     Ok(ContextView { text, receipt })

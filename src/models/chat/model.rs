@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::endpoint::{BadAnswer, read_answer};
-use super::super::{ModelError, ModelTrouble};
+use super::super::{ModelError, ModelErrorKind, ModelTrouble};
 
 /// Answers messages.
 pub trait ChatModel: Send + Sync {
@@ -93,44 +92,16 @@ pub(super) fn cut(text: &str, max_chars: usize) -> &str {
     text.char_indices().nth(max_chars).map_or(text, |(end, _)| &text[..end])
 }
 
-/// As OpenAI has it. Other fields are no business of ours.
-#[derive(Deserialize)]
-struct ChatAnswer {
-    choices: Vec<AnsweredChoice>,
-    usage: Option<AnsweredUsage>,
-}
-
-#[derive(Deserialize)]
-struct AnsweredChoice {
-    message: AnsweredMessage,
-}
-
-#[derive(Deserialize)]
-struct AnsweredMessage {
-    content: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct AnsweredUsage {
-    #[serde(default)]
-    prompt_tokens: Option<u64>,
-    #[serde(default)]
-    completion_tokens: Option<u64>,
-}
-
-/// Takes the one reply out of an answer, and hands `used` what it cost, though it have no text.
+/// Takes the one reply out of an answer as OpenAI has it, and hands `used` what it cost, though it have no text.
 pub(super) fn reply(body: &[u8], used: impl FnOnce(ChatUsage)) -> Result<ChatReply, BadAnswer> {
-    let answer: ChatAnswer = read_answer(body, "reply")?;
-    let of = |count: fn(&AnsweredUsage) -> Option<u64>| answer.usage.as_ref().and_then(count).unwrap_or(0);
-    let usage = ChatUsage {
-        answers: 1,
-        prompt_tokens: of(|usage| usage.prompt_tokens),
-        answer_tokens: of(|usage| usage.completion_tokens),
-    };
+    let answer: Value = read_answer(body, "reply")?;
+    let tokens = |of: &str| answer["usage"][of].as_u64().unwrap_or(0);
+    let usage =
+        ChatUsage { answers: 1, prompt_tokens: tokens("prompt_tokens"), answer_tokens: tokens("completion_tokens") };
     used(usage);
-    let text = answer.choices.into_iter().next().and_then(|choice| choice.message.content);
-    let Some(text) = text else { return Err(BadAnswer::Lasting("returned a reply without text".into())) };
-    Ok(ChatReply { text, usage })
+    let text = answer["choices"][0]["message"]["content"].as_str();
+    let text = text.ok_or_else(|| (ModelErrorKind::Permanent, "returned a reply without text".into()))?;
+    Ok(ChatReply { text: text.to_owned(), usage })
 }
 
 #[cfg(test)]
@@ -173,10 +144,10 @@ mod tests_of_answer {
             r#"{"error":"x"}"#,
             r#"{"choices":[{"message":{"content":["a"]}}]}"#,
         ] {
-            assert!(matches!(reply(body.as_bytes()), Err(BadAnswer::Lasting(_))), "{body}");
+            assert!(matches!(reply(body.as_bytes()), Err((ModelErrorKind::Permanent, _))), "{body}");
         }
         for body in ["", "<html>", r#"{"choices":[{"message":{"content":"ye"#] {
-            assert!(matches!(reply(body.as_bytes()), Err(BadAnswer::Passing(_))), "{body}");
+            assert!(matches!(reply(body.as_bytes()), Err((ModelErrorKind::Transient, _))), "{body}");
         }
     }
 }

@@ -3,22 +3,16 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
+use super::super::ModelErrorKind;
 use super::super::token_vectors::unit;
 
-/// Why an answer with a good status is none.
-#[derive(Debug, PartialEq, Eq)]
-pub(in crate::models) enum BadAnswer {
-    /// Another time it may be better: half of it is missing, or somebody else has answered.
-    Passing(String),
-    /// It is so for these texts.
-    Lasting(String),
-    /// Another model answers than the one that was asked before.
-    OtherModel(String),
-}
+/// Why an answer with a good status is none: what is to be done about it, and what was wrong with it. Another time it may be better, as half of
+/// it is missing or somebody else has answered; or it is so for these texts; or another model answers than the one that was asked before.
+pub(in crate::models) type BadAnswer = (ModelErrorKind, String);
 
 /// As OpenAI has it. Other fields are no business of ours.
 #[derive(Deserialize)]
-pub(super) struct EndpointAnswer {
+struct EndpointAnswer {
     data: Vec<AnsweredText>,
 }
 
@@ -32,31 +26,23 @@ struct AnsweredText {
 /// Reads an answer, which should have `what`.
 pub(in crate::models) fn read_answer<T: DeserializeOwned>(body: &[u8], what: &str) -> Result<T, BadAnswer> {
     serde_json::from_slice(body).map_err(|error| match error {
-        error if error.is_eof() => BadAnswer::Passing("returned an incomplete answer".into()),
+        error if error.is_eof() => (ModelErrorKind::Transient, "returned an incomplete answer".into()),
         // A number that JSON does not have, as some give for a text they fail on; or another shape.
         // What the error says of it may quote the answer, and that the text: only the place is told.
         error if body.trim_ascii_start().starts_with(b"{") => {
             let (line, column) = (error.line(), error.column());
-            BadAnswer::Lasting(format!(
-                "returned no {what}: its answer differs from OpenAI's at line {line}, column {column}"
-            ))
+            let problem =
+                format!("returned no {what}: its answer differs from OpenAI's at line {line}, column {column}");
+            (ModelErrorKind::Permanent, problem)
         }
-        _ => BadAnswer::Passing("did not return JSON".into()),
+        _ => (ModelErrorKind::Transient, "did not return JSON".into()),
     })
 }
 
 /// Takes `count` vectors out of an answer, in the order of the texts, each of length 1, and all of `dimension` numbers where that is known.
 pub(super) fn vectors(body: &[u8], count: usize, dimension: Option<usize>) -> Result<Vec<Vec<f32>>, BadAnswer> {
-    vectors_of(read_answer(body, "embeddings")?, count, dimension)
-}
-
-/// The same of an answer that was read.
-pub(super) fn vectors_of(
-    answer: EndpointAnswer,
-    count: usize,
-    dimension: Option<usize>,
-) -> Result<Vec<Vec<f32>>, BadAnswer> {
-    let lasting = |problem: String| Err(BadAnswer::Lasting(problem));
+    let answer: EndpointAnswer = read_answer(body, "embeddings")?;
+    let lasting = |problem: String| Err((ModelErrorKind::Permanent, problem));
     if answer.data.len() != count {
         return lasting(format!("returned {} vectors for {count} texts", answer.data.len()));
     }
@@ -68,16 +54,15 @@ pub(super) fn vectors_of(
     {
         let problem =
             format!("returns vectors of {other} numbers instead of {dimension}: the model behind it was replaced");
-        return Err(BadAnswer::OtherModel(problem));
+        return Err((ModelErrorKind::Refused, problem));
     }
     let mut vectors = vec![Vec::new(); count];
     for (at, answered) in answer.data.into_iter().enumerate() {
         let index = answered.index.unwrap_or(at);
         let vector: Option<Vec<f32>> = answered.embedding.into_iter().collect();
-        let vector = vector
-            .as_deref()
-            .and_then(unit)
-            .ok_or_else(|| BadAnswer::Lasting("returned an invalid vector: all zeros, or not all numbers".into()))?;
+        let Some(vector) = vector.as_deref().and_then(unit) else {
+            return lasting("returned an invalid vector: all zeros, or not all numbers".into());
+        };
         if let Some(dimension) = dimension.filter(|dimension| *dimension != vector.len()) {
             let problem = format!("returned a vector of {} numbers; the model has {dimension}", vector.len());
             return lasting(problem);
@@ -148,13 +133,13 @@ mod tests {
             r#"{"data":[{"index":7,"embedding":[1,0]},{"index":0,"embedding":[1,0]}]}"#,
             r#"{"error":"no"}"#,
         ] {
-            assert!(matches!(of(body), Err(BadAnswer::Lasting(_))), "{body}: {:?}", of(body));
+            assert!(matches!(of(body), Err((ModelErrorKind::Permanent, _))), "{body}: {:?}", of(body));
         }
         assert_eq!(of(r#"{"data":"quokka"}"#), of(r#"{"data":"wombat"}"#), "nothing of the answer is quoted");
         let others = r#"{"data":[{"embedding":[1,0,0]},{"embedding":[1,0,0]}]}"#;
-        assert!(matches!(of(others), Err(BadAnswer::OtherModel(_))));
+        assert!(matches!(of(others), Err((ModelErrorKind::Refused, _))));
         for body in ["", "<html>", "Bad gateway", r#"{"data":[{"embedding":[1,0]},{"embed"#] {
-            assert!(matches!(of(body), Err(BadAnswer::Passing(_))), "{body}: {:?}", of(body));
+            assert!(matches!(of(body), Err((ModelErrorKind::Transient, _))), "{body}: {:?}", of(body));
         }
     }
 }

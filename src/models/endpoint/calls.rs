@@ -1,13 +1,15 @@
 //! Requests to one endpoint: each on a thread of its own, within limits of time, and none where it would come to nothing: a circuit breaker keeps a
 //! service that fails from being asked again and again.
 
-use std::collections::HashMap;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::super::{ModelError, ModelErrorKind, ModelTrouble};
 use super::client::EndpointClient;
+
+/// How often one who waits looks whether it was stopped.
+const STOP_CHECK: Duration = Duration::from_millis(20);
 
 /// How long a request may take.
 #[derive(Debug, Clone, Copy)]
@@ -34,9 +36,6 @@ struct CallsState {
     /// Why the last request had no answer: what the endpoint did, as the end of a sentence. A refusal stays: nothing is sent after it.
     failure: Option<(ModelErrorKind, String)>,
     is_stopped: bool,
-    next: u64,
-    /// Tells one who waits that it was stopped.
-    stops: HashMap<u64, Box<dyn FnOnce() + Send>>,
 }
 
 impl EndpointCalls {
@@ -85,9 +84,7 @@ impl EndpointCalls {
 
     /// Makes requests under way, and all later ones, return [`ModelError::Stopped`] at once.
     pub(in crate::models) fn stop(&self) {
-        let mut state = self.state();
-        state.is_stopped = true;
-        state.stops.drain().for_each(|(_, stop)| stop());
+        self.state().is_stopped = true;
     }
 
     /// For how long it is left alone, after it failed too often.
@@ -111,28 +108,22 @@ impl EndpointCalls {
         &self,
         ask: impl FnOnce() -> Result<T, ModelError> + Send + 'static,
     ) -> Result<T, ModelError> {
+        if self.state().is_stopped {
+            return Err(ModelError::Stopped);
+        }
         let (sender, replies) = channel();
-        let call = {
-            let mut state = self.state();
-            if state.is_stopped {
-                return Err(ModelError::Stopped);
-            }
-            state.next += 1;
-            let (call, stopped) = (state.next, sender.clone());
-            // It may have had its answer a moment ago.
-            state.stops.insert(call, Box::new(move || _ = stopped.send(Err(ModelError::Stopped))));
-            call
-        };
         let thread = std::thread::Builder::new().name("endpoint".into()).spawn(move || {
             // Nobody waits any more after a stop.
             let _ = sender.send(ask());
         });
-        let reply = match thread {
-            Ok(_) => replies.recv().unwrap_or(Err(ModelError::Stopped)),
-            Err(error) => Err(self.client.failed(ModelErrorKind::Transient, format!("cannot be asked: {error}"))),
-        };
-        self.state().stops.remove(&call);
-        reply
+        thread.map_err(|error| self.client.failed(ModelErrorKind::Transient, format!("cannot be asked: {error}")))?;
+        loop {
+            match replies.recv_timeout(STOP_CHECK) {
+                Ok(reply) => return reply,
+                Err(RecvTimeoutError::Timeout) if !self.state().is_stopped => {}
+                Err(_) => return Err(ModelError::Stopped),
+            }
+        }
     }
 
     fn is_left_alone(&self, left: Duration) -> ModelError {

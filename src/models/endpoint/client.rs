@@ -9,7 +9,6 @@ use ureq::{Body, RequestBuilder};
 
 use super::super::{ModelError, ModelErrorKind};
 use super::address::{Address, ApiKey, EndpointService, UPSTREAM};
-use super::answer::BadAnswer;
 use crate::base::redact::redact;
 
 /// Maximum length of an answer, in bytes: 2,048 vectors of 3,072 numbers, written at length.
@@ -69,7 +68,19 @@ impl EndpointClient {
     pub(in crate::models) fn post(&self, asked: &impl Serialize, timeout: Duration) -> Result<Vec<u8>, ModelError> {
         let body =
             serde_json::to_vec(asked).map_err(|error| self.failed(ModelErrorKind::Permanent, error.to_string()))?;
-        self.post_to(&self.address.url, "application/json", &body, timeout)
+        let post = self.agent.post(&self.address.url).content_type("application/json");
+        let mut answer = self.prepared(post, timeout).send(body).map_err(|error| self.unanswered(&error, timeout))?;
+        if answer.status() != 200 {
+            let (status, retry_after) = (answer.status().as_u16(), retry_after(&answer));
+            let mut said = Vec::new();
+            // What it says of an error need not be whole.
+            let _ = answer.body_mut().as_reader().take(MAX_ERROR_BYTES).read_to_end(&mut said);
+            return Err(self.refused(status, retry_after, &said));
+        }
+        let mut body = Vec::new();
+        let read = answer.body_mut().with_config().limit(MAX_ANSWER_BYTES).reader().read_to_end(&mut body);
+        read.map_err(|error| self.unanswered(&ureq::Error::from(error), timeout))?;
+        Ok(body)
     }
 
     /// The address of something else that the service has.
@@ -77,71 +88,11 @@ impl EndpointClient {
         self.address.beside(self.service.path, path)
     }
 
-    /// Sends a body to an address of the service, and gives that of a good answer.
-    ///
-    /// # Errors
-    /// As [`EndpointClient::post`]; so all that follow.
-    pub(super) fn post_to(
-        &self,
-        url: &str,
-        content_type: &str,
-        body: &[u8],
-        timeout: Duration,
-    ) -> Result<Vec<u8>, ModelError> {
-        let request = self.prepared(self.agent.post(url).content_type(content_type), timeout);
-        let answer = self.good(request.send(body), timeout)?;
-        self.whole(answer, timeout)
-    }
-
-    /// Gives a good answer, whose body has to be read within the same time.
-    pub(super) fn get(&self, url: &str, timeout: Duration) -> Result<Response<Body>, ModelError> {
-        self.good(self.prepared(self.agent.get(url), timeout).call(), timeout)
-    }
-
-    /// Has something removed.
-    pub(super) fn delete(&self, url: &str, timeout: Duration) -> Result<(), ModelError> {
-        self.good(self.prepared(self.agent.delete(url), timeout).call(), timeout).map(drop)
-    }
-
     pub(super) fn prepared<B>(&self, mut request: RequestBuilder<B>, timeout: Duration) -> RequestBuilder<B> {
         if let Some(key) = &self.key {
             request = request.header("authorization", key.header());
         }
         request.config().timeout_global(Some(timeout)).build()
-    }
-
-    fn good(&self, sent: Result<Response<Body>, ureq::Error>, timeout: Duration) -> Result<Response<Body>, ModelError> {
-        let mut answer = sent.map_err(|error| self.unanswered(&error, timeout))?;
-        if answer.status() == 200 {
-            return Ok(answer);
-        }
-        let (status, retry_after) = (answer.status().as_u16(), retry_after(&answer));
-        let mut said = Vec::new();
-        // What it says of an error need not be whole.
-        let _ = answer.body_mut().as_reader().take(MAX_ERROR_BYTES).read_to_end(&mut said);
-        Err(self.refused(status, retry_after, &said))
-    }
-
-    /// Gives the body of a good answer.
-    pub(super) fn whole(&self, mut answer: Response<Body>, timeout: Duration) -> Result<Vec<u8>, ModelError> {
-        let mut body = Vec::new();
-        let read = answer.body_mut().with_config().limit(MAX_ANSWER_BYTES).reader().read_to_end(&mut body);
-        read.map_err(|error| self.unanswered(&ureq::Error::from(error), timeout))?;
-        Ok(body)
-    }
-
-    /// What a server says, in a line and without secrets.
-    pub(super) fn quoted_message(&self, message: &str) -> String {
-        line_of(message, self.key.as_ref())
-    }
-
-    /// An answer with a good status that is none.
-    pub(in crate::models) fn bad_answer(&self, bad: BadAnswer) -> ModelError {
-        match bad {
-            BadAnswer::Passing(problem) => self.failed(ModelErrorKind::Transient, problem),
-            BadAnswer::Lasting(problem) => self.failed(ModelErrorKind::Permanent, problem),
-            BadAnswer::OtherModel(problem) => self.failed(ModelErrorKind::Refused, problem),
-        }
     }
 
     /// A failure of the endpoint, without what is secret.
@@ -222,7 +173,7 @@ impl EndpointClient {
 }
 
 /// For how long the service wants to be left alone.
-pub(super) fn retry_after(answer: &Response<Body>) -> Option<Duration> {
+fn retry_after(answer: &Response<Body>) -> Option<Duration> {
     let seconds = answer.headers().get("retry-after")?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
 }

@@ -1,52 +1,24 @@
 //! The embedder that callers see.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use super::super::asker::{ByAsker, ModelAsker};
-use super::super::{BatchClient, BatchOrigin, Document, Embedder, Fingerprint, ModelError, ModelTrouble};
+use super::super::{Document, Embedder, Fingerprint, ModelError, ModelTrouble};
 use super::address::EMBEDDING;
 use super::answer::vectors;
 use super::calls::{EndpointCalls, Patience};
-use super::canary::{CANARIES, SeenModels};
 use super::client::EndpointClient;
+use crate::base::config::EmbedConfig;
 
 /// Raised when the same text is sent in another form than before.
-const PREPARATION_VERSION: &[u8] = b"endpoint 1";
-
-/// Where texts are embedded, and how.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EndpointOptions {
-    /// A host, an address that ends in `/v1`, or the full one.
-    pub endpoint: String,
-    /// The model's name there.
-    pub model: String,
-    /// The environment variable that has the key; empty where none is wanted.
-    pub api_key_env: String,
-    /// Goes before every query.
-    pub query_prefix: String,
-    /// Goes before every document.
-    pub document_prefix: String,
-    /// Texts of a request at most.
-    pub batch_size: usize,
-    /// A request with documents is given up after that.
-    pub timeout: Duration,
-    /// One with a query.
-    pub query_timeout: Duration,
-    /// Whether private notes are sent to another machine.
-    pub send_private: bool,
-    /// When more texts than this wait, they are handed over as a batch; `None` where they never are.
-    pub batch_from: Option<usize>,
-}
+const PREPARATION_VERSION: &[u8] = b"endpoint 2";
 
 /// Embeds by asking an endpoint.
 pub struct EndpointEmbedder {
-    calls: Arc<EndpointCalls>,
-    batches: Option<Arc<BatchClient>>,
-    options: EndpointOptions,
+    calls: EndpointCalls,
+    config: EmbedConfig,
     fingerprint: Fingerprint,
     name: String,
     dimension: usize,
@@ -55,89 +27,44 @@ pub struct EndpointEmbedder {
 }
 
 impl EndpointEmbedder {
-    /// Asks the endpoint for the vectors of a few texts, by which its model is known. It is remembered in the folder `index` of the
-    /// vault at `root`.
+    /// Asks the endpoint for the vectors of two texts, to learn how long they are.
     ///
     /// # Errors
     /// When an option is no good, or the endpoint does not answer as it should.
-    pub fn open(options: EndpointOptions, index: &Path, root: &Path) -> Result<Self, ModelError> {
-        let client = EndpointClient::open(EMBEDDING, &options.endpoint, &options.api_key_env)?;
-        let takes_private = options.send_private || client.address.is_loopback();
-        let name = format!("{} at {}", options.model, client.address.host);
+    pub fn open(config: EmbedConfig) -> Result<Self, ModelError> {
+        let client = EndpointClient::open(EMBEDDING, &config.endpoint, &config.api_key_env)?;
+        let takes_private = config.send_private || client.address.is_loopback();
+        let name = format!("{} at {}", config.model, client.address.host);
         let mut embedder = Self {
-            calls: Arc::new(EndpointCalls::new(client)),
-            batches: None,
+            calls: EndpointCalls::new(client),
             fingerprint: Fingerprint::of(&[]),
             dimension: 0,
             name,
             takes_private,
-            options,
+            config,
             queries: ByAsker::default(),
         };
-        let canaries = CANARIES.map(str::to_owned).to_vec();
-        let canaries = embedder.ask_in_batches(canaries, embedder.options.timeout, None)?;
-        embedder.dimension = canaries[0].len();
-        let found = SeenModels::beside(index, root).recognise(&embedder.options.model, &canaries);
-        if found.has_changed {
-            tracing::warn!(
-                "the model behind the name {} is another one than before: its vectors are made anew, and none is compared with the others'",
-                embedder.name
-            );
-        }
+        let probes = vec!["one".into(), "another".into()];
+        embedder.dimension = embedder.ask(probes, embedder.config.timeout_ms, None)?[0].len();
         embedder.fingerprint = Fingerprint::of(&[
             PREPARATION_VERSION,
-            embedder.options.model.as_bytes(),
-            found.id.as_bytes(),
-            embedder.options.query_prefix.as_bytes(),
-            embedder.options.document_prefix.as_bytes(),
+            embedder.config.model.as_bytes(),
+            &embedder.dimension.to_le_bytes(),
+            embedder.config.query_prefix.as_bytes(),
+            embedder.config.document_prefix.as_bytes(),
         ]);
-        embedder.batches = Some(Arc::new(embedder.batch_client()));
         Ok(embedder)
     }
 
-    fn batch_client(&self) -> BatchClient {
-        let EndpointOptions { model, document_prefix, api_key_env, batch_from, .. } = &self.options;
-        let place = BatchOrigin {
-            fingerprint: self.fingerprint.to_string(),
-            endpoint: self.calls.client.address.url.clone(),
-            api_key_env: api_key_env.clone(),
-        };
-        BatchClient {
-            calls: Arc::clone(&self.calls),
-            model: model.clone(),
-            prefix: document_prefix.clone(),
-            dimension: self.dimension,
-            place,
-            from: *batch_from,
-        }
-    }
-
-    fn ask_in_batches(
-        &self,
-        texts: Vec<String>,
-        timeout: Duration,
-        deadline: Option<Instant>,
-    ) -> Result<Vec<Vec<f32>>, ModelError> {
-        let mut vectors = Vec::with_capacity(texts.len());
-        for batch in texts.chunks(self.options.batch_size.max(1)) {
-            vectors.extend(self.ask(batch.to_vec(), timeout, deadline)?);
-        }
-        Ok(vectors)
-    }
-
-    fn ask(
-        &self,
-        texts: Vec<String>,
-        timeout: Duration,
-        deadline: Option<Instant>,
-    ) -> Result<Vec<Vec<f32>>, ModelError> {
+    fn ask(&self, texts: Vec<String>, timeout_ms: u64, deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
+        let timeout = Duration::from_millis(timeout_ms);
         let dimension = (self.dimension > 0).then_some(self.dimension);
-        let request = EmbeddingRequest::new(&self.options.model, texts);
+        let request = EmbeddingRequest { model: self.config.model.clone(), input: texts, encoding_format: "float" };
         // The embedding of documents stands behind the same breaker, and must not wait as searches have a short deadline.
         let patience = Patience { timeout, deadline, hurry: timeout };
         self.calls.ask(patience, move |client, timeout| {
             let body = client.post(&request, timeout)?;
-            vectors(&body, request.input.len(), dimension).map_err(|bad| client.bad_answer(bad))
+            vectors(&body, request.input.len(), dimension).map_err(|(kind, problem)| client.failed(kind, problem))
         })
     }
 }
@@ -156,8 +83,8 @@ impl Embedder for EndpointEmbedder {
     }
 
     fn embed_query(&self, text: &str, deadline: Option<Instant>) -> Result<Vec<f32>, ModelError> {
-        let query = format!("{}{text}", self.options.query_prefix);
-        Ok(self.ask(vec![sendable(query)], self.options.query_timeout, deadline)?.remove(0))
+        let query = format!("{}{text}", self.config.query_prefix);
+        Ok(self.ask(vec![sendable(query)], self.config.query_timeout_ms, deadline)?.remove(0))
     }
 
     fn embed_query_of(
@@ -170,9 +97,13 @@ impl Embedder for EndpointEmbedder {
     }
 
     fn embed_documents(&self, documents: &[Document], deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
-        let prefix = &self.options.document_prefix;
-        let texts = documents.iter().map(|document| sent(prefix, document)).collect();
-        self.ask_in_batches(texts, self.options.timeout, deadline)
+        let prefix = &self.config.document_prefix;
+        let mut vectors = Vec::with_capacity(documents.len());
+        for batch in documents.chunks(self.config.batch_size.max(1)) {
+            let texts = batch.iter().map(|document| sendable(format!("{prefix}{}", document.input()))).collect();
+            vectors.extend(self.ask(texts, self.config.timeout_ms, deadline)?);
+        }
+        Ok(vectors)
     }
 
     fn stop(&self) {
@@ -184,11 +115,7 @@ impl Embedder for EndpointEmbedder {
     }
 
     fn batch_size(&self) -> Option<usize> {
-        Some(self.options.batch_size)
-    }
-
-    fn batches(&self) -> Option<Arc<BatchClient>> {
-        self.batches.clone()
+        Some(self.config.batch_size)
     }
 
     fn trouble(&self) -> Option<ModelTrouble> {
@@ -198,24 +125,13 @@ impl Embedder for EndpointEmbedder {
 
 /// As OpenAI has it.
 #[derive(Serialize)]
-pub(super) struct EmbeddingRequest {
+struct EmbeddingRequest {
     model: String,
-    pub(super) input: Vec<String>,
+    input: Vec<String>,
     encoding_format: &'static str,
 }
 
-impl EmbeddingRequest {
-    pub(super) fn new(model: &str, input: Vec<String>) -> Self {
-        Self { model: model.to_owned(), input, encoding_format: "float" }
-    }
-}
-
-/// A document as it is sent.
-pub(super) fn sent(prefix: &str, document: &Document) -> String {
-    sendable(format!("{prefix}{}", document.input()))
-}
-
 /// OpenAI refuses a request of many texts for one that is empty.
-pub(super) fn sendable(text: String) -> String {
+fn sendable(text: String) -> String {
     if text.trim().is_empty() { "-".into() } else { text }
 }

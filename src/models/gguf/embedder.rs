@@ -1,6 +1,7 @@
 //! The embedder that callers see, with the vectors of single tokens for late interaction.
 
 use std::cmp::Reverse;
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Instant;
@@ -8,9 +9,10 @@ use std::time::Instant;
 use super::super::asker::{ByAsker, ModelAsker};
 use super::super::{Document, EmbeddedText, Embedder, Fingerprint, ModelError, PackedTokens, TokenQuery, TokenVectors};
 use super::cpu;
-use super::model::{GgufOptions, LoadedModel, ModelSource, Pooling};
+use super::model::{LoadedModel, ModelSource};
 use super::queue::{Reply, Sequence};
-use super::worker::{EMBED, WorkingModel};
+use super::worker::WorkingModel;
+use crate::base::config::{EmbedConfig, PoolingChoice};
 
 /// Embeds with a GGUF model in this process.
 ///
@@ -24,7 +26,7 @@ pub struct GgufEmbedder {
 }
 
 impl GgufEmbedder {
-    /// Loads a model and starts its threads.
+    /// Loads a model and starts its threads. The bundled one is unpacked into `cache_dir`.
     ///
     /// This reads the whole file, for the fingerprint, and embeds one text, to see that the model does: 50 ms for the
     /// bundled model.
@@ -33,8 +35,8 @@ impl GgufEmbedder {
     ///
     /// When the file is missing, damaged, or not of an embedding model, when the cache folder of the bundled model cannot
     /// be written, and when an option is out of range. The message names the file.
-    pub fn open(model: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
-        let working = WorkingModel::start(LoadedModel::load(model, options)?, options, EMBED)?;
+    pub fn open(model: &ModelSource, config: &EmbedConfig, cache_dir: &Path) -> Result<Self, ModelError> {
+        let working = WorkingModel::start(LoadedModel::load(model, config, cache_dir)?, config)?;
         let embedder = Self { working, typical: OnceLock::new(), queries: ByAsker::default() };
         let probe = embedder.embed_query("probe", None)?;
         if probe.len() != embedder.dimension() {
@@ -46,13 +48,6 @@ impl GgufEmbedder {
         Ok(embedder)
     }
 
-    /// A document as the model reads it; its own tokens are wanted or not.
-    fn sequence(&self, index: usize, document: &Document, with_tokens: bool) -> Sequence {
-        let tokens = self.working.tokenizer.document(document);
-        let with_tokens = with_tokens.then(|| self.working.tokenizer.text_in_document(&tokens));
-        Sequence { index, tokens, with_tokens }
-    }
-
     /// The vector of each document, in the order of the documents, and behind it those of its tokens where they are wanted.
     fn encode(
         &self,
@@ -60,7 +55,13 @@ impl GgufEmbedder {
         with_tokens: impl Fn(&Document) -> bool,
         deadline: Option<Instant>,
     ) -> Result<Vec<Vec<f32>>, ModelError> {
-        let sequence = |(index, document): (usize, &Document)| self.sequence(index, document, with_tokens(document));
+        let tokenizer = &self.working.tokenizer;
+        let sequence = |(index, document): (usize, &Document)| {
+            let tokens = tokenizer.document(document);
+            let tokens_wanted =
+                if with_tokens(document) { tokenizer.text_in(&tokens, &tokenizer.document_prefix) } else { 0..0 };
+            Sequence { index, tokens, tokens_wanted }
+        };
         let mut sequences: Vec<Sequence> = documents.iter().enumerate().map(sequence).collect();
         // The longest first, so that the workers end together.
         sequences.sort_by_key(|sequence| Reverse(sequence.tokens.len()));
@@ -70,7 +71,7 @@ impl GgufEmbedder {
 
     /// Whether its tokens stand for something: where one token's vector stands for the whole text, the others were never taught to.
     fn has_tokens(&self) -> bool {
-        self.working.model.pooling == Pooling::Mean
+        self.working.model.pooling == PoolingChoice::Mean
     }
 }
 
@@ -139,21 +140,13 @@ impl Embedder for GgufEmbedder {
         self.working.tokenizer.has_word(word)
     }
 
-    fn count_tokens(&self, text: &str) -> Option<usize> {
-        Some(self.working.tokenizer.count(text))
-    }
-
     fn stop(&self) {
         self.working.queue.stop();
     }
 }
 
 /// All of a call's vectors, in the order of its sequences.
-pub(super) fn collect(
-    count: usize,
-    replies: &Receiver<Reply>,
-    deadline: Option<Instant>,
-) -> Result<Vec<Vec<f32>>, ModelError> {
+fn collect(count: usize, replies: &Receiver<Reply>, deadline: Option<Instant>) -> Result<Vec<Vec<f32>>, ModelError> {
     let mut all = Vec::with_capacity(count);
     while all.len() < count {
         let reply = match deadline {
@@ -222,12 +215,14 @@ impl GgufEmbedder {
         deadline: Option<Instant>,
     ) -> Result<(Vec<f32>, TokenVectors), ModelError> {
         self.queries.get_or(asker, text, || {
-            let tokens = self.working.tokenizer.query(text);
-            let with_tokens = self.has_tokens().then(|| self.working.tokenizer.text_in_query(&tokens));
-            let replies = self.working.queue.query(Sequence { index: 0, tokens, with_tokens }, deadline)?;
+            let tokenizer = &self.working.tokenizer;
+            let tokens = tokenizer.query(text);
+            let wanted = || tokenizer.text_in(&tokens, &tokenizer.query_prefix);
+            let tokens_wanted = if self.has_tokens() { wanted() } else { 0..0 };
+            let replies = self.working.queue.query(Sequence { index: 0, tokens, tokens_wanted }, deadline)?;
             let both = collect(1, &replies, deadline)?.remove(0);
             let dimension = self.working.model.dimension;
-            let (vector, tokens) = both.split_at(if self.has_tokens() { dimension } else { both.len() });
+            let (vector, tokens) = both.split_at(dimension.min(both.len()));
             Ok((vector.to_vec(), TokenVectors::new(dimension, tokens)))
         })
     }

@@ -25,18 +25,14 @@ mod embedder;
 mod file;
 mod model;
 mod queue;
-mod reranker;
-#[cfg(test)]
-pub(crate) mod reranker_tests;
 #[cfg(test)]
 mod tests;
 mod tokens;
 mod worker;
 
 pub use embedder::GgufEmbedder;
+pub use model::ModelSource;
 pub(crate) use model::read_model_file;
-pub use model::{GgufOptions, ModelSource, Pooling};
-pub(crate) use reranker::GgufReranker;
 
 /// A machine of more cores is not left to a model alone, and each context of the bundled model takes 18 MB.
 const MOST_AUTOMATIC_THREADS: usize = 8;

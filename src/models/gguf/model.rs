@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use llama_cpp_2::LogOptions;
-use llama_cpp_2::context::params::LlamaPoolingType;
 use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
@@ -14,6 +13,7 @@ use llama_cpp_2::model::params::LlamaModelParams;
 use super::super::{Fingerprint, ModelError, ModelFile};
 use super::file::Header;
 use super::{bundled, cpu};
+use crate::base::config::{EmbedConfig, PoolingChoice};
 use crate::base::fs::Context;
 
 /// Where a model comes from.
@@ -41,72 +41,6 @@ impl ModelSource {
     }
 }
 
-/// How token embeddings become the embedding of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Pooling {
-    /// Their mean.
-    Mean,
-    /// That of the first token.
-    Cls,
-    /// That of the last token.
-    Last,
-    /// A score of a pair of texts, by a head of the model's own.
-    Rank,
-}
-
-impl Pooling {
-    /// Returns the name that configuration and fingerprints use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Mean => "mean",
-            Self::Cls => "cls",
-            Self::Last => "last",
-            Self::Rank => "rank",
-        }
-    }
-
-    pub(super) fn to_llama(self) -> LlamaPoolingType {
-        match self {
-            Self::Mean => LlamaPoolingType::Mean,
-            Self::Cls => LlamaPoolingType::Cls,
-            Self::Last => LlamaPoolingType::Last,
-            Self::Rank => LlamaPoolingType::Rank,
-        }
-    }
-}
-
-/// How a model is run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GgufOptions {
-    /// Threads that embed documents, each with a llama.cpp context of its own; 0 is one a core, at most 8.
-    pub threads: usize,
-    /// Goes before every query, as some models want it: `query: `.
-    pub query_prefix: String,
-    /// Goes before every document: `passage: `.
-    pub document_prefix: String,
-    /// How to pool; `None` is what the model file says.
-    pub pooling: Option<Pooling>,
-    /// The most tokens of a text that the model reads, 16 or more. 0 is 256 for the bundled model and 512 for others; a
-    /// model's own limit is never passed.
-    pub max_tokens: usize,
-    /// Where the bundled model is unpacked.
-    pub cache_dir: PathBuf,
-}
-
-impl GgufOptions {
-    /// Returns the defaults: no prefixes, pooling and limits of the model, a thread a core.
-    pub fn new(cache_dir: impl Into<PathBuf>) -> Self {
-        Self {
-            threads: 0,
-            query_prefix: String::new(),
-            document_prefix: String::new(),
-            pooling: None,
-            max_tokens: 0,
-            cache_dir: cache_dir.into(),
-        }
-    }
-}
-
 /// Default maximum length of a text, in tokens. A chunk and its context have about 180 MiniLM tokens at most, and other
 /// vocabularies need up to twice as many. Models with room for 32,768 would otherwise reserve memory for that.
 const DEFAULT_MAX_TOKENS: usize = 512;
@@ -115,7 +49,7 @@ const DEFAULT_MAX_TOKENS: usize = 512;
 const LEAST_MAX_TOKENS: usize = 16;
 
 /// Raised when the same text gives another token sequence than before, so that old vectors are not taken for new ones.
-const PREPARATION_VERSION: &[u8] = b"1";
+const PREPARATION_VERSION: &[u8] = b"2";
 
 /// A loaded model and what is known of it.
 pub(super) struct LoadedModel {
@@ -123,50 +57,26 @@ pub(super) struct LoadedModel {
     pub(super) path: PathBuf,
     pub(super) name: String,
     pub(super) fingerprint: Fingerprint,
-    pub(super) pooling: Pooling,
+    pub(super) pooling: PoolingChoice,
     pub(super) dimension: usize,
     pub(super) max_tokens: usize,
     /// The vocabulary is of word pieces without accents, and wants its text decomposed.
     pub(super) decompose: bool,
-    /// Whether one separator stands between the texts of a pair, as BERT learned it; of RoBERTa and those after it two.
-    pub(super) parts_by_one: bool,
 }
 
 impl LoadedModel {
     /// Loads a model that embeds.
-    pub(super) fn load(source: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
-        Self::load_for(source, options, pooling)
-    }
-
-    /// Loads one that judges pairs of texts.
-    pub(super) fn load_reranker(source: &ModelSource, options: &GgufOptions) -> Result<Self, ModelError> {
-        let loaded = Self::load_for(source, options, |header, _, path| match pooling_of(header) {
-            Some(Pooling::Rank) => Ok(Pooling::Rank),
-            _ => Err(unsuitable(path, "it is not a reranker: its file announces no score for a pair of texts")),
-        })?;
-        match loaded.llama.n_cls_out() {
-            1 => Ok(loaded),
-            more => {
-                Err(unsuitable(&loaded.path, &format!("it returns {more} scores for a pair of texts instead of one")))
-            }
-        }
-    }
-
-    fn load_for(
-        source: &ModelSource,
-        options: &GgufOptions,
-        pooling: impl Fn(&Header, &GgufOptions, &Path) -> Result<Pooling, ModelError>,
-    ) -> Result<Self, ModelError> {
-        if (1..LEAST_MAX_TOKENS).contains(&options.max_tokens) {
-            let reason = format!("{} is too few; it takes 0, or at least {LEAST_MAX_TOKENS}", options.max_tokens);
+    pub(super) fn load(source: &ModelSource, config: &EmbedConfig, cache_dir: &Path) -> Result<Self, ModelError> {
+        if (1..LEAST_MAX_TOKENS).contains(&config.max_tokens) {
+            let reason = format!("{} is too few; it takes 0, or at least {LEAST_MAX_TOKENS}", config.max_tokens);
             return Err(ModelError::BadOption { section: "embed", option: "max_tokens", reason });
         }
         let (path, hash) = match source {
-            ModelSource::Bundled => bundled::model(&options.cache_dir).map(|(path, hash)| (path, Some(hash)))?,
+            ModelSource::Bundled => bundled::model(cache_dir).map(|(path, hash)| (path, Some(hash)))?,
             ModelSource::File(path) => (path.clone(), None),
         };
         let header = Header::read(&path)?;
-        let pooling = pooling(&header, options, &path)?;
+        let pooling = pooling(&header, config, &path)?;
         let hash = match hash {
             Some(hash) => hash,
             None => hash_file(&path).on("read the model", &path)?,
@@ -188,7 +98,7 @@ impl LoadedModel {
         }
         // Past the model's positions llama.cpp ends the process, so nothing may raise this limit.
         let positions = llama.n_ctx_train() as usize;
-        let wanted = match (options.max_tokens, source) {
+        let wanted = match (config.max_tokens, source) {
             (0, ModelSource::Bundled) => bundled::MAX_TOKENS,
             (0, ModelSource::File(_)) => DEFAULT_MAX_TOKENS,
             (wanted, _) => wanted,
@@ -204,16 +114,15 @@ impl LoadedModel {
             fingerprint: Fingerprint::of(&[
                 PREPARATION_VERSION,
                 hash.as_bytes(),
-                pooling.as_str().as_bytes(),
-                options.query_prefix.as_bytes(),
-                options.document_prefix.as_bytes(),
+                format!("{pooling:?}").as_bytes(),
+                config.query_prefix.as_bytes(),
+                config.document_prefix.as_bytes(),
                 max_tokens.to_string().as_bytes(),
             ]),
             pooling,
             dimension,
             max_tokens,
             decompose: vocabulary == "bert" && strips_accents(&header),
-            parts_by_one: vocabulary == "bert",
             llama,
             path,
         })
@@ -221,32 +130,34 @@ impl LoadedModel {
 }
 
 /// What a file says of its pooling, by the numbers of `llama_pooling_type` in llama.h.
-fn pooling_of(header: &Header) -> Option<Pooling> {
+fn pooling_of(header: &Header) -> Option<PoolingChoice> {
     Some(match header.number("pooling_type")? {
-        1 => Pooling::Mean,
-        2 => Pooling::Cls,
-        3 => Pooling::Last,
-        4 => Pooling::Rank,
+        1 => PoolingChoice::Mean,
+        2 => PoolingChoice::Cls,
+        3 => PoolingChoice::Last,
         _ => return None,
     })
 }
+
+/// The number of a model that says of a pair of texts how well one answers the other.
+const RERANKER: u64 = 4;
 
 fn unsuitable(path: &Path, reason: &str) -> ModelError {
     ModelError::UnsuitableModel { path: path.to_owned(), reason: reason.to_owned() }
 }
 
-fn pooling(header: &Header, options: &GgufOptions, path: &Path) -> Result<Pooling, ModelError> {
+fn pooling(header: &Header, config: &EmbedConfig, path: &Path) -> Result<PoolingChoice, ModelError> {
     let refused = |reason: &str| unsuitable(path, reason);
     match header.architecture() {
         "t5" => return Err(refused("it is an encoder-decoder; choose one that is made for embedding")),
         "clip" => return Err(refused("it reads pictures; choose one that is made for embedding text")),
         _ => {}
     }
-    let from_file = pooling_of(header);
-    if from_file == Some(Pooling::Rank) {
+    if header.number("pooling_type") == Some(RERANKER) {
         return Err(refused("it is a reranker; choose one that is made for embedding"));
     }
-    options.pooling.or(from_file).ok_or_else(|| {
+    let chosen = Some(config.pooling).filter(|pooling| *pooling != PoolingChoice::Auto);
+    chosen.or_else(|| pooling_of(header)).ok_or_else(|| {
         refused("its file names no pooling, like a text-generating model; choose one for embedding, or set pooling")
     })
 }
@@ -271,7 +182,7 @@ pub(crate) fn read_model_file(path: &Path) -> Result<ModelFile, ModelError> {
         architecture: header.architecture().to_owned(),
         dimension: number("embedding_length"),
         context: number("context_length"),
-        pooling: pooling_of(&header).filter(|pooling| *pooling != Pooling::Rank).map(Pooling::as_str),
+        pooling: pooling_of(&header),
         licence: text("general.license"),
         bytes: path.metadata().on("read the model", path)?.len(),
     })

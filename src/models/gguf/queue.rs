@@ -1,4 +1,4 @@
-//! What callers wait for and workers do: queries, then texts that somebody waits for, then documents.
+//! What callers wait for and workers do: queries, then documents.
 //!
 //! A call blocks until it is answered, so the queue never holds more than one query or one list of documents for each
 //! thread that calls: that is its bound.
@@ -19,7 +19,7 @@ pub(super) struct Sequence {
     pub(super) index: usize,
     pub(super) tokens: Vec<LlamaToken>,
     /// Behind the one vector of length 1 for all of it the vectors of these of its tokens, of any length.
-    pub(super) with_tokens: Option<Range<usize>>,
+    pub(super) tokens_wanted: Range<usize>,
 }
 
 /// A text's place in the call and what was wanted of it, or why there is none.
@@ -49,13 +49,11 @@ pub(super) struct TextQueue {
 
 /// The lanes, the first one first.
 const QUERIES: usize = 0;
-const URGENT: usize = 1;
-const DOCUMENTS: usize = 2;
+const DOCUMENTS: usize = 1;
 
 #[derive(Default)]
 struct QueueState {
-    /// Queries, then what somebody waits for, then documents.
-    lanes: [VecDeque<Call>; 3],
+    lanes: [VecDeque<Call>; 2],
     calls_so_far: u64,
     stopped: bool,
 }
@@ -77,16 +75,6 @@ impl TextQueue {
     /// Adds a list of sequences. Their replies come in any order; the receiver closes after the last of them, or on a stop.
     pub(super) fn documents(&self, sequences: VecDeque<Sequence>) -> Result<Receiver<Reply>, ModelError> {
         self.call(sequences, None, DOCUMENTS)
-    }
-
-    /// Adds a list that goes before all documents, and of which none is begun after the deadline. Else as
-    /// [`TextQueue::documents`].
-    pub(super) fn urgent(
-        &self,
-        sequences: VecDeque<Sequence>,
-        deadline: Instant,
-    ) -> Result<Receiver<Reply>, ModelError> {
-        self.call(sequences, Some(deadline), URGENT)
     }
 
     fn call(
@@ -168,7 +156,7 @@ mod tests {
     use super::*;
 
     fn text(index: usize) -> Sequence {
-        Sequence { index, tokens: Vec::new(), with_tokens: None }
+        Sequence { index, tokens: Vec::new(), tokens_wanted: 0..0 }
     }
 
     fn next(queue: &TextQueue, lane: WorkerLane) -> usize {
@@ -190,13 +178,13 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_waits_for_goes_before_documents_until_its_time_is_over() {
+    fn a_query_whose_time_is_over_is_not_begun() {
         let queue = TextQueue::default();
-        let _bulk = queue.documents((0..3).map(text).collect()).unwrap();
-        let late = queue.urgent((20..22).map(text).collect(), Instant::now()).unwrap();
-        let _urgent = queue.urgent((10..12).map(text).collect(), Instant::now() + Duration::from_secs(600)).unwrap();
-        let order: Vec<usize> = (0..4).map(|_| next(&queue, WorkerLane::All)).collect();
-        assert_eq!(order, [10, 11, 0, 1]);
+        let _bulk = queue.documents((0..2).map(text).collect()).unwrap();
+        let late = queue.query(text(20), Some(Instant::now())).unwrap();
+        let _soon = queue.query(text(10), Some(Instant::now() + Duration::from_secs(600))).unwrap();
+        let order: Vec<usize> = (0..3).map(|_| next(&queue, WorkerLane::All)).collect();
+        assert_eq!(order, [10, 0, 1]);
         assert!(late.recv().is_err());
     }
 

@@ -23,8 +23,8 @@ const NO_WORD: &str = "\u{e000}";
 /// Makes token sequences that a context of the same model has room for.
 pub(super) struct Tokenizer {
     model: Arc<LoadedModel>,
-    query_prefix: String,
-    document_prefix: String,
+    pub(super) query_prefix: String,
+    pub(super) document_prefix: String,
     /// The special tokens that the model wants before and after a text, `[CLS]` and `[SEP]` for BERT.
     head: Vec<LlamaToken>,
     tail: Vec<LlamaToken>,
@@ -54,39 +54,14 @@ impl Tokenizer {
         self.sequence(format!("{}{context}{between}{}", self.document_prefix, self.cut(&document.text)))
     }
 
-    /// A query and a chunk, one behind the other as models learned that judge such pairs. The query may take a quarter of the room.
-    pub(super) fn pair(&self, query: &str, passage: &str) -> Vec<LlamaToken> {
-        let between = if self.model.parts_by_one { self.tail.clone() } else { [&self.tail[..], &self.tail].concat() };
-        let room = self.room().saturating_sub(between.len());
-        let query = self.tokens(self.cut(query));
-        let query = &query[..query.len().min(room / 4)];
-        let passage = self.tokens(self.cut(passage));
-        let passage = &passage[..passage.len().min(room - query.len())];
-        [&self.head, query, &between, passage, &self.tail].concat()
-    }
-
     /// Whether a word is a piece of the vocabulary as it stands.
     pub(super) fn has_word(&self, word: &str) -> bool {
         let tokens = self.tokens(word);
         tokens.len() == 1 && tokens != self.tokens(NO_WORD)
     }
 
-    /// How many tokens a text has, whatever the model has room for.
-    pub(super) fn count(&self, text: &str) -> usize {
-        self.tokens(text).len()
-    }
-
-    /// The place of a query's own tokens in its sequence: without the prefix and the special ones.
-    pub(super) fn text_in_query(&self, sequence: &[LlamaToken]) -> Range<usize> {
-        self.text_in(sequence, &self.query_prefix)
-    }
-
-    /// The same of a document.
-    pub(super) fn text_in_document(&self, sequence: &[LlamaToken]) -> Range<usize> {
-        self.text_in(sequence, &self.document_prefix)
-    }
-
-    fn text_in(&self, sequence: &[LlamaToken], prefix: &str) -> Range<usize> {
+    /// The place of a text's own tokens in its sequence: without the prefix and the special ones.
+    pub(super) fn text_in(&self, sequence: &[LlamaToken], prefix: &str) -> Range<usize> {
         let start = (self.head.len() + self.tokens(prefix.trim_end()).len()).min(sequence.len());
         start..(sequence.len() - self.tail.len().min(sequence.len())).max(start)
     }
@@ -127,25 +102,13 @@ impl Tokenizer {
         &text[..text.floor_char_boundary(bytes)]
     }
 
-    /// Returns the longest beginning of a text that has at most `limit` tokens.
+    /// Returns a beginning of a text that has about `limit` tokens, if it has more: all of them are taken to be as long as their mean.
     fn cut_to_tokens<'a>(&self, text: &'a str, limit: usize) -> &'a str {
         let text = &text[..text.floor_char_boundary(limit * BYTES_PER_TOKEN)];
-        if self.tokens(text).len() <= limit {
+        let count = self.tokens(text).len();
+        if count <= limit {
             return text;
         }
-        let (mut fits, mut too_long) = (0, text.len());
-        while fits + 1 < too_long {
-            let middle = text.floor_char_boundary(fits.midpoint(too_long));
-            if middle <= fits {
-                // One character of several bytes lies between the two.
-                break;
-            }
-            if self.tokens(&text[..middle]).len() <= limit {
-                fits = middle;
-            } else {
-                too_long = middle;
-            }
-        }
-        text[..fits].trim_end()
+        text[..text.floor_char_boundary(text.len() * limit / count)].trim_end()
     }
 }

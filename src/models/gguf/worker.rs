@@ -2,22 +2,21 @@
 
 use std::any::Any;
 use std::num::NonZeroU32;
-use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::context::params::{LlamaContextParams, LlamaPoolingType};
 use llama_cpp_2::llama_batch::LlamaBatch;
-use llama_cpp_2::token::LlamaToken;
 
 use super::super::ModelError;
 use super::super::token_vectors::unit;
-use super::model::{GgufOptions, LoadedModel, Pooling, backend};
+use super::model::{LoadedModel, backend};
 use super::queue::{Reply, Sequence, TextQueue, WorkerLane};
 use super::tokens::Tokenizer;
+use crate::base::config::{EmbedConfig, PoolingChoice};
 
 /// A model with its threads, which end when it is dropped.
 pub(super) struct WorkingModel {
@@ -27,38 +26,28 @@ pub(super) struct WorkingModel {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// The work of threads that embed.
-pub(super) const EMBED: &str = "embed";
-
 impl WorkingModel {
-    /// Starts the threads of a model that was loaded: so many that are named after `work`, and one for queries alone if they `embed`.
+    /// Starts the threads of a model that was loaded: those that embed whatever there is, and one for queries alone.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub(super) fn start(model: LoadedModel, options: &GgufOptions, work: &str) -> Result<Self, ModelError> {
+    pub(super) fn start(model: LoadedModel, config: &EmbedConfig) -> Result<Self, ModelError> {
         let model = Arc::new(model);
-        let workers = match options.threads {
+        let workers = match config.threads {
             0 => thread::available_parallelism().map_or(1, usize::from).min(super::MOST_AUTOMATIC_THREADS),
             threads => threads,
         };
         let mut working = Self {
-            tokenizer: Tokenizer::new(Arc::clone(&model), &options.query_prefix, &options.document_prefix),
+            tokenizer: Tokenizer::new(Arc::clone(&model), &config.query_prefix, &config.document_prefix),
             model,
             queue: Arc::default(),
             threads: Vec::new(),
         };
-        if work == EMBED {
-            working.start_thread(format!("{work}-query"), WorkerLane::Queries)?;
-        }
-        for number in 0..workers {
-            working.start_thread(format!("{work}-{number}"), WorkerLane::All)?;
+        let names = (0..workers).map(|number| (format!("embed-{number}"), WorkerLane::All));
+        for (name, lane) in [("embed-query".to_owned(), WorkerLane::Queries)].into_iter().chain(names) {
+            working.threads.push(start(name, Arc::clone(&working.model), Arc::clone(&working.queue), lane)?);
         }
         Ok(working)
-    }
-
-    fn start_thread(&mut self, name: String, lane: WorkerLane) -> Result<(), ModelError> {
-        self.threads.push(start(name, Arc::clone(&self.model), Arc::clone(&self.queue), lane)?);
-        Ok(())
     }
 }
 
@@ -124,26 +113,17 @@ fn message(panic: &(dyn Any + Send)) -> String {
 struct Encoder<'a> {
     model: &'a LoadedModel,
     context: LlamaContext<'a>,
-    /// For the vectors of single tokens, once they are asked for: 18 MB of the bundled model.
-    for_tokens: Option<LlamaContext<'a>>,
     batch: LlamaBatch<'a>,
 }
 
-/// Making two contexts of one model at a time is not safe in llama.cpp.
-static MAKING_A_CONTEXT: Mutex<()> = Mutex::new(());
-
 impl<'a> Encoder<'a> {
     fn new(model: &'a LoadedModel) -> Result<Self, ModelError> {
-        let context = Self::context(model, model.pooling.to_llama())?;
-        Ok(Self { model, context, for_tokens: None, batch: LlamaBatch::new(model.max_tokens, 1) })
-    }
-
-    fn context(model: &'a LoadedModel, pooling: LlamaPoolingType) -> Result<LlamaContext<'a>, ModelError> {
         let tokens = u32::try_from(model.max_tokens).unwrap_or(u32::MAX);
         // Flash attention stays at its default, `auto`: see the numbers in `gguf`.
         let params = LlamaContextParams::default()
             .with_embeddings(true)
-            .with_pooling_type(pooling)
+            // The vectors of the tokens are wanted too, so that pooling is done here.
+            .with_pooling_type(LlamaPoolingType::None)
             .with_n_ctx(NonZeroU32::new(tokens))
             .with_n_batch(tokens)
             .with_n_ubatch(tokens)
@@ -151,12 +131,12 @@ impl<'a> Encoder<'a> {
             .with_n_threads(1)
             .with_n_threads_batch(1)
             .with_no_perf(true);
-        let _one_at_a_time = MAKING_A_CONTEXT.lock().unwrap_or_else(PoisonError::into_inner);
-        model.llama.new_context(backend()?, params).map_err(|error| ModelError::Llama {
+        let context = model.llama.new_context(backend()?, params).map_err(|error| ModelError::Llama {
             action: "make room for computing",
             reason: format!("{error}, for {tokens} tokens of {}", model.path.display()),
             may_pass: true,
-        })
+        })?;
+        Ok(Self { model, context, batch: LlamaBatch::new(model.max_tokens, 1) })
     }
 
     fn encode(&mut self, sequence: &Sequence) -> Reply {
@@ -165,62 +145,33 @@ impl<'a> Encoder<'a> {
             // llama.cpp would end the process.
             return Err(failed(format!("a sequence of {} tokens", tokens.len())));
         }
-        let computed = match &sequence.with_tokens {
-            None => self.pooled(tokens),
-            Some(some) => self.pooled_and_tokens(tokens, some),
+        self.batch.clear();
+        self.batch.add_sequence(tokens, 0, true).map_err(failed)?;
+        // Models that only look back keep a cache, in which the last text would still be seen. The others have none, and
+        // `decode` is `encode` for them.
+        self.context.clear_kv_cache();
+        self.context.decode(&mut self.batch).map_err(failed)?;
+        let vector = |at: usize| self.context.embeddings_ith(i32::try_from(at).map_err(failed)?).map_err(failed);
+        let pooled = match self.model.pooling {
+            PoolingChoice::Cls => unit(vector(0)?),
+            PoolingChoice::Last => unit(vector(tokens.len() - 1)?),
+            PoolingChoice::Mean | PoolingChoice::Auto => {
+                let mut sum = vec![0.0_f32; self.model.dimension];
+                for at in 0..tokens.len() {
+                    sum.iter_mut().zip(vector(at)?).for_each(|(sum, value)| *sum += value);
+                }
+                unit(&sum)
+            }
         };
-        Ok((sequence.index, computed?))
-    }
-
-    fn pooled(&mut self, tokens: &[LlamaToken]) -> Result<Vec<f32>, ModelError> {
-        compute(&mut self.context, &mut self.batch, tokens)?;
-        let vector = self.context.embeddings_seq_ith(0).map_err(failed)?;
-        if self.model.pooling == Pooling::Rank {
-            return Ok(vector.to_vec());
-        }
-        unit(vector).ok_or_else(|| self.without_direction())
-    }
-
-    fn without_direction(&self) -> ModelError {
-        ModelError::UnsuitableModel {
+        let mut computed = pooled.ok_or_else(|| ModelError::UnsuitableModel {
             path: self.model.path.clone(),
             reason: "it computes invalid vectors; the file may be damaged".to_owned(),
+        })?;
+        for at in sequence.tokens_wanted.clone() {
+            computed.extend_from_slice(vector(at)?);
         }
+        Ok((sequence.index, computed))
     }
-
-    /// One pass gives both. The mean is added up here, so that it may differ from llama.cpp's in the last bit.
-    fn pooled_and_tokens(&mut self, tokens: &[LlamaToken], some: &Range<usize>) -> Result<Vec<f32>, ModelError> {
-        let context = match &mut self.for_tokens {
-            Some(context) => context,
-            none => none.insert(Self::context(self.model, LlamaPoolingType::None)?),
-        };
-        compute(context, &mut self.batch, tokens)?;
-        let mut sum = vec![0.0_f32; self.model.dimension];
-        let mut of_tokens = Vec::with_capacity(some.len() * self.model.dimension);
-        for at in 0..tokens.len() {
-            let vector = context.embeddings_ith(i32::try_from(at).map_err(failed)?).map_err(failed)?;
-            sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value);
-            if some.contains(&at) {
-                of_tokens.extend_from_slice(vector);
-            }
-        }
-        let pooled = unit(&sum).ok_or_else(|| self.without_direction())?;
-        Ok([pooled, of_tokens].concat())
-    }
-}
-
-/// Runs the model over one sequence.
-fn compute(
-    context: &mut LlamaContext<'_>,
-    batch: &mut LlamaBatch<'_>,
-    tokens: &[LlamaToken],
-) -> Result<(), ModelError> {
-    batch.clear();
-    batch.add_sequence(tokens, 0, true).map_err(failed)?;
-    // Models that only look back keep a cache, in which the last text would still be seen. The others have none, and
-    // `decode` is `encode` for them.
-    context.clear_kv_cache();
-    context.decode(batch).map_err(failed)
 }
 
 fn failed(reason: impl ToString) -> ModelError {
@@ -236,7 +187,7 @@ mod tests {
     #[test]
     fn a_panic_fails_its_own_call_and_the_worker_goes_on() {
         let queue = Arc::<TextQueue>::default();
-        let text = |index| Sequence { index, tokens: Vec::new(), with_tokens: None };
+        let text = |index| Sequence { index, tokens: Vec::new(), tokens_wanted: 0..0 };
         let bad = queue.documents(VecDeque::from([text(13), text(1), text(2)])).unwrap();
         let good = queue.documents(VecDeque::from([text(3)])).unwrap();
         thread::scope(|scope| {
@@ -256,7 +207,7 @@ mod tests {
     #[test]
     fn what_nobody_waits_for_any_more_is_not_computed() {
         let queue = Arc::<TextQueue>::default();
-        let text = |index| Sequence { index, tokens: Vec::new(), with_tokens: None };
+        let text = |index| Sequence { index, tokens: Vec::new(), tokens_wanted: 0..0 };
         drop(queue.documents((1..4).map(text).collect()).unwrap());
         let good = queue.documents(VecDeque::from([text(9)])).unwrap();
         let (seen, computed) = std::sync::mpsc::channel();

@@ -392,7 +392,7 @@ pub struct ContextReceipt {
     pub tokens: usize,
     /// Its bytes.
     pub bytes: usize,
-    /// Who counted them: a model, or `estimate`.
+    /// How they were counted: `estimate`, by characters.
     pub counted_by: String,
     /// Its sections, in their order.
     pub sections: Vec<ContextSection>,

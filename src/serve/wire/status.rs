@@ -9,8 +9,8 @@ use super::facts::FactProblem;
 use super::memory::{ProcessingState, SummariesState};
 use super::search::{Skipped, is_zero};
 use super::writes::{BackAgain, ConflictCopy};
-pub use crate::index::sync::{BatchState, Verification};
 use crate::index::sync::{ModelStatus, NextModel};
+pub use crate::index::sync::{Verification, Watching};
 
 /// State of the vault and its index.
 #[skip_serializing_none]
@@ -117,28 +117,6 @@ pub struct Backup {
     pub failure: Option<String>,
 }
 
-/// How changes are noticed. Times are RFC 3339.
-#[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Watching {
-    /// `events`, `events and polling`, `polling`, or `not yet`.
-    pub by: String,
-    /// Why it polls, and what to do about it.
-    pub reason: Option<String>,
-    /// Since when the vault's folder is missing, if so; answers use the last known state.
-    pub missing_since: Option<String>,
-    /// How often events were lost since the start; each time everything was compared.
-    pub losses: usize,
-    /// When they were last lost.
-    pub lost_at: Option<String>,
-    /// When the index had caught up after that; absent until then.
-    pub recovered_at: Option<String>,
-    /// Seconds between two timed comparisons of the whole vault with the index.
-    pub reconcile_seconds: u64,
-    /// When the whole vault was last compared with the index, for whatever reason.
-    pub compared_at: Option<String>,
-}
-
 /// The embedding model.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -156,8 +134,6 @@ pub struct Model {
     pub trouble: Option<String>,
     /// The model that replaces it once it has embedded the vault.
     pub next: Option<ModelToCome>,
-    /// Passages sent to the service in batches since the start, if any.
-    pub batch: Option<BatchState>,
     /// Stored vectors of models that are not in use.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub kept_vectors: usize,
@@ -207,7 +183,7 @@ impl Model {
             }
             ModelStatus::Failed(reason) => ("failed", (Some(reason), None, None, None)),
         };
-        Self { state: state.into(), detail, dimension, instructions, trouble, next: None, batch: None, kept_vectors: 0 }
+        Self { state: state.into(), detail, dimension, instructions, trouble, next: None, kept_vectors: 0 }
     }
 
     /// The same with the one that takes its place, and what is kept of others.

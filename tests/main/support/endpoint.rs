@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use memory_vault::models::{Document, Embedder, HashEmbedder};
 use serde_json::{Value, json};
 
-use super::batches::FakeBatches;
 use super::upstream::{Got, Upstream};
 
 /// How a request goes wrong.
@@ -39,7 +38,6 @@ pub enum Fault {
 /// What was asked.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    pub method: String,
     pub path: String,
     pub authorization: Option<String>,
     /// The texts to embed, or the messages.
@@ -55,7 +53,6 @@ struct Inner {
     decide: Mutex<Decide>,
     judge: Mutex<Judge>,
     model: Mutex<HashEmbedder>,
-    batches: FakeBatches,
     over: AtomicBool,
 }
 
@@ -76,7 +73,6 @@ impl Endpoint {
             decide: Mutex::new(Arc::new(|_| None)),
             judge: Mutex::new(Box::new(|_| 0.5)),
             model: Mutex::new(HashEmbedder::new(32)),
-            batches: FakeBatches::default(),
             over: AtomicBool::new(false),
         });
         let serving = Arc::clone(&inner);
@@ -110,11 +106,6 @@ impl Endpoint {
         *self.inner.model.lock().unwrap() = HashEmbedder::new(dimension);
     }
 
-    /// Its batches.
-    pub fn batches(&self) -> &FakeBatches {
-        &self.inner.batches
-    }
-
     pub fn asked(&self) -> MutexGuard<'_, Vec<Asked>> {
         self.inner.asked.lock().unwrap()
     }
@@ -146,28 +137,17 @@ fn passages(material: &str) -> Vec<String> {
 
 fn serve(inner: &Inner, got: &Got, stream: &mut TcpStream) -> std::io::Result<()> {
     let mut words = got.line.split(' ').map(str::to_owned);
-    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let path = words.nth(1).unwrap_or_default();
     let authorization = got.header("authorization").map(str::to_owned);
     let body: Value = serde_json::from_slice(&got.body).unwrap_or_default();
     let texts = body["input"].as_array().into_iter().flatten().filter_map(|text| Some(text.as_str()?.to_owned()));
     let messages = body["messages"].as_array().into_iter().flatten();
     let messages = messages.filter_map(|message| Some(message["content"].as_str()?.to_owned()));
-    let asked = Asked { method, path, authorization, texts: texts.chain(messages).collect(), body: body.clone() };
+    let asked = Asked { path, authorization, texts: texts.chain(messages).collect(), body: body.clone() };
     inner.asked.lock().unwrap().push(asked.clone());
     // One that waits keeps none of the others.
     let decide = Arc::clone(&inner.decide.lock().unwrap());
     let fault = decide(&asked);
-    if matches!(fault, None | Some(Fault::Close)) && !asked.is_chat() && !asked.path.contains("/embeddings") {
-        let (status, body) = inner.batches.answer(&asked, &got.body, |texts| embed(inner, texts));
-        if fault.is_some() {
-            return Ok(());
-        }
-        let length = body.len();
-        // So that no test waits for the next look.
-        let headers = format!("Retry-After: 0\r\nContent-Length: {length}\r\nConnection: close");
-        write!(stream, "HTTP/1.1 {status} Said\r\n{headers}\r\n\r\n")?;
-        return stream.write_all(&body);
-    }
     answer(inner, &asked, fault, stream)
 }
 

@@ -2,7 +2,6 @@
 
 mod answers;
 mod app;
-mod batches;
 mod daemon;
 mod endpoint;
 mod files;
@@ -26,7 +25,6 @@ use serde_json::Value;
 
 pub use answers::{Answers, assert_same, difference};
 pub use app::{by_meaning, embedded, serve, serve_model, status};
-pub use batches::BatchFate;
 pub use daemon::{Daemon, READS, Ran, assert_hidden, encode, git, git_command, seen_by_ada, vault_command};
 pub use endpoint::{Asked, Endpoint, Fault};
 pub use files::{Folder, contents, files_with, has_text, notes_of, set_time, write_file};

@@ -281,15 +281,10 @@ impl Writer for ExactWriter {
         self.stores.waiting(model).len()
     }
 
-    fn pending_among(&self, model: &Fingerprint, contents: &HashSet<ContentHash>) -> usize {
-        self.stores.waiting(model).iter().filter(|text| contents.contains(&text.content)).count()
-    }
-
-    fn take_bulk(&mut self, model: &Fingerprint, newest: usize, limit: usize) -> Result<Vec<PendingText>, EngineError> {
+    fn take_pending(&mut self, model: &Fingerprint, limit: usize) -> Result<Vec<PendingText>, EngineError> {
         let mut pending = self.stores.waiting(model);
         let Some(set) = self.stores.sets.get_mut(model) else { return Ok(Vec::new()) };
         pending.retain(|text| !set.taken.contains(&text.content));
-        pending.drain(..newest.min(pending.len()));
         pending.truncate(limit);
         set.taken.extend(pending.iter().map(|text| text.content));
         Ok(pending)

@@ -25,8 +25,8 @@ pub(super) enum Step {
     Touch(usize),
     /// Of the texts that wait, those whose names are divisible get their vectors.
     Embed(u8),
-    /// All that wait but one are taken, a file is removed, and then the same as `Embed` for those that were taken.
-    Batch(usize, u8),
+    /// All that wait are taken, a file is removed, and then the same as `Embed` for those that were taken.
+    Overtaken(usize, u8),
     /// Turns to the model with vectors of this length.
     UseModel(usize),
     /// Has that model make its vectors beside those that serve.
@@ -81,7 +81,7 @@ pub(super) fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (0..PATHS.len(), any::<bool>()).prop_map(|(at, in_flight)| Step::Forget(at, in_flight)),
         1 => (0..PATHS.len()).prop_map(Step::Touch),
         2 => (1u8..4).prop_map(Step::Embed),
-        1 => (0..PATHS.len(), 1u8..4).prop_map(|(at, divisor)| Step::Batch(at, divisor)),
+        1 => (0..PATHS.len(), 1u8..4).prop_map(|(at, divisor)| Step::Overtaken(at, divisor)),
         1 => prop::sample::select(&DIMENSIONS[..]).prop_map(Step::UseModel),
         1 => prop::sample::select(&DIMENSIONS[..]).prop_map(Step::Prepare),
         2 => (1u8..4).prop_map(Step::Fill),

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use llama_cpp_2::token::LlamaToken;
 
 use super::super::super::{Document, Embedder, ModelError};
-use super::super::{GgufEmbedder, GgufOptions, ModelSource, Pooling, bundled};
+use super::super::{GgufEmbedder, ModelSource, bundled};
 use super::{SOURCE, cache_dir, cosine, document, documents, open, options, shared};
+use crate::base::config::{EmbedConfig, PoolingChoice};
 
 /// `[CLS]` and `[SEP]` of the bundled model's vocabulary.
 const CLS: LlamaToken = LlamaToken(101);
@@ -34,7 +35,7 @@ fn embeddings_are_those_of_the_reference_implementation() {
 #[test]
 fn embeddings_by_the_converted_model_are_those_too() {
     let (path, _) = bundled::converted(&cache_dir(), &SOURCE, || bundled::unpack(&cache_dir())).unwrap();
-    compare_with_reference(&GgufEmbedder::open(&ModelSource::File(path), &options()).unwrap());
+    compare_with_reference(&GgufEmbedder::open(&ModelSource::File(path), &options(), &cache_dir()).unwrap());
 }
 
 fn compare_with_reference(embedder: &GgufEmbedder) {
@@ -151,13 +152,14 @@ fn everything_that_shapes_a_vector_is_in_the_fingerprint() {
     let base = open();
     assert_eq!(base.fingerprint(), shared().fingerprint());
     let changed = [
-        GgufOptions { query_prefix: "query: ".to_owned(), ..options() },
-        GgufOptions { document_prefix: "query: ".to_owned(), ..options() },
-        GgufOptions { pooling: Some(Pooling::Cls), ..options() },
-        GgufOptions { max_tokens: 128, ..options() },
+        EmbedConfig { query_prefix: "query: ".to_owned(), ..options() },
+        EmbedConfig { document_prefix: "query: ".to_owned(), ..options() },
+        EmbedConfig { pooling: PoolingChoice::Cls, ..options() },
+        EmbedConfig { max_tokens: 128, ..options() },
     ];
     for options in changed {
-        let other = GgufEmbedder::open(&ModelSource::Bundled, &GgufOptions { threads: 1, ..options }).unwrap();
+        let other =
+            GgufEmbedder::open(&ModelSource::Bundled, &EmbedConfig { threads: 1, ..options }, &cache_dir()).unwrap();
         assert_ne!(other.fingerprint(), base.fingerprint());
     }
 }
@@ -165,8 +167,8 @@ fn everything_that_shapes_a_vector_is_in_the_fingerprint() {
 #[test]
 fn prefixes_are_read_by_the_model() {
     let prefixed =
-        GgufOptions { query_prefix: "query: ".to_owned(), document_prefix: "passage: ".to_owned(), ..options() };
-    let embedder = GgufEmbedder::open(&ModelSource::Bundled, &prefixed).unwrap();
+        EmbedConfig { query_prefix: "query: ".to_owned(), document_prefix: "passage: ".to_owned(), ..options() };
+    let embedder = GgufEmbedder::open(&ModelSource::Bundled, &prefixed, &cache_dir()).unwrap();
     assert_eq!(embedder.working.tokenizer.query("river"), shared().working.tokenizer.query("query: river"));
     assert_eq!(
         embedder.working.tokenizer.document(&document("river")),
@@ -177,17 +179,18 @@ fn prefixes_are_read_by_the_model() {
 #[test]
 fn more_tokens_than_the_model_has_positions_are_never_given_to_it() {
     let embedder =
-        GgufEmbedder::open(&ModelSource::Bundled, &GgufOptions { max_tokens: 100_000, ..options() }).unwrap();
+        GgufEmbedder::open(&ModelSource::Bundled, &EmbedConfig { max_tokens: 100_000, ..options() }, &cache_dir())
+            .unwrap();
     let long = document(&"river ledger ".repeat(5000));
     assert_eq!(embedder.working.tokenizer.document(&long).len(), 512);
     embedder.embed_documents(&vec![long.clone(); 3], None).unwrap();
     for max_tokens in [16, 17, 100, 511] {
-        let options = GgufOptions { max_tokens, threads: 1, ..options() };
-        let embedder = GgufEmbedder::open(&ModelSource::Bundled, &options).unwrap();
+        let options = EmbedConfig { max_tokens, threads: 1, ..options() };
+        let embedder = GgufEmbedder::open(&ModelSource::Bundled, &options, &cache_dir()).unwrap();
         assert_eq!(embedder.working.tokenizer.document(&long).len(), max_tokens);
         embedder.embed_documents(std::slice::from_ref(&long), None).unwrap();
     }
-    let refused = GgufEmbedder::open(&ModelSource::Bundled, &GgufOptions { max_tokens: 3, ..options() });
+    let refused = GgufEmbedder::open(&ModelSource::Bundled, &EmbedConfig { max_tokens: 3, ..options() }, &cache_dir());
     assert!(matches!(refused, Err(ModelError::BadOption { option: "max_tokens", .. })));
 }
 

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::{fs, thread};
 
 use super::super::super::{Embedder, ModelError};
-use super::super::{GgufEmbedder, GgufOptions, ModelSource, Pooling, bundled};
+use super::super::{GgufEmbedder, ModelSource, bundled};
 use super::{SOURCE, cache_dir, cosine, options, shared};
+use crate::base::config::{EmbedConfig, PoolingChoice};
 
 #[test]
 fn files_that_are_no_whole_model_are_refused_with_their_path() {
@@ -14,7 +15,7 @@ fn files_that_are_no_whole_model_are_refused_with_their_path() {
     let model = fs::read(model).unwrap();
     let path = folder.path().join("model.gguf");
     let refused = |what: &str| {
-        let error = GgufEmbedder::open(&ModelSource::File(path.clone()), &options()).err();
+        let error = GgufEmbedder::open(&ModelSource::File(path.clone()), &options(), &cache_dir()).err();
         let message = error.unwrap_or_else(|| panic!("{what} was taken")).to_string();
         assert!(message.contains("model.gguf"), "{what}: {message}");
         message
@@ -57,7 +58,7 @@ fn models_that_do_not_embed_are_refused() {
         model[at] = pooling;
         let path = folder.path().join("model.gguf");
         fs::write(&path, &model).unwrap();
-        let error = GgufEmbedder::open(&ModelSource::File(path.clone()), &options()).err().unwrap();
+        let error = GgufEmbedder::open(&ModelSource::File(path.clone()), &options(), &cache_dir()).err().unwrap();
         assert!(matches!(&error, ModelError::UnsuitableModel { .. }) && error.to_string().contains(reason), "{error}");
     }
     // With a pooling named by the person, the first of them works after all, and as the bundled model does.
@@ -65,8 +66,8 @@ fn models_that_do_not_embed_are_refused() {
     let mut model = model.clone();
     model[at] = 0;
     fs::write(&path, &model).unwrap();
-    let options = GgufOptions { pooling: Some(Pooling::Mean), ..options() };
-    let embedder = GgufEmbedder::open(&ModelSource::File(path), &options).unwrap();
+    let options = EmbedConfig { pooling: PoolingChoice::Mean, ..options() };
+    let embedder = GgufEmbedder::open(&ModelSource::File(path), &options, &cache_dir()).unwrap();
     let same = cosine(&embedder.embed_query("river", None).unwrap(), &shared().embed_query("river", None).unwrap());
     // Where the processor has bfloat16, the bundled model is computed in that, and the file as it is.
     assert!(same > 0.998, "{same}");
@@ -81,7 +82,7 @@ fn damaged_weights_are_noticed_when_the_model_is_opened() {
     model[middle..].fill(0xff);
     let path = folder.path().join("model.gguf");
     fs::write(&path, &model).unwrap();
-    let error = GgufEmbedder::open(&ModelSource::File(path), &options()).err().unwrap();
+    let error = GgufEmbedder::open(&ModelSource::File(path), &options(), &cache_dir()).err().unwrap();
     assert!(error.to_string().contains("model.gguf"), "{error}");
 }
 
@@ -132,6 +133,6 @@ fn a_cache_folder_that_cannot_be_written_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("taken");
     fs::write(&file, "a file where the folder should be").unwrap();
-    let error = GgufEmbedder::open(&ModelSource::Bundled, &GgufOptions::new(file.join("cache"))).err().unwrap();
+    let error = GgufEmbedder::open(&ModelSource::Bundled, &EmbedConfig::default(), &file.join("cache")).err().unwrap();
     assert!(matches!(&error, ModelError::Fs(_)) && error.to_string().contains("taken"), "{error}");
 }

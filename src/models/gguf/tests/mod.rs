@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use super::super::Document;
-use super::{GgufEmbedder, GgufOptions, ModelSource};
+use super::{GgufEmbedder, ModelSource};
+use crate::base::config::EmbedConfig;
 
 /// Stands for the hash of the bundled model in the name of what is made from it.
 const SOURCE: blake3::Hash = blake3::Hash::from_bytes([7; 32]);
@@ -19,12 +20,12 @@ fn cache_dir() -> PathBuf {
     std::env::temp_dir().join("memory-vault-test-models")
 }
 
-fn options() -> GgufOptions {
-    GgufOptions { threads: 2, ..GgufOptions::new(cache_dir()) }
+fn options() -> EmbedConfig {
+    EmbedConfig { threads: 2, ..EmbedConfig::default() }
 }
 
 fn open() -> GgufEmbedder {
-    GgufEmbedder::open(&ModelSource::Bundled, &options()).expect("the bundled model opens")
+    GgufEmbedder::open(&ModelSource::Bundled, &options(), &cache_dir()).expect("the bundled model opens")
 }
 
 /// One embedder for all tests that only ask.

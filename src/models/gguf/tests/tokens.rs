@@ -26,7 +26,7 @@ fn tokens_are_kept_beside_the_same_vector() {
         let halved: Vec<f32> = kept.vector.iter().map(|value| value.to_f32()).collect();
         assert!(cosine(vector, &halved) > 0.9999, "{document:?}");
         let sequence = embedder.working.tokenizer.document(document);
-        let tokens = embedder.working.tokenizer.text_in_document(&sequence).len();
+        let tokens = embedder.working.tokenizer.text_in(&sequence, "").len();
         assert_eq!(kept.tokens.as_bytes().len(), tokens.div_ceil(2).min(42) * 48);
     }
     // What says the query's words is nearest.
