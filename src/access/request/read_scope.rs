@@ -371,7 +371,9 @@ impl Visibility {
     /// # Errors
     /// When the index is not open yet.
     pub(crate) fn of(viewer: &Viewer) -> Result<Self, RequestError> {
-        let (given, own) = (viewer.read_scope()?, viewer.memory_of_its_own()?);
+        let given = viewer.read_scope()?;
+        // What others share with it is found by the tools of its memory alone.
+        let own = viewer.agent().map(|_| viewer.seen_now(&viewer.rights_to_its_own())).transpose()?;
         Ok(Self { viewer: viewer.clone(), given, own })
     }
 

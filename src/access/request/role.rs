@@ -85,15 +85,6 @@ impl Viewer {
         matches!(self.principal(), Principal::Owner).then(|| Owner(self.clone()))
     }
 
-    /// What an agent sees of its own memory now, without what others share with it: that is found by the tools of its memory alone.
-    /// `None` for the person.
-    ///
-    /// # Errors
-    /// When the index is not open yet.
-    pub(crate) fn memory_of_its_own(&self) -> Result<Option<ReadScope>, RequestError> {
-        self.agent().map(|_| self.seen_now(&self.rights_to_its_own())).transpose()
-    }
-
     /// The same request for the memory that an agent keeps for itself.
     ///
     /// # Errors
