@@ -12,8 +12,8 @@ use crate::base::path::composed;
 use crate::index::engine::FileEntry;
 use crate::index::search::subject;
 use crate::serve::wire::{
-    AgentParams, AgentRemoved, AgentRules, AgentView, AgentWithToken, AgentsView, Explained, LibrarianParams,
-    ListedAgent, ListedAgents, LogParams, LogView, RotateParams,
+    AgentParams, AgentRules, AgentView, AgentWithToken, AgentsView, Explained, LibrarianParams, ListedAgent,
+    ListedAgents, LogParams, LogView, Removed, RotateParams,
 };
 use crate::text::note::Note;
 use crate::vault::disk::{Action, slug};
@@ -190,7 +190,7 @@ pub fn rotate(owner: &Owner, slug: &str, params: RotateParams) -> Result<AgentWi
 ///
 /// # Errors
 /// When there is no such agent, or the disk refuses.
-pub fn remove(owner: &Owner, slug: &str) -> Result<AgentRemoved, RequestError> {
+pub fn remove(owner: &Owner, slug: &str) -> Result<Removed, RequestError> {
     let path = agent_file(slug).ok_or_else(|| no_agent(slug))?;
     let had_token = agents(owner).take_token(slug)?;
     let files = owner.workspace().files()?;
@@ -203,7 +203,7 @@ pub fn remove(owner: &Owner, slug: &str) -> Result<AgentRemoved, RequestError> {
         None if had_token => None,
         None => return Err(no_agent(slug)),
     };
-    Ok(AgentRemoved { ok: true, checkpoint_id })
+    Ok(Removed { ok: true, checkpoint_id })
 }
 
 /// Whether an agent sees a note now, and why.

@@ -308,8 +308,7 @@ fn is_within(root: &Path, file: &Path) -> bool {
 
 /// The page of a new agent, which may read nothing unless `set` says so.
 pub(crate) fn agent_page(name: &str, created: &str, set: &Map<String, Value>) -> String {
-    let mut frontmatter = Map::new();
-    for (key, value) in [
+    let usual = [
         ("title", json!(name)),
         ("created", json!(created)),
         ("can_read_user_memory", json!(false)),
@@ -318,13 +317,10 @@ pub(crate) fn agent_page(name: &str, created: &str, set: &Map<String, Value>) ->
         ("paths", json!([])),
         ("write_mode", json!("hybrid")),
         ("expires", json!("")),
-    ] {
-        frontmatter.insert(key.into(), set.get(key).cloned().unwrap_or(value));
-    }
-    let more =
-        set.iter().filter(|(key, _)| !frontmatter.contains_key(*key)).map(|(key, value)| (key.clone(), value.clone()));
-    let more: Vec<_> = more.collect();
-    frontmatter.extend(more);
+    ];
+    let mut frontmatter = Map::from_iter(usual.map(|(key, value)| (key.to_owned(), value)));
+    // A key that is there keeps its place.
+    frontmatter.extend(set.clone());
     compose(&frontmatter, &BODY.replace("NAME", &name.replace(['`', '\n'], "")))
 }
 

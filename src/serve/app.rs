@@ -327,7 +327,7 @@ impl App {
     /// Turns to another model while the vault is served. The one there was serves until its vectors are there, and stays where it cannot
     /// be loaded.
     pub fn replace_model(&self, load: LoadEmbedder) {
-        self.workspace.replace_model(load.into());
+        self.workspace.syncer.replace_model(load.into());
     }
 
     /// How the vault and its index are.

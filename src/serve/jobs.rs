@@ -1,24 +1,21 @@
 //! The work of the machine: indexing and checking, how far it is, models, and embedding for others.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
 use crate::access::request::{Owner, RequestError, Viewer, text};
 use crate::base::config::Config;
 use crate::index::engine::Reader;
-use crate::index::sync::{ModelStatus, Phase, Shared, SyncProgress};
+use crate::index::sync::{ModelStatus, Phase, SyncProgress};
 use crate::models::{Document, ModelChoice, ModelError};
 use crate::serve::wire::{
-    DroppedVectors, EmbeddedAs, Embedding, Model, ModelReloaded, ProgressView, Reindexing, Verification,
+    Done, DroppedVectors, EmbeddedAs, Embedding, Model, ModelReloaded, ProgressView, Verification,
 };
 
 /// Starts to compare every note with the index, or with `full` to build it from nothing.
 ///
 /// # Errors
 /// When the index cannot be written.
-pub fn reindex(owner: &Owner, full: bool) -> Result<Reindexing, RequestError> {
+pub fn reindex(owner: &Owner, full: bool) -> Result<Done, RequestError> {
     owner.workspace().syncer.reindex(full)?;
-    Ok(Reindexing { ok: true })
+    Ok(Done { ok: true })
 }
 
 /// Compares everything in the index with its checksums. What is damaged is mended from then on.
@@ -40,9 +37,9 @@ pub fn reload_model(owner: &Owner) -> Result<ModelReloaded, RequestError> {
     match choice {
         None => workspace.syncer.drop_model(),
         Some(choice) if workspace.shared.embedder().is_some() => {
-            workspace.replace_model(ModelChoice { former: None, ..choice });
+            workspace.syncer.replace_model(ModelChoice { former: None, ..choice });
         }
-        Some(choice) => workspace.replace_model(choice),
+        Some(choice) => workspace.syncer.replace_model(choice),
     }
     workspace.switches.took_model(&config.embed);
     Ok(ModelReloaded { model: config.embed.model })
@@ -56,48 +53,8 @@ pub fn drop_kept_vectors(owner: &Owner) -> Result<DroppedVectors, RequestError> 
     Ok(DroppedVectors { dropped: owner.workspace().syncer.drop_kept_vectors()? })
 }
 
-/// Follows the progress. Holds neither the vault nor the index, so that the stores can be closed.
-pub struct Following {
-    shared: Arc<Shared>,
-    last: Option<ProgressView>,
-    seen: Option<SyncProgress>,
-}
-
-/// Interval at which the index's state is looked at while the progress stays as it is.
-const CHECK_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Follows the progress from now on.
-pub fn follow(owner: &Owner) -> Following {
-    Following { shared: Arc::clone(&owner.workspace().shared), last: None, seen: None }
-}
-
-impl Following {
-    /// The next state that differs from the last, at once the first time; `None` when there is none within `patience`.
-    pub fn next(&mut self, patience: Duration) -> Option<ProgressView> {
-        let deadline = Instant::now() + patience;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let seen = self.seen.take();
-            let progress = self.shared.wait(left.min(CHECK_INTERVAL), |progress| seen.as_ref() != Some(progress));
-            let view = view(&progress, self.shared.snapshot().as_deref());
-            self.seen = Some(progress);
-            if self.last.as_ref() != Some(&view) {
-                self.last = Some(view.clone());
-                return Some(view);
-            }
-            if left.is_zero() {
-                return None;
-            }
-        }
-    }
-
-    /// Whether nothing will come any more.
-    pub fn is_over(&self) -> bool {
-        self.seen.as_ref().is_some_and(|progress| progress.phase == Phase::Stopped)
-    }
-}
-
-fn view(progress: &SyncProgress, snapshot: Option<&dyn Reader>) -> ProgressView {
+/// How far the index is.
+pub fn view(progress: &SyncProgress, snapshot: Option<&dyn Reader>) -> ProgressView {
     let (embedded, embeddable) = snapshot.map_or((0, 0), |snapshot| snapshot.embedded(None));
     ProgressView {
         phase: phase(progress.phase).into(),

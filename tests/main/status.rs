@@ -103,7 +103,7 @@ fn what_waits_to_be_embedded_is_counted_as_what_is_embedded() {
         (status.files == 40 && status.pending_embeddings > 0 && status.model.state == "ready").then_some(status)
     });
     assert_eq!((status.embedded, status.embeddable, status.pending_embeddings), (0, 40, 40));
-    let told = jobs::follow(&app.owner()).next(Duration::ZERO).unwrap();
+    let told = jobs::view(&app.shared.progress(), app.shared.snapshot().as_deref());
     assert_eq!(told.pending_embeddings, 40);
 }
 

@@ -28,62 +28,6 @@ const NOT_IN_THE_TABLE: &[(&str, &str)] = &[
     ("POST /api/facts/retract", "writes; `facts.rs`"),
 ];
 
-/// Texts of requests that may be anything, by what takes them, and why. A text of a form has it in `api/openapi.rs`.
-const ANYTHING: &[(&str, &[&str])] = &[
-    (
-        "what somebody types into a field for searches",
-        &[
-            "GET /api/user-memory/agent-search q", "GET /api/user-memory/search q", "GET /query q", "GET /search q",
-            "GET /vsearch q", "ContextParams.query", "MemoryForgetParams.query", "MemorySearchParams.query",
-            "SearchBody.query",
-        ],
-    ),
-    (
-        "names something that may not be there: then nothing is found",
-        &[
-            "GET /api/user-memory/browse collection", "GET /api/user-memory/checkpoints path", "GET /api/log path",
-            "GET /api/user-memory/notes folder", "GET /api/user-memory/notes tag",
-            "GET /api/user-memory/search collection", "GET /api/user-memory/search path",
-            "GET /api/user-memory/search topic", "GET /api/user-memory/search tag", "GET /api/graph name",
-            "GET /api/graph relation", "GET /api/graph type", "GET /api/entries tag", "GET /api/facts key",
-            "GET /api/summaries of", "GET /api/facts namespace", "GET /api/facts prefix", "GET /api/facts tag",
-            "FactSetParams.if_value", "ContextParams.agent", "IngestTurn.assistant", "IngestTurn.user",
-            "TurnsParams.agent_id", "TurnsParams.conversation_id", "GET /browse collection", "GET /query collection",
-            "GET /query tags", "GET /search collection", "GET /search tags", "GET /vsearch collection",
-            "GET /vsearch tags", "SearchBody.collection", "SearchBody.tags[]", "GET /api/agents/{slug} slug",
-            "PATCH /api/agents/{slug} slug", "DELETE /api/agents/{slug} slug", "POST /api/agents/{slug}/rotate slug",
-            "GET /api/agents/{slug}/explain slug", "GET /api/agents/{slug}/explain what",
-            "GET /api/agents/{slug}/log slug", "GET /api/agents/{slug}/librarian slug",
-            "GET /api/agents/{slug}/trace slug", "GET /api/agents/{slug}/trace trace_id", "Code.code",
-        ],
-    ),
-    (
-        "names something that may not be there, too",
-        &[
-            "GET /api/user-memory/agent-search agent_name",
-            "GET /api/user-memory/agent-search collection",
-            "POST /v1/chat/completions X-Osaurus-Agent-Id",
-            "PATCH /api/agents/{slug}/librarian slug",
-            "GET /api/agents/{slug}/trace channel_id",
-        ],
-    ),
-    ("asks whether an answer is still the same", &["POST /api/context If-None-Match"]),
-    ("is a note of another program, copied as it is", &["ImportNote.text"]),
-    ("is the model of memory.toml, and another is refused", &["LibrarianParams.model"]),
-    ("is made to fit", &["Ingest.tags[]", "Ingest.title"]),
-    (
-        "is read as an agent's page is, where what makes no sense denies",
-        &[
-            "AgentParams.channel", "AgentParams.chat_type", "AgentRules.collections[]", "AgentRules.exclude_tags[]",
-            "AgentRules.expires", "AgentRules.paths[]", "RotateParams.channel", "RotateParams.chat_type",
-        ],
-    ),
-    (
-        "is of a file of the agent's own memory, which says what it takes",
-        &["MemoryDeleteParams.file", "MemoryDeleteParams.text", "MemoryGetParams.path", "MemorySaveParams.file"],
-    ),
-];
-
 /// The routes, as the sources have them.
 fn routes() -> BTreeSet<Way> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/serve");
@@ -160,7 +104,7 @@ fn every_route_is_described_and_every_description_has_a_route() {
     let document = described();
     let (routes, operations) = (routes(), operations(&document));
     let left_out: BTreeSet<String> = routes.iter().filter(|way| !operations.contains_key(way)).map(said).collect();
-    assert_eq!(left_out, NOT_DESCRIBED.iter().map(|way| (*way).to_owned()).collect(), "not in api/openapi.rs");
+    assert_eq!(left_out, NOT_DESCRIBED.iter().map(|way| (*way).to_owned()).collect(), "not described");
     let gone: Vec<&Way> = operations.keys().filter(|way| !routes.contains(way)).collect();
     assert!(gone.is_empty(), "described, and not there: {gone:?}");
 }
@@ -201,87 +145,6 @@ fn every_route_needs_a_token_but_those_that_say_not() {
         let reply = daemon.send(&Request::new(&way.0, &path).json("{}"));
         // The socket's own is over TCP a file of the page, which takes no method but GET.
         assert_eq!(reply.status == 401 && reply.error() == "a token is required", !open, "{way:?}: {}", reply.status);
-    }
-}
-
-/// All texts that an operation takes, with the name of their type or address, and whether they have a form.
-fn texts(document: &Value) -> BTreeMap<String, bool> {
-    let has_form = |schema: &Value| {
-        ["pattern", "format", "enum", "const"].iter().any(|key| !schema[*key].is_null())
-            || schema["oneOf"].is_array()
-            || schema["anyOf"].is_array()
-    };
-    let is_text = |schema: &Value| {
-        schema["type"] == "string" || schema["type"].as_array().is_some_and(|kinds| kinds.contains(&"string".into()))
-    };
-    let mut found = BTreeMap::new();
-    let mut types = Vec::new();
-    for (way, operation) in operations(document) {
-        for parameter in operation["parameters"].as_array().into_iter().flatten() {
-            if is_text(&parameter["schema"]) {
-                let name = format!("{} {}", said(&way), parameter["name"].as_str().unwrap());
-                found.insert(name, has_form(&parameter["schema"]));
-            }
-        }
-        types.push(&operation["requestBody"]["content"]["application/json"]["schema"]);
-    }
-    let mut seen = BTreeSet::new();
-    while let Some(schema) = types.pop() {
-        for part in ["oneOf", "anyOf", "allOf"].iter().flat_map(|key| schema[*key].as_array().into_iter().flatten()) {
-            types.push(part);
-        }
-        if schema["items"].is_object() {
-            types.push(&schema["items"]);
-        }
-        let Some(name) = schema["$ref"].as_str().and_then(|name| name.rsplit('/').next()) else { continue };
-        if !seen.insert(name) {
-            continue;
-        }
-        let schema = &document["components"]["schemas"][name];
-        types.push(schema);
-        for (field, kind) in schema["properties"].as_object().into_iter().flatten() {
-            types.push(kind);
-            for (kind, of) in [(kind, ""), (&kind["items"], "[]")] {
-                if is_text(kind) {
-                    found.insert(format!("{name}.{field}{of}"), has_form(kind));
-                }
-            }
-        }
-    }
-    found
-}
-
-#[test]
-fn every_text_that_is_taken_has_a_form_or_may_be_anything() {
-    let document = described();
-    let texts = texts(&document);
-    // The type of an event is the word that tells it from the others.
-    let is_free = |(name, has_form): &(&String, &bool)| !**has_form && !name.ends_with(".type");
-    let free: BTreeSet<&str> = texts.iter().filter(is_free).map(|(name, _)| name.as_str()).collect();
-    let known = ANYTHING.iter().flat_map(|(_, names)| names.iter().copied());
-    assert_eq!(free, known.collect(), "without a form in api/openapi.rs");
-}
-
-/// Rows of `api/openapi.rs` for one address are of a parameter that is there, and count.
-#[test]
-fn every_limit_of_an_address_is_of_a_parameter_that_is_there() {
-    let limits = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/serve/api/openapi.rs");
-    let text = fs::read_to_string(limits).unwrap();
-    let arms = text.split("fn limit_parameter(").nth(1).unwrap().split("\n}\n").next().unwrap();
-    // An arm is `("/one" | "/two", "name" | "other") | ("/three", "name") =>`.
-    let mut rows = Vec::new();
-    for row in arms.split("=>").flat_map(|arm| arm.split("| (")) {
-        let (paths, names): (Vec<&str>, Vec<&str>) =
-            row.split('"').skip(1).step_by(2).partition(|text| text.starts_with('/'));
-        rows.extend(paths.iter().flat_map(|path| names.iter().map(|name| (*path, *name))));
-    }
-    assert!(rows.len() >= 15, "{rows:?}");
-    let document = described();
-    let texts = texts(&document);
-    for (path, name) in rows {
-        let of_row = |text: &&String| text.split_once(' ').is_some_and(|(_, text)| text == format!("{path} {name}"));
-        let found: Vec<&String> = texts.keys().filter(of_row).collect();
-        assert!(!found.is_empty() && found.iter().all(|text| texts[*text]), "{path} {name}: {found:?}");
     }
 }
 

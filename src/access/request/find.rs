@@ -127,14 +127,10 @@ impl ReadScope {
             workspace.suspect(reason);
         }
         let (embedded, of) = self.embedded();
-        let explain = |degraded| match self.is_agents() {
-            true => explain_briefly(&degraded, found.mode),
-            false => self.explain(&degraded, found.mode),
-        };
         let corrected = (!found.corrections.is_empty()).then(|| said_corrected(&found.corrections));
         let misread = found.misread.into_iter();
         let unassisted = found.unassisted.iter().filter_map(|not_done| self.unassisted(not_done));
-        let why = degraded.map(explain).or_else(|| self.mending());
+        let why = degraded.map(|degraded| self.explain(&degraded, found.mode)).or_else(|| self.mending());
         let unread = found.unread.map(|language| self.explain_unread(language));
         let also = misread.chain(unassisted).chain(unread).chain(why);
         let lacks: Vec<String> = corrected.into_iter().chain(also).collect();
@@ -172,7 +168,7 @@ impl ReadScope {
         let (reader, embedder) = (self.reader.as_ref(), embedder.as_deref());
         let asker = self.model_asker.as_ref();
         let may_send = |file: &FileEntry| assisted.map_or(MaySend::Yes, |assisted| self.may_send(assisted, file));
-        let assistant = assisted.map(|assisted| self.assistant(assisted, config, &may_send));
+        let assistant = assisted.map(|assisted| self.assistant(assisted, &may_send));
         let help = SearchHelp { assistant: assistant.as_ref(), asker };
         self.searched(|| assisted_search(reader, embedder, &self.visible, config, request, help))
     }
@@ -207,23 +203,31 @@ impl ReadScope {
         format!("the model{model} knows only English: text in {name} is found by its words, and rarely by its meaning")
     }
 
+    /// Why an answer is less than it could be; to an agent without the names of files and models that it is not to know.
     fn explain(&self, degraded: &Degraded, mode: Mode) -> String {
-        let by_words = if mode == Mode::Keyword { "searched by keyword alone: " } else { "" };
+        let (is_agents, by_words) = (self.is_agents(), mode == Mode::Keyword);
+        let told = |brief: &str, whole: String| if is_agents { brief.to_owned() } else { whole };
+        let without_model = |why: String| match by_words {
+            true => told("searched by keyword alone", format!("searched by keyword alone: {why}")),
+            false => told("searched without the model", why),
+        };
         match degraded {
-            Degraded::ModelFailed(reason) => format!("{by_words}the model failed: {reason}"),
-            Degraded::Embedding { embedded, of } => {
-                format!("{embedded} of {of} passages are embedded so far; the others are found by keyword alone")
-            }
-            Degraded::Damaged(reason) => {
-                format!("some passages cannot be shown ({reason}); the index is being checked and repaired")
-            }
+            Degraded::ModelFailed(reason) => without_model(format!("the model failed: {reason}")),
+            Degraded::NoModel => without_model(match self.workspace.shared.progress().model {
+                ModelStatus::Off => "`embed.model` is \"none\"".into(),
+                ModelStatus::Failed(reason) => reason,
+                ModelStatus::Loading | ModelStatus::Ready { .. } => "the model is loading".into(),
+            }),
+            Degraded::Embedding { embedded, of } => told(
+                "some passages are found by keyword alone so far",
+                format!("{embedded} of {of} passages are embedded so far; the others are found by keyword alone"),
+            ),
+            Degraded::Damaged(reason) => told(
+                "some passages cannot be shown now",
+                format!("some passages cannot be shown ({reason}); the index is being checked and repaired"),
+            ),
             Degraded::PhraseAbsent => "no passage has the exact phrase; these have its words".into(),
             Degraded::Unknown(unknown) => unknown.said.clone(),
-            Degraded::NoModel => match self.workspace.shared.progress().model {
-                ModelStatus::Off => format!("{by_words}`embed.model` is \"none\""),
-                ModelStatus::Failed(reason) => format!("{by_words}{reason}"),
-                ModelStatus::Loading | ModelStatus::Ready { .. } => format!("{by_words}the model is loading"),
-            },
         }
     }
 
@@ -257,19 +261,6 @@ fn widened(hit: &HitView, window: &HitWindow, highlighter: &mut Highlighter, sni
     let texts = [before, std::mem::take(&mut chunk.content), after];
     chunk.content = texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
     Some(wide)
-}
-
-/// Why an answer is less than it could be, without the names of files and models that an agent is not to know.
-fn explain_briefly(degraded: &Degraded, mode: Mode) -> String {
-    match degraded {
-        Degraded::NoModel | Degraded::ModelFailed(_) if mode == Mode::Keyword => "searched by keyword alone",
-        Degraded::NoModel | Degraded::ModelFailed(_) => "searched without the model",
-        Degraded::Embedding { .. } => "some passages are found by keyword alone so far",
-        Degraded::Damaged(_) => "some passages cannot be shown now",
-        Degraded::PhraseAbsent => "no passage has the exact phrase; these have its words",
-        Degraded::Unknown(unknown) => return unknown.said.clone(),
-    }
-    .into()
 }
 
 /// Says which words stand in the place of others.
@@ -354,7 +345,6 @@ impl ReadScope {
     pub(super) fn assistant<'a>(
         &'a self,
         assisted: &'a AssistedRequest,
-        config: &SearchConfig,
         may_send: &'a dyn Fn(&FileEntry) -> MaySend,
     ) -> Assistant<'a> {
         let reranker = self.workspace.chat.parts().map(|parts| &parts.reranker as &dyn Reranker);

@@ -300,9 +300,9 @@ impl Request {
         }
     }
 
-    /// What an agent may read of the agents' own memory: its own, and that of those who share theirs with it and have its in
+    /// What an agent may read of the agents' own memory: its own, and with `shared` that of those who share theirs with it and have its in
     /// return. Nobody else has any.
-    pub(super) fn own_rights(&self) -> Scope {
+    pub(super) fn own_rights(&self, shared: bool) -> Scope {
         let Principal::Agent(caller) = &self.principal else { return Scope::Nothing };
         let policy = &caller.policy;
         if !policy.problems.is_empty() || self.is_over(policy) || !self.is_of_open_session() {
@@ -312,20 +312,10 @@ impl Request {
             let theirs = self.workspace.agents.policy(other);
             *other != caller.slug && theirs.is_some_and(|theirs| theirs.shares_memory_with.contains(&caller.slug))
         };
-        let others = policy.shares_memory_with.iter().filter(|other| shares(other)).cloned();
+        let others = policy.shares_memory_with.iter().filter(|other| shared && shares(other)).cloned();
         Scope::Own {
             slugs: std::iter::once(caller.slug.clone()).chain(others).collect(),
             given: policy.grant.clone().map(Arc::new),
-        }
-    }
-
-    /// The same without what others share with it.
-    pub(super) fn rights_to_its_own(&self) -> Scope {
-        match (self.own_rights(), &self.principal) {
-            (Scope::Own { given, .. }, Principal::Agent(caller)) => {
-                Scope::Own { slugs: vec![caller.slug.clone()], given }
-            }
-            _ => Scope::Nothing,
         }
     }
 
@@ -368,7 +358,9 @@ impl Visibility {
     /// # Errors
     /// When the index is not open yet.
     pub(crate) fn of(viewer: &Viewer) -> Result<Self, RequestError> {
-        let (given, own) = (viewer.read_scope()?, viewer.memory_of_its_own()?);
+        let given = viewer.read_scope()?;
+        // What others share with it is found by the tools of its memory alone.
+        let own = viewer.agent().map(|_| viewer.seen_now(&viewer.own_rights(false))).transpose()?;
         Ok(Self { viewer: viewer.clone(), given, own })
     }
 
@@ -393,7 +385,7 @@ impl Visibility {
         let is_own = is_agents(path);
         let scope = self.own.as_ref().filter(|_| is_own).unwrap_or(&self.given);
         let files = scope.reader().files();
-        let rights = || if is_own { self.viewer.rights_to_its_own() } else { self.viewer.reading_rights() };
+        let rights = || if is_own { self.viewer.own_rights(false) } else { self.viewer.reading_rights() };
         files.at(path).filter(|file| !self.is_agents() || has_by_itself(&rights(), files, file.id))
     }
 

@@ -85,15 +85,6 @@ impl Viewer {
         matches!(self.principal(), Principal::Owner).then(|| Owner(self.clone()))
     }
 
-    /// What an agent sees of its own memory now, without what others share with it: that is found by the tools of its memory alone.
-    /// `None` for the person.
-    ///
-    /// # Errors
-    /// When the index is not open yet.
-    pub(crate) fn memory_of_its_own(&self) -> Result<Option<ReadScope>, RequestError> {
-        self.agent().map(|_| self.seen_now(&self.rights_to_its_own())).transpose()
-    }
-
     /// The same request for the memory that an agent keeps for itself.
     ///
     /// # Errors
@@ -152,7 +143,7 @@ impl Owner {
         // The agent's request is held to the same state as this one.
         self.read_scope()?;
         let asking = self.by(Principal::Agent(caller));
-        let (given, own) = (asking.read_scope()?, asking.seen(&asking.own_rights())?);
+        let (given, own) = (asking.read_scope()?, asking.seen(&asking.own_rights(true))?);
         Ok(SeenByAgent { given, own, session_is_open: asking.is_of_open_session() })
     }
 
@@ -160,7 +151,7 @@ impl Owner {
     pub(crate) fn reach_of(&self, slug: &str) -> Option<Scope> {
         let agents = &self.workspace().agents;
         agents.page(slug)?;
-        let rights = agents.named(slug).map(|caller| self.by(Principal::Agent(caller)).own_rights());
+        let rights = agents.named(slug).map(|caller| self.by(Principal::Agent(caller)).own_rights(true));
         let is_open = |rights: &Scope| matches!(rights, Scope::Own { .. });
         rights.filter(is_open).or_else(|| Some(Scope::Own { slugs: vec![slug.to_owned()], given: None }))
     }
@@ -197,7 +188,7 @@ impl Role for MemoryWriter {
             return Err(RequestError::forbidden(message).hint(hint));
         };
         let (slug, mode) = (caller.slug.clone(), caller.policy.write_mode);
-        let rights = request.own_rights();
+        let rights = request.own_rights(true);
         Ok(Self { request, slug, mode, rights })
     }
 }

@@ -12,12 +12,11 @@ use crate::access::rules::Principal;
 use crate::base::config::{Config, Switches};
 use crate::base::path::VaultPath;
 use crate::base::state::{ChangeTable, State};
-use crate::index::engine::{ContentHash, EngineError, FileEntry, Reader};
+use crate::index::engine::{EngineError, FileEntry, Reader};
 use crate::index::sync::{Phase, Shared, SyncProgress, Syncer};
 use crate::memory::generated_files::SummaryFiles;
 use crate::memory::items::{EntryStore, FactStore};
 use crate::memory::trace_files::TraceFiles;
-use crate::models::ModelChoice;
 use crate::serve::wire::ConflictCopy;
 use crate::text::derive::ChunkId;
 use crate::text::note::{Note, sources};
@@ -151,21 +150,6 @@ impl Workspace {
     /// When the index cannot be written.
     pub fn notice(&self, signals: Vec<Signal>) -> Result<(), RequestError> {
         Ok(self.syncer.notice(signals)?)
-    }
-
-    /// Leaves nothing of what was deleted in the files of the index, nor the embeddings of these names; gives how many of those there were,
-    /// and whether nobody reads the index as it was before.
-    ///
-    /// # Errors
-    /// When the index cannot be written.
-    pub fn erase_from_index(&self, embeddings: Vec<ContentHash>) -> Result<(usize, bool), RequestError> {
-        Ok(self.syncer.erase(embeddings)?)
-    }
-
-    /// Turns to another model while the vault is served. The one there was serves until its vectors are there, and stays where it cannot
-    /// be loaded.
-    pub(crate) fn replace_model(&self, model: ModelChoice) {
-        self.syncer.replace_model(model);
     }
 
     /// The one who writes notes, where the vault is and is ours.

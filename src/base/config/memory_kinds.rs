@@ -47,15 +47,7 @@ impl MemoryKind {
 
     /// Its word in files and answers.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Fact => "fact",
-            Self::Preference => "preference",
-            Self::Decision => "decision",
-            Self::Correction => "correction",
-            Self::Commitment => "commitment",
-            Self::Relationship => "relationship",
-            Self::Skill => "skill",
-        }
+        ["fact", "preference", "decision", "correction", "commitment", "relationship", "skill"][self as usize]
     }
 
     /// The kind of a word.
@@ -286,11 +278,7 @@ impl ChannelScope {
 
     /// What it is called in frontmatter, on agents' pages and in `memory.toml`.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Direct => "direct",
-            Self::Group => "group",
-            Self::Channel => "channel",
-        }
+        ["direct", "group", "channel"][self as usize]
     }
 
     /// The scope of a name, whatever its case.

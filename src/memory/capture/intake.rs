@@ -22,7 +22,7 @@ use crate::base::fs::FsError;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
 use crate::base::state::{EventReader, State, StateError, TokenRow, TokenTable};
-use crate::serve::wire::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted, ImportTaken};
+use crate::serve::wire::{CaptureSettings, CaptureState, EventsAccepted, ImportTaken};
 use crate::vault::disk::{Files, Globs, WriteError};
 
 /// What a program does that could not send its events, and whoever could not import.
@@ -182,7 +182,7 @@ pub(crate) fn settings(owner: &Owner) -> CaptureSettings {
 ///
 /// # Errors
 /// When `memory.toml` cannot be read or written, or is not right as it is.
-pub(crate) fn set_settings(owner: &Owner, params: &CaptureSettingsParams) -> Result<CaptureSettings, RequestError> {
+pub(crate) fn set_settings(owner: &Owner, params: &CaptureSettings) -> Result<CaptureSettings, RequestError> {
     let params = json!(params);
     let switches = params.as_object().into_iter().flatten();
     let switches = switches.filter_map(|(name, on)| Some((name.strip_prefix("capture_")?, on.as_bool()?)));

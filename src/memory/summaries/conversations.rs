@@ -23,7 +23,7 @@ use crate::memory::generated_files::{
     known_summary,
 };
 use crate::serve::wire::{
-    DigestSection, EditedFile, SummariesMade, SummariesParams, SummariesState, SummariesView, SummaryMakeParams,
+    DigestSection, Skipped, SummariesMade, SummariesParams, SummariesState, SummariesView, SummaryMakeParams,
     SummaryView,
 };
 use crate::text::derive::CONVERSATIONS;
@@ -124,10 +124,10 @@ pub(crate) fn make(owner: &Owner, params: &SummaryMakeParams) -> Result<Summarie
             Ok(FileMade::Same) => done.same += 1,
             Ok(FileMade::Nothing) => done.nothing += 1,
             Ok(FileMade::Kept(path)) => {
-                done.kept.push(EditedFile { path: path.to_string(), reason: "you edited it".into() });
+                done.kept.push(Skipped { path: path.to_string(), reason: "you edited it".into() });
             }
             Err(error) if params.of.is_none() => {
-                done.kept.push(EditedFile { path: of.to_string(), reason: error.to_string() });
+                done.kept.push(Skipped { path: of.to_string(), reason: error.to_string() });
             }
             Err(error) => return Err(error.into()),
         }
@@ -223,7 +223,7 @@ impl SeenSummaries {
         let there: HashSet<&VaultPath> = conversations.iter().map(|file| &file.path).collect();
         self.done.retain(|path, _| there.contains(path));
         self.edited.retain(|path, _| there.contains(path));
-        let old = self.edited.iter().map(|(of, path)| EditedFile {
+        let old = self.edited.iter().map(|(of, path)| Skipped {
             path: path.to_string(),
             reason: format!("you edited it, so it stays, although {of} has continued"),
         });
@@ -265,7 +265,7 @@ fn take_orphans_away(
     SummaryFiles { root, files, .. }: SummaryFiles<'_>,
     reader: &dyn Reader,
     before: &SummariesState,
-    failed: &mut Vec<EditedFile>,
+    failed: &mut Vec<Skipped>,
 ) {
     let is_gone = |of: &str| {
         let on_disk = VaultPath::new(of).ok().map(|of| of.on_disk(root));
@@ -281,7 +281,7 @@ fn take_orphans_away(
         let file = there.map(|there| there.and_then(|there| GeneratedFile::of(summary.path.clone(), Some(there))));
         match file.and_then(|file| file.map(|file| file.take_away(files)).transpose()) {
             Ok(None | Some(true)) => {}
-            Ok(Some(false)) => failed.push(EditedFile {
+            Ok(Some(false)) => failed.push(Skipped {
                 path: summary.path.to_string(),
                 reason: format!("{of} no longer exists; you edited this, so it stays"),
             }),
@@ -300,8 +300,8 @@ fn is_absent(path: &std::path::Path) -> bool {
 }
 
 /// What could not be done; said in the log where it is new.
-fn said_once(before: &SummariesState, path: &str, error: &dyn Display) -> EditedFile {
-    let failed = EditedFile { path: path.to_owned(), reason: error.to_string() };
+fn said_once(before: &SummariesState, path: &str, error: &dyn Display) -> Skipped {
+    let failed = Skipped { path: path.to_owned(), reason: error.to_string() };
     if !before.kept.contains(&failed) {
         tracing::warn!("{path} is not summarised: {error}");
     }

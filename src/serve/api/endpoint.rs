@@ -10,11 +10,9 @@ use hyper::Method;
 use hyper::body::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use utoipa::openapi::path::{
-    HttpMethod, Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
-};
+use utoipa::openapi::path::{HttpMethod, Operation, OperationBuilder, ParameterBuilder, ParameterIn, PathItem};
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{KnownFormat, Object, ObjectBuilder, SchemaFormat, Type};
+use utoipa::openapi::schema::{Object, Type};
 use utoipa::openapi::{Content, OpenApi, Ref, RefOr, Required, ResponseBuilder, Schema};
 use utoipa::{IntoParams, ToSchema};
 
@@ -292,13 +290,15 @@ fn describe<In: Input, Out: ToSchema>(
     let said: Vec<&str> = text.lines.iter().map(|line| line.trim()).collect();
     let mut operation = OperationBuilder::new()
         .tag(text.group)
-        .operation_id(Some(text.name.to_ascii_lowercase()))
+        .operation_id(Some(format!("{}_{}", text.group, text.name.to_ascii_lowercase())))
         .summary(Some(said.join("\n")))
         .response("200", json(&answer))
         .response("4XX", json(&failed))
         .response("503", json(&failed));
-    if let Some((_, name)) = path.split_once('{') {
-        operation = operation.parameter(named(path, &method, name.split_once('}').map_or("", |(name, _)| name)));
+    if let Some((name, _)) = path.split_once('{').and_then(|(_, name)| name.split_once('}')) {
+        let text = Object::with_type(Type::String);
+        let named = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Path).required(Required::True);
+        operation = operation.parameter(named.schema(Some(text)));
     }
     let operation: Operation = In::describe(operation, &mut schemas).build();
     let item = PathItem::new(method, operation);
@@ -310,25 +310,6 @@ fn describe<In: Input, Out: ToSchema>(
     for (name, schema) in schemas {
         known.entry(name).or_insert(schema);
     }
-}
-
-/// The part of an address that is a name.
-fn named(path: &str, method: &HttpMethod, name: &str) -> Parameter {
-    let text = || Object::with_type(Type::String);
-    let (schema, said) = match name {
-        "slug" => (text(), "name of the agent's folder"),
-        "hash" if *method == HttpMethod::Delete => {
-            (text(), "hash of a passage, or of a note as `save` returns it: 16 hexadecimal digits")
-        }
-        "hash" => (text(), "16 hexadecimal digits"),
-        "id" if path.starts_with("/api/forgotten") => {
-            let number = ObjectBuilder::new().schema_type(Type::Integer);
-            (number.format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).build(), "number of the purge")
-        }
-        _ => (text(), "name of a checkpoint"),
-    };
-    let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Path).required(Required::True);
-    parameter.description(Some(said)).schema(Some(schema)).build()
 }
 
 /// Declares endpoints, in groups: for each a constant, by which it is called, and the function that answers: by its name where it takes who

@@ -8,7 +8,8 @@ use utoipa::ToSchema;
 use super::ask::JsonBody;
 use super::endpoint::{Asked, Endpoint, EndpointMethod, EndpointText, Endpoints, endpoints, wants_fresh};
 use super::qmd::{
-    Browsing, Deleted, Ingest, Named, Page, QmdFound, SearchBody, Searching, browse, drop_chunk, find, keep,
+    Browsing, Embed, EmbedAnswer, Ingest, Named, NamedCollections, Page, QmdFound, SearchBody, Searching, browse,
+    collections, drop_chunk, embed, find, keep,
 };
 use crate::access::request::{EventSender, MemoryWriter, Owner, RequestError, Viewer};
 use crate::base::config::Mode;
@@ -21,8 +22,8 @@ endpoints! {
         /// The state of the vault and its index. An agent gets only what it may read.
         STATUS = GET "/status", () => AnyStatus, Viewer: |a| status(a);
 
-        /// Compares every note with the index, or rebuilds the index.
-        REINDEX = POST "/reindex", JsonBody<ReindexParams> => Reindexing, Owner [repeatable]:
+        /// Compares every note with the index, or rebuilds the index; `status` shows the progress.
+        REINDEX = POST "/reindex", JsonBody<ReindexParams> => Done, Owner [repeatable]:
             |a| crate::serve::jobs::reindex(a.role, a.params.full);
 
         /// Compares everything in the index with its checksums, and starts to repair what is damaged.
@@ -222,7 +223,7 @@ endpoints! {
         FORGOTTEN = GET "/api/forgotten", () => ForgottenView, Owner: |a| crate::vault::notes::forgotten(a.role);
 
         /// Allows a purged text again.
-        LIFT = POST "/api/forgotten/{id}/lift", () => LiftedView, Owner: |a| crate::vault::notes::lift(a.role, a.number()?);
+        LIFT = POST "/api/forgotten/{id}/lift", () => Done, Owner: |a| crate::vault::notes::lift(a.role, a.number()?);
 
         /// Lists the changes that the program made to notes, newest first: one line per change, without text.
         CHANGES = GET "/api/log", Query<ChangesParams> => ChangesView, Owner: crate::vault::notes::changes;
@@ -270,7 +271,7 @@ endpoints! {
             |a| a.app.change_librarian(a.role, a.name, &a.params);
 
         /// Removes an agent: its token becomes invalid, and its page is moved to `.trash/`.
-        REMOVE = DELETE "/api/agents/{slug}", () => AgentRemoved, Owner: |a| crate::access::agents::remove(a.role, a.name);
+        REMOVE = DELETE "/api/agents/{slug}", () => Removed, Owner: |a| crate::access::agents::remove(a.role, a.name);
 
         /// Replaces an agent's token with a new one.
         ROTATE = POST "/api/agents/{slug}/rotate", JsonBody<RotateParams> => AgentWithToken, Owner:
@@ -344,7 +345,7 @@ endpoints! {
         SETTINGS = GET "/api/user-memory/settings", () => CaptureSettings, Owner: |a| Ok(crate::memory::capture::settings(a.role));
 
         /// Changes what is captured from now on, in `memory.toml`. Absent fields stay unchanged.
-        SET_SETTINGS = PUT "/api/user-memory/settings", JsonBody<CaptureSettingsParams> => CaptureSettings, Owner:
+        SET_SETTINGS = PUT "/api/user-memory/settings", JsonBody<CaptureSettings> => CaptureSettings, Owner:
             crate::memory::capture::set_settings;
     }
 
@@ -371,11 +372,17 @@ endpoints! {
         /// Lists passages, newest notes first.
         BROWSE = GET "/browse", Query<Browsing> => Page, Viewer: |a| browse(a.role, a.params);
 
+        /// The collections, by name.
+        COLLECTIONS = GET "/collections", () => NamedCollections, Viewer: |a| collections(a.role);
+
+        /// Embeds `text`, or keeps `content` as `/ingest` does.
+        EMBED = POST "/embed", JsonBody<Embed> => EmbedAnswer, Viewer: |a| embed(a.role, a.params);
+
         /// Saves a text: for the owner as a note, for an agent in its own memory. Answers when searches can find it.
         INGEST = POST "/ingest", JsonBody<Ingest> => Saved, Viewer: |a| keep(a.role, &a.params.params()?);
 
         /// Deletes the passage or note with a hash; for an agent, a passage of its own memory. Answers when searches no longer find it.
-        DELETE_CHUNK = POST "/delete-chunk", JsonBody<Named> => Deleted, Viewer: |a| drop_chunk(a.role, a.params);
+        DELETE_CHUNK = POST "/delete-chunk", JsonBody<Named> => Removed, Viewer: |a| drop_chunk(a.role, a.params);
     }
 }
 

@@ -10,18 +10,17 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
-use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
-use utoipa::ToSchema;
 
 use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer, read_json};
 use super::auth::Asking;
 use crate::access::request::{EventSender, Owner, Viewer};
+use crate::index::sync::{Phase, Shared};
 use crate::memory::capture::Event as CapturedEvent;
 use crate::memory::context::context as context_for;
 use crate::serve::app::App;
-use crate::serve::jobs::{self, Following};
+use crate::serve::jobs;
 use crate::serve::wire::{ContextParams, ContextView, EventsAccepted};
 
 /// Maximum number of open streams: each takes a thread, and one person has no use for more open pages.
@@ -30,7 +29,7 @@ const MAX_STREAMS: usize = 16;
 const PACE: Duration = Duration::from_millis(100);
 /// Interval at which a comment is sent while there is nothing new, which tells whether anyone still listens.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
-/// Interval at which it is checked whether the stream is over.
+/// Interval at which it is checked whether the stream is over, or the index's state is another.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// An event of the stream.
@@ -58,12 +57,13 @@ pub(super) async fn events(
         return error.hint("close some, or poll /status").into_response();
     };
     let (sender, receiver) = mpsc::channel(1);
-    let following = match answer(app, asking, |owner: &Owner| Ok(jobs::follow(owner))).await {
-        Ok(following) => following,
+    // Neither the vault nor the index is held, so that the stores can be closed.
+    let shared = match answer(app, asking, |owner: &Owner| Ok(Arc::clone(&owner.workspace().shared))).await {
+        Ok(shared) => shared,
         Err(error) => return error.into_response(),
     };
     tokio::task::spawn_blocking(move || {
-        pump(following, &sender);
+        pump(&shared, &sender);
         drop(permit);
     });
     let stopped = async move {
@@ -77,36 +77,31 @@ pub(super) async fn events(
 }
 
 /// Sends what is new until nobody listens, or nothing more can come.
-fn pump(mut following: Following, listener: &mpsc::Sender<Event>) {
+fn pump(shared: &Shared, listener: &mpsc::Sender<Event>) {
+    let (mut seen, mut sent) = (None, None);
     while !listener.is_closed() {
-        match following.next(CHECK_INTERVAL) {
-            Some(progress) => {
-                let Ok(event) = Event::default().event("progress").json_data(&progress) else { return };
-                if listener.blocking_send(event).is_err() {
-                    return;
-                }
-                #[allow(clippy::disallowed_methods, reason = "a thread of its own")]
-                std::thread::sleep(PACE);
+        let progress = shared.wait(CHECK_INTERVAL, |progress| seen.as_ref() != Some(progress));
+        // The index's state may be another while the progress stays as it is.
+        let view = jobs::view(&progress, shared.snapshot().as_deref());
+        let is_over = progress.phase == Phase::Stopped;
+        seen = Some(progress);
+        if sent.as_ref() != Some(&view) {
+            let Ok(event) = Event::default().event("progress").json_data(&view) else { return };
+            if listener.blocking_send(event).is_err() {
+                return;
             }
-            None if following.is_over() => return,
-            None => {}
+            sent = Some(view);
+            #[allow(clippy::disallowed_methods, reason = "a thread of its own")]
+            std::thread::sleep(PACE);
+        } else if is_over {
+            return;
         }
     }
 }
 
-/// One event, or up to 10,000.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(untagged)]
-#[expect(dead_code, reason = "says what is taken; it is read event by event, so that errors name them")]
-pub(super) enum Events {
-    /// One event.
-    One(CapturedEvent),
-    /// Several events: all are accepted, or none.
-    Several(Vec<CapturedEvent>),
-}
-
-/// Accepts events. When it answers, they are safe on disk; a moment later they are in their files.
-#[utoipa::path(post, path = "/api/user-memory/events", tag = "capture", operation_id = "events", request_body = Events,
+/// Accepts up to 10,000 events, all or none; one may come without the array. When it answers, they are safe on disk; a moment later they
+/// are in their files.
+#[utoipa::path(post, path = "/api/user-memory/events", tag = "capture", operation_id = "capture_events", request_body = Vec<CapturedEvent>,
     responses((status = 202, body = EventsAccepted), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
 pub(super) async fn capture(
     State(app): State<AppState>,

@@ -2,28 +2,18 @@
 //!
 //! They are lenient where such programs differ: fields that are not known are passed over.
 
-use axum::extract::State;
-use axum::routing::{get, post};
-use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
-use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer};
-use super::auth::Asking;
 use super::endpoint::{Asked, wants_fresh};
 use crate::access::request::{RequestError, Viewer};
 use crate::base::config::Mode;
 use crate::serve::wire::{
-    Browse, BrowseParams, ChunkView, Collection, EmbeddedAs, Embedding, ForgetParams, HitView, Object, SaveParams,
+    Browse, BrowseParams, ChunkView, Collection, EmbeddedAs, Embedding, ForgetParams, HitView, Removed, SaveParams,
     Saved, SearchQuery, SearchResponse, whole,
 };
 use crate::{memory::agent as memory, serve::jobs, vault::notes};
-
-/// The routes, for the person and for agents.
-pub(super) fn routes() -> Router<AppState> {
-    Router::new().route("/collections", get(collections)).route("/embed", post(embed))
-}
 
 /// What a search of one of the three kinds finds.
 pub(super) fn find<P: Into<SearchBody>>(a: Asked<'_, Viewer, P>, mode: Mode) -> Result<QmdFound, RequestError> {
@@ -34,34 +24,32 @@ pub(super) fn find<P: Into<SearchBody>>(a: Asked<'_, Viewer, P>, mode: Mode) -> 
 }
 
 /// The collections, by name.
-#[utoipa::path(get, path = "/collections",
-    responses((status = 200, body = Vec<NamedCollection>), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn collections(
-    State(app): State<AppState>,
-    asking: Asking,
-) -> Result<Json<Vec<NamedCollection>>, ApiError> {
-    let stats = answer(app, asking, notes::stats).await?;
-    Ok(Json(stats.details.into_iter().map(|(name, collection)| NamedCollection { name, collection }).collect()))
+///
+/// # Errors
+/// As [`notes::stats`].
+pub(super) fn collections(viewer: &Viewer) -> Result<NamedCollections, RequestError> {
+    let details = notes::stats(viewer)?.details.into_iter();
+    Ok(NamedCollections(details.map(|(name, collection)| NamedCollection { name, collection }).collect()))
 }
 
-/// Embeds `text`, or keeps `content` as `/ingest` does.
-#[utoipa::path(post, path = "/embed", request_body = Embed,
-    responses((status = 200, body = EmbedAnswer), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn embed(
-    State(app): State<AppState>,
-    asking: Asking,
-    JsonBody(asked): JsonBody<EmbedBody>,
-) -> Result<Json<EmbedAnswer>, ApiError> {
-    let asked = asked.read()?;
-    let answered = answer(app, asking, move |viewer: &Viewer| match asked {
-        Embed::Text(EmbedText { text, options }) => {
+/// Embeds `text`, or keeps `content`.
+///
+/// # Errors
+/// When it has neither or both; as [`jobs::embed`] and [`keep`].
+pub(super) fn embed(viewer: &Viewer, asked: Embed) -> Result<EmbedAnswer, RequestError> {
+    let Embed { text, options, content, title, collection, tags, metadata, db_path } = asked;
+    match (text, content) {
+        (Some(text), None) => {
             let is_query = options.and_then(|options| options.is_query).unwrap_or_default();
             let kind = if is_query { EmbeddedAs::Query } else { EmbeddedAs::Document };
             jobs::embed(viewer, &text, kind).map(EmbedAnswer::Embedded)
         }
-        Embed::Keep(asked) => keep(viewer, &asked.params()?).map(EmbedAnswer::Kept),
-    });
-    answered.await.map(Json)
+        (None, Some(content)) => {
+            let asked = Ingest { content, title, collection, tags, metadata, db_path };
+            keep(viewer, &asked.params()?).map(EmbedAnswer::Kept)
+        }
+        _ => Err(RequestError::invalid("it takes `text`, which is embedded, or `content`, which is kept")),
+    }
 }
 
 /// Keeps a text.
@@ -91,7 +79,7 @@ pub(super) fn browse(viewer: &Viewer, asked: Browsing) -> Result<Page, RequestEr
 ///
 /// # Errors
 /// As [`notes::forget`] and [`memory::drop_chunk`].
-pub(super) fn drop_chunk(viewer: &Viewer, Named { hash, db_path }: Named) -> Result<Deleted, RequestError> {
+pub(super) fn drop_chunk(viewer: &Viewer, Named { hash, db_path }: Named) -> Result<Removed, RequestError> {
     one_index(db_path.as_deref())?;
     let checkpoint_id = match viewer.owner() {
         Some(owner) => {
@@ -99,7 +87,7 @@ pub(super) fn drop_chunk(viewer: &Viewer, Named { hash, db_path }: Named) -> Res
         }
         None => Some(memory::drop_chunk(&viewer.memory_writer()?, &hash)?.checkpoint_id),
     };
-    Ok(Deleted { ok: true, checkpoint_id })
+    Ok(Removed { ok: true, checkpoint_id })
 }
 
 /// Maximum length of a title or a tag, in characters; the rest of a longer one does not count.
@@ -113,7 +101,6 @@ pub(crate) struct Searching {
     #[serde(alias = "query")]
     q: String,
     /// Hits at most, 1 to 1,000; `[search] limit` when it is not said.
-    #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
     /// Only this collection.
     collection: Option<String>,
@@ -137,7 +124,6 @@ pub(crate) struct SearchBody {
     query: String,
     /// Hits at most, 1 to 1,000; `[search] limit` when it is not said.
     #[serde(default, deserialize_with = "whole")]
-    #[schema(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
     /// Only this collection.
     collection: Option<String>,
@@ -201,10 +187,8 @@ pub(crate) struct Browsing {
     /// Only this collection.
     collection: Option<String>,
     /// Passages at most, 1 to 1,000; 20 when it is not said.
-    #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
     /// Passages to leave out first.
-    #[param(minimum = 0)]
     offset: Option<usize>,
     #[serde(rename = "dbPath")]
     #[param(ignore)]
@@ -222,6 +206,10 @@ pub(crate) struct Page {
     offset: usize,
 }
 
+/// The collections.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct NamedCollections(Vec<NamedCollection>);
+
 /// A collection, with its name.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct NamedCollection {
@@ -231,22 +219,16 @@ pub(crate) struct NamedCollection {
     collection: Collection,
 }
 
-/// A text to embed.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct EmbedText {
-    /// Up to 50 KB. Of a longer text than the model reads, the rest does not count.
-    text: String,
-    /// How to embed it.
-    options: Option<EmbedOptions>,
-}
-
 /// How to embed.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EmbedOptions {
     /// Whether the text is a query; else it is embedded as a document is.
     is_query: Option<bool>,
+    // So that an array of its values is no such object.
+    #[serde(flatten)]
+    #[schema(ignore)]
+    others: Map<String, Value>,
 }
 
 /// A text to keep. Fields that are not known are passed over.
@@ -290,40 +272,23 @@ impl Ingest {
     }
 }
 
-/// A text to embed, or one to keep.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(untagged)]
-pub(crate) enum Embed {
-    /// To embed.
-    Text(EmbedText),
-    /// To keep.
-    Keep(Ingest),
-}
-
-/// Either, as it comes: what is wrong with it is told of the field.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct EmbedBody {
+/// A text to embed, or one to keep as `/ingest` does. Fields that are not known are passed over.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub(crate) struct Embed {
+    /// To embed: up to 50 KB. Of a longer text than the model reads, the rest does not count.
     text: Option<String>,
-    options: Option<Object<EmbedOptions>>,
+    /// How to embed it.
+    options: Option<EmbedOptions>,
+    /// To keep: Markdown, up to 50 KB; also as `body`.
     #[serde(alias = "body")]
     content: Option<String>,
     title: Option<String>,
     collection: Option<String>,
     tags: Option<Vec<String>>,
     metadata: Option<Map<String, Value>>,
+    #[serde(rename = "dbPath")]
+    #[schema(ignore)]
     db_path: Option<String>,
-}
-
-impl EmbedBody {
-    pub(crate) fn read(self) -> Result<Embed, RequestError> {
-        let Self { text, options, content, title, collection, tags, metadata, db_path } = self;
-        match (text, content) {
-            (Some(text), None) => Ok(Embed::Text(EmbedText { text, options: options.map(|Object(options)| options) })),
-            (None, Some(content)) => Ok(Embed::Keep(Ingest { content, title, collection, tags, metadata, db_path })),
-            _ => Err(RequestError::invalid("it takes `text`, which is embedded, or `content`, which is kept")),
-        }
-    }
 }
 
 /// The embedding, or where the text is kept.
@@ -344,16 +309,6 @@ pub(crate) struct Named {
     #[serde(rename = "dbPath")]
     #[schema(ignore)]
     db_path: Option<String>,
-}
-
-/// What was deleted.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Deleted {
-    /// Always true.
-    ok: bool,
-    /// What brings it back; absent when nothing can.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    checkpoint_id: Option<String>,
 }
 
 /// Programs send empty texts for what they do not want to say.

@@ -1,4 +1,5 @@
-//! Which address leads where, for whom.
+//! Which address leads where, for whom; and the OpenAPI document of that, generated from the routes and their types. What a value takes beyond
+//! its type is said in words.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,12 +12,12 @@ use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
+use utoipa::OpenApi;
 
 use super::ask::{ApiError, JsonBody, MAX_BODY_BYTES};
 use super::auth::{Guard, guard, local as local_caller, only, only_from_here, within_limits};
-use super::openapi::document;
 use super::page::Sessions;
-use super::{endpoints, events, page, passing, qmd};
+use super::{endpoints, events, page, passing};
 use crate::access::request::{Owner, Viewer};
 use crate::access::rules::{Authenticator, Principal};
 use crate::serve::app::App;
@@ -68,7 +69,6 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .route("/openapi.json", get(|| async { Json(document()) }))
         .route("/api/context", post(events::context))
         .merge(passing::routes(&app))
-        .merge(qmd::routes())
         .route_layer(middleware::from_fn(only::<Viewer>));
     let declared = endpoints::all(None).router;
     Router::new()
@@ -86,6 +86,38 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
 #[utoipa::path(get, path = "/health", tag = "routes", security(()), responses((status = 200, description = "It runs", body = Value)))]
 pub(super) async fn health() -> Json<Value> {
     Json(json!({ "status": "ok" }))
+}
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "vault",
+        description = "A person's long-lived memory: plain Markdown, searchable the moment it is saved."
+    ),
+    paths(
+        health, events::context, passing::complete, passing::models, events::events, page::token, page::leave,
+        events::capture
+    ),
+    components(schemas(crate::base::config::MemoryLayer, crate::serve::wire::ProgressView))
+)]
+struct Api;
+
+/// The document as served at `/openapi.json`.
+///
+/// # Panics
+/// Never: a description is JSON.
+pub fn document() -> Value {
+    let document = endpoints::all(Some(Api::openapi())).document;
+    let mut document = serde_json::to_value(document).expect("a description is JSON");
+    // Every route but `/health` and those of the page takes a token.
+    let scheme = |scheme: &str| json!({ "type": "http", "scheme": scheme });
+    document["components"]["securitySchemes"] = json!({ "basic": scheme("basic"), "bearer": scheme("bearer") });
+    document["security"] = json!([{ "bearer": [] }, { "basic": [] }]);
+    // An event has its type beside the fields of that type.
+    for event in ["Message", "FileAction", "Search", "AgentActivity", "Note", "Bookmark", "Clipboard"] {
+        document["components"]["schemas"][event]["properties"]["type"] = json!({ "type": "string" });
+    }
+    document
 }
 
 /// What every answer has in common, those of merged routes included.
@@ -156,4 +188,18 @@ async fn open_health(State(service): State<Arc<OpenService>>) -> Response {
     let uptime = service.since.elapsed().as_secs();
     let (pid, version) = (std::process::id(), env!("CARGO_PKG_VERSION"));
     Json(json!({ "status": "ok", "uptime": uptime, "version": version, "pid": pid })).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn no_operation_hides_behind_another() {
+        let document = super::document();
+        let mut ids = std::collections::BTreeSet::new();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                assert!(ids.insert(operation["operationId"].as_str().unwrap().to_owned()), "{method} {path}");
+            }
+        }
+    }
 }

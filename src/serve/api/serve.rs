@@ -1,21 +1,22 @@
 //! Serves a router on a listener: so many connections, so long to send a request, and a drain at the stop.
 
 use std::io;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, ready};
+use std::pin::pin;
 use std::time::Duration;
 
+use axum::body::{Body, Bytes};
 use axum::http::Request;
 use axum::serve::Listener;
 use axum::{BoxError, Router};
-use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use futures_util::{StreamExt, stream};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, timeout_at};
 
 /// What a listener's connections may take.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +59,7 @@ pub(crate) async fn serve<L: Listener>(
                 while connections.try_join_next().is_some() {}
                 let service = TowerToHyperService::new(router.clone());
                 let service = service_fn(move |request: Request<Incoming>| {
-                    service.call(request.map(|body| TimedBody::new(body, limits.body)))
+                    service.call(request.map(|body| timed(body, limits.body)))
                 });
                 let mut http = http1::Builder::new();
                 http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(MAX_HEAD_BYTES);
@@ -84,39 +85,16 @@ pub(crate) async fn serve<L: Listener>(
 
 /// The body of a request, which fails when it has not come whole in time: whoever sends it byte by byte would else keep the
 /// connection for as long as they like.
-pub(super) struct TimedBody {
-    body: Incoming,
-    deadline: Instant,
-    /// Made when there is something to wait for.
-    alarm: Option<Pin<Box<Sleep>>>,
-}
-
-impl TimedBody {
-    pub(super) fn new(body: Incoming, within: Duration) -> Self {
-        Self { body, deadline: Instant::now() + within, alarm: None }
-    }
-}
-
-impl Body for TimedBody {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let Self { body, deadline, alarm } = self.get_mut();
-        if let Poll::Ready(frame) = Pin::new(body).poll_frame(cx) {
-            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
-        }
-        ready!(alarm.get_or_insert_with(|| Box::pin(sleep_until(*deadline))).as_mut().poll(cx));
-        Poll::Ready(Some(Err(io::Error::from(io::ErrorKind::TimedOut).into())))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
+fn timed(body: Incoming, within: Duration) -> Body {
+    let deadline = Instant::now() + within;
+    let parts = Body::new(body).into_data_stream();
+    Body::from_stream(stream::unfold(parts, move |mut parts| async move {
+        let part: Result<Bytes, BoxError> = match timeout_at(deadline, parts.next()).await {
+            Ok(part) => part?.map_err(Into::into),
+            Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
+        };
+        Some((part, parts))
+    }))
 }
 
 /// Whether a body could not be read because it did not come in time.

@@ -253,6 +253,12 @@ fn shown(value: &Value) -> String {
     }
 }
 
+/// A sentence of what there is instead; nothing where that is nothing.
+fn listed(what: &str, names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    if names.is_empty() { String::new() } else { format!("{what}: {}.", names.join(", ")) }
+}
+
 fn line(fact: &FactView) -> String {
     let name = full_name(&fact.namespace, &fact.key);
     let state = match fact.state {
@@ -276,14 +282,9 @@ impl Render for FactsView {
     fn text(&self) -> String {
         let mut text = match self.facts.len() {
             0 => {
-                let near: Vec<String> = self
-                    .near
-                    .iter()
-                    .map(|near| format!("{} [{}]", full_name(&near.namespace, &near.key), near.scope))
-                    .collect();
-                let meant =
-                    if near.is_empty() { String::new() } else { format!(" Facts with this key: {}.", near.join(", ")) };
-                return format!("No such fact.{meant}\n");
+                let near = self.near.iter();
+                let near = near.map(|near| format!("{} [{}]", full_name(&near.namespace, &near.key), near.scope));
+                return format!("No such fact.{}\n", listed(" Facts with this key", near));
             }
             facts => format!("{}. {DATA}\n", count(facts, "fact")),
         };
@@ -372,13 +373,7 @@ fn named(entity: &EntityView) -> String {
 impl Render for GraphView {
     fn text(&self) -> String {
         if self.entities.is_empty() {
-            let near: Vec<String> = self.near.iter().map(named).collect();
-            let near = if near.is_empty() {
-                String::new()
-            } else {
-                format!(" Names that start like this: {}.", near.join(", "))
-            };
-            return format!("Nothing found.{near}\n");
+            return format!("Nothing found.{}\n", listed(" Names that start like this", self.near.iter().map(named)));
         }
         let (notes, edges) = (count(self.entities.len(), "note"), count(self.edges.len(), "relation"));
         let mut text = format!("{notes} and {edges}. {DATA}\n");

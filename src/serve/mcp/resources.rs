@@ -1,9 +1,8 @@
-//! What a person picks in a client: notes as resources, `vault://path`, prompts, and what completes their arguments.
+//! What a person picks in a client: notes as resources, `vault://path`, and prompts.
 
 use rmcp::model::{
-    Annotations, CompleteRequestParams, CompleteResult, CompletionInfo, ErrorData, GetPromptResult, JsonObject,
-    ListResourcesResult, Prompt, PromptArgument, PromptMessage, ReadResourceResult, Reference, Resource,
-    ResourceContents, ResourceTemplate, Role,
+    Annotations, ErrorData, GetPromptResult, JsonObject, ListResourcesResult, Prompt, PromptArgument, PromptMessage,
+    ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Role,
 };
 use serde_json::{Value, json};
 
@@ -11,15 +10,8 @@ use super::get::{path_of, uri_of};
 use super::server::Answer;
 use crate::access::request::{ErrorKind, RequestError, Viewer};
 use crate::access::rules::Principal;
-use crate::base::path::folded;
 use crate::serve::wire::{NoteName, NoteParams};
 use crate::vault::notes;
-
-/// Any note.
-pub(super) const NOTE: &str = "vault://{+path}";
-
-/// A note of a collection.
-pub(super) const IN_COLLECTION: &str = "vault://{collection}/{+path}";
 
 const MARKDOWN: &str = "text/markdown";
 
@@ -30,19 +22,9 @@ const PAGE: usize = 100;
 const AFTER: &str = "after:";
 
 pub(super) fn templates() -> Vec<ResourceTemplate> {
-    let template = |uri: &str, name: &str, title: &str, description: &str| {
-        let template = ResourceTemplate::new(uri, name).with_title(title).with_description(description);
-        template.with_mime_type(MARKDOWN)
-    };
-    vec![
-        template(NOTE, "note", "A note", "A note by its path in the vault, percent-encoded: vault://notes/api.md"),
-        template(
-            IN_COLLECTION,
-            "note of a collection",
-            "A note of a collection",
-            "A note by its collection (a top-level folder) and its path there",
-        ),
-    ]
+    let description = "A note by its path in the vault, percent-encoded: vault://notes/api.md";
+    let note = ResourceTemplate::new("vault://{+path}", "note").with_title("A note").with_description(description);
+    vec![note.with_mime_type(MARKDOWN)]
 }
 
 /// A page of the notes that are seen, in the order of their paths.
@@ -99,65 +81,6 @@ pub(super) fn failed(principal: &Principal, error: RequestError) -> ErrorData {
         }
         _ => ErrorData::internal_error(error.message, data),
     }
-}
-
-pub(super) fn complete(viewer: &Viewer, request: &CompleteRequestParams) -> Answer<CompleteResult> {
-    let argument = request.argument.name.as_str();
-    let within = request.context.as_ref().and_then(|context| context.get_argument("collection"));
-    let known = match &request.r#ref {
-        Reference::Resource(template) => match (template.uri.as_str(), argument) {
-            (NOTE, "path") => paths(viewer, "")?,
-            (IN_COLLECTION, "collection") => {
-                let names = notes::collections(viewer).map_err(|error| failed(viewer.principal(), error))?;
-                names.collections
-            }
-            (IN_COLLECTION, "path") => match within {
-                Some(collection) => paths(viewer, &format!("{collection}/"))?,
-                None => Vec::new(),
-            },
-            (uri, _) => return Err(unknown(&format!("`{argument}` of {uri}"))),
-        },
-        // What a person wants to recall or remember is not ours to guess.
-        Reference::Prompt(prompt) if PROMPTS.iter().any(|entry| entry.name == prompt.name) => Vec::new(),
-        Reference::Prompt(prompt) => return Err(unknown(&format!("the prompt {}", prompt.name))),
-        _ => return Err(unknown("this reference")),
-    };
-    let (total, values) = matching(known, &request.argument.value);
-    let more = total > values.len();
-    viewer.log("complete", &request.argument.value, values.clone());
-    let info = CompletionInfo::with_pagination(values, u32::try_from(total).ok(), more);
-    Ok(CompleteResult::new(info.map_err(|error| ErrorData::internal_error(error, None))?))
-}
-
-fn unknown(what: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("{what} cannot be completed"), None)
-}
-
-/// The paths that start so, less what they start with.
-fn paths(viewer: &Viewer, start: &str) -> Answer<Vec<String>> {
-    let paths = notes::paths(viewer).map_err(|error| failed(viewer.principal(), error))?;
-    Ok(paths.into_iter().filter_map(|path| Some(path.strip_prefix(start)?.to_owned())).collect())
-}
-
-/// How many hold what was typed, and the first of them: those that start so, then those with a part that does, then the rest.
-fn matching(known: Vec<String>, typed: &str) -> (usize, Vec<String>) {
-    let typed = folded(typed);
-    let mut found: Vec<(usize, String)> = known
-        .into_iter()
-        .filter_map(|name| {
-            let spelled = folded(&name);
-            let at = spelled.find(&typed)?;
-            let rank = match at {
-                0 => 0,
-                _ if spelled[..at].ends_with('/') => 1,
-                _ => 2,
-            };
-            Some((rank, name))
-        })
-        .collect();
-    found.sort();
-    let total = found.len();
-    (total, found.into_iter().map(|(_, name)| name).take(CompletionInfo::MAX_VALUES).collect())
 }
 
 /// Arguments over this are refused.
@@ -236,17 +159,4 @@ pub(super) fn prompt(name: &str, arguments: JsonObject) -> Answer<GetPromptResul
     }
     let message = PromptMessage::new_text(Role::User, entry.says.replacen("{}", said, 1));
     Ok(GetPromptResult::new(vec![message]).with_description(entry.description))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_start_of_a_path_comes_before_its_middle() {
-        let known = ["a/notes.md", "notes/b.md", "c/my notes.md", "x.md"].map(str::to_owned).to_vec();
-        let (total, values) = matching(known.clone(), "NOTES");
-        assert_eq!((total, values), (3, ["notes/b.md", "a/notes.md", "c/my notes.md"].map(str::to_owned).to_vec()));
-        assert_eq!(matching(known, "").0, 4);
-    }
 }

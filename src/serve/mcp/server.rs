@@ -12,10 +12,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
-    ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::StreamableHttpServerConfig;
@@ -243,12 +243,7 @@ fn asking(context: &CallContext) -> Answer<Asking> {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_completions()
-            .enable_prompts()
-            .enable_resources()
-            .enable_tools()
-            .build();
+        let capabilities = ServerCapabilities::builder().enable_prompts().enable_resources().enable_tools().build();
         let vault = Implementation::new("vault", env!("CARGO_PKG_VERSION"))
             .with_title("vault")
             .with_description(env!("CARGO_PKG_DESCRIPTION"));
@@ -298,13 +293,9 @@ impl ServerHandler for Server {
         resources::prompt(&request.name, request.arguments.unwrap_or_default()).map(GetPromptResponse::from)
     }
 
-    async fn complete(&self, request: CompleteRequestParams, context: CallContext) -> Answer<CompleteResult> {
-        self.view(&context, move |viewer| resources::complete(viewer, &request)).await
-    }
-
     /// What is no request of the protocol: either nobody knows the method, or its parameters could not be read.
     async fn on_custom_request(&self, request: CustomRequest, _: CallContext) -> Answer<CustomResult> {
-        const KNOWN: [&str; 5] = ["completion/complete", "prompts/get", "resources/read", "tools/call", "initialize"];
+        const KNOWN: [&str; 4] = ["prompts/get", "resources/read", "tools/call", "initialize"];
         let method = request.method;
         Err(match KNOWN.contains(&method.as_str()) {
             true => ErrorData::invalid_params(format!("the parameters of {method} cannot be read"), None),

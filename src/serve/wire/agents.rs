@@ -155,12 +155,12 @@ impl RotateParams {
     }
 }
 
-/// A removed agent.
+/// An agent, a passage or a note was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct AgentRemoved {
-    /// Always true: its token is no longer valid.
+pub struct Removed {
+    /// Always true. The token of an agent is no longer valid.
     pub ok: bool,
-    /// Checkpoint that restores its page; the rest of its folder stays.
+    /// Checkpoint that restores it; absent if nothing can. Of an agent it restores the page; the rest of its folder stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint_id: Option<String>,
 }
@@ -191,7 +191,6 @@ pub struct Explained {
 #[into_params(parameter_in = Query)]
 pub struct LogParams {
     /// Maximum entries, 1 to 10,000; default 50.
-    #[param(minimum = 1, maximum = 10_000)]
     #[arg(short = 'n', long, default_value = "50")]
     pub limit: Option<usize>,
 }
@@ -229,12 +228,10 @@ pub struct AgentSearchParams {
     /// The agent, by its folder. An agent may name only itself, or omit this.
     pub agent_name: Option<String>,
     /// Maximum hits, 1 to 1,000; default `[search] limit`.
-    #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
     /// Only this collection.
     pub collection: Option<String>,
     /// Time limit for the models, 1 to 60,000 ms.
-    #[param(minimum = 1, maximum = 60_000)]
     pub timeout_ms: Option<u64>,
     /// Whether to wait, at most a second, for the newest changes. Default `true` over the Unix
     /// socket.
@@ -274,7 +271,6 @@ pub struct LibrarianView {
     /// Failed trace files.
     pub dead: usize,
     /// What it looks for: `fact_extraction` and `preference_extraction`.
-    #[serde(default)]
     pub tasks: BTreeMap<String, bool>,
 }
 
@@ -298,7 +294,7 @@ pub(crate) const TRACE_VERSION: u32 = 1;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub(crate) struct TraceParams {
     /// The version of the envelope: 1, or absent.
-    #[schema(value_type = Option<u32>, minimum = 1, maximum = 1)]
+    #[schema(value_type = Option<u32>)]
     pub v: Option<Number>,
     /// The event's id; an event that is sent again is stored once. Default: a new id.
     pub id: Option<String>,
@@ -322,16 +318,16 @@ pub(crate) struct TraceParams {
     /// The model.
     pub model: Option<String>,
     /// Duration in milliseconds.
-    #[schema(value_type = Option<f64>, minimum = 0)]
+    #[schema(value_type = Option<f64>)]
     pub duration_ms: Option<Number>,
     /// Instead of `duration_ms`: when it began, in seconds since 1970; it ended now.
     #[schema(value_type = Option<f64>)]
     pub ts_start: Option<Number>,
     /// Input tokens.
-    #[schema(value_type = Option<u64>, maximum = 9_007_199_254_740_992_u64)]
+    #[schema(value_type = Option<u64>)]
     pub tokens_in: Option<Number>,
     /// Output tokens.
-    #[schema(value_type = Option<u64>, maximum = 9_007_199_254_740_992_u64)]
+    #[schema(value_type = Option<u64>)]
     pub tokens_out: Option<Number>,
     /// Cost in US dollars.
     #[schema(value_type = Option<f64>)]
@@ -377,7 +373,6 @@ pub(crate) struct TracesParams {
     #[arg(long, value_name = "WHEN")]
     pub until: Option<String>,
     /// Maximum events, 1 to 1,000; default 100.
-    #[param(minimum = 1, maximum = 1000)]
     #[arg(long, short = 'n', default_value = "100")]
     pub limit: Option<usize>,
 }
@@ -419,22 +414,10 @@ pub struct CaptureState {
     pub failure: Option<String>,
 }
 
-/// What is captured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub(crate) struct CaptureSettings {
-    pub capture_conversations: bool,
-    pub capture_files: bool,
-    pub capture_searches: bool,
-    pub capture_notes: bool,
-    pub capture_snippets: bool,
-    pub capture_agent_activity: bool,
-    pub capture_bookmarks: bool,
-}
-
-/// What to capture from now on; absent fields stay unchanged.
+/// What is captured; in a change, absent fields stay unchanged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct CaptureSettingsParams {
+pub(crate) struct CaptureSettings {
     pub capture_conversations: Option<bool>,
     pub capture_files: Option<bool>,
     pub capture_searches: Option<bool>,
@@ -452,7 +435,6 @@ pub struct TurnsParams {
     /// Id of the conversation, unique for the agent.
     pub conversation_id: String,
     /// The turns in order. A repeated turn counts once.
-    #[schema(max_items = 5_000)]
     pub turns: Vec<IngestTurn>,
     /// When the conversation was: a date or RFC 3339; default now.
     pub session_date: Option<String>,
@@ -525,7 +507,6 @@ pub struct MemoryFlushParams {
 #[serde(default, deny_unknown_fields)]
 pub struct ImportParams {
     /// What kind of source it is: `chatgpt`, `claude`, …
-    #[schema(required, min_length = 1, max_length = 100)]
     pub kind: String,
     /// The name of the source. An unfinished import of the same kind and source is continued.
     pub source: String,
@@ -563,10 +544,8 @@ pub struct ImportTaken {
     /// The import, for the next part; `vault undo import-N` undoes it. Absent for a dry run.
     pub import: Option<i64>,
     /// Whether it continues an unfinished import, so that undoing it also undoes the earlier parts; as for the first part.
-    #[serde(default)]
     pub went_on: bool,
     /// Whether there is something to undo: files created or changed so far.
-    #[serde(default)]
     pub undoable: bool,
     /// Number of new events and notes.
     pub added: usize,

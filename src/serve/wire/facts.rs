@@ -59,7 +59,6 @@ pub struct FactsParams {
     #[arg(long, action = ArgAction::SetTrue)]
     pub expired: Option<bool>,
     /// Maximum facts, 1 to 1,000; default 200, or 10 for a `tag` in all scopes.
-    #[param(minimum = 1, maximum = 1000)]
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
 }
@@ -310,7 +309,6 @@ pub struct EntriesParams {
     #[arg(long)]
     pub tag: Option<String>,
     /// Maximum entries, 1 to 1,000; default 200.
-    #[param(minimum = 1, maximum = 1000)]
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
 }
@@ -399,7 +397,6 @@ pub struct EntryAddParams {
     /// Its text, on one line.
     pub text: String,
     /// Its confidence, 0 to 1; default 1, for a proposal of an agent 0.8.
-    #[schema(minimum = 0.0, maximum = 1.0)]
     #[arg(long, value_name = "N")]
     pub confidence: Option<f64>,
     /// Its tags.
@@ -462,7 +459,6 @@ pub struct EntryEditParams {
     #[arg(long, value_parser = kind)]
     pub kind: Option<MemoryKind>,
     /// Its confidence, 0 to 1.
-    #[schema(minimum = 0.0, maximum = 1.0)]
     #[arg(long, value_name = "N")]
     pub confidence: Option<f64>,
     /// Its tags; an empty list removes all.
@@ -538,7 +534,6 @@ pub struct ReviewParams {
     #[arg(long, value_name = "PATH")]
     pub source: Option<String>,
     /// Maximum proposals, 1 to 1,000; default 100.
-    #[param(minimum = 1, maximum = 1000)]
     #[arg(skip)]
     pub limit: Option<usize>,
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
-use super::search::whole;
+use super::search::{Skipped, whole};
 use crate::base::state::ModelCall;
 use crate::text::derive::UserPage;
 use crate::text::derive::summary::CitedLine;
@@ -236,11 +236,9 @@ pub struct UserSetParams {
     #[arg(long)]
     pub timezone: Option<String>,
     /// Degrees north; rounded to a tenth (the size of a town), unless `exact` is true.
-    #[schema(minimum = -90, maximum = 90)]
     #[arg(long, allow_negative_numbers = true)]
     pub latitude: Option<f64>,
     /// Degrees east, likewise.
-    #[schema(minimum = -180, maximum = 180)]
     #[arg(long, allow_negative_numbers = true)]
     pub longitude: Option<f64>,
     /// The place in words.
@@ -275,7 +273,6 @@ pub struct SummariesParams {
     #[arg(long, action = ArgAction::SetTrue)]
     pub all: Option<bool>,
     /// Maximum summaries, 1 to 1,000; default 50.
-    #[param(minimum = 1, maximum = 1000)]
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
 }
@@ -346,16 +343,7 @@ pub struct SummariesMade {
     pub nothing: usize,
     /// Those that were not changed, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kept: Vec<EditedFile>,
-}
-
-/// A file that was not changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct EditedFile {
-    /// The file.
-    pub path: String,
-    /// Why.
-    pub reason: String,
+    pub kept: Vec<Skipped>,
 }
 
 /// Which day or week.
@@ -409,7 +397,7 @@ pub struct SummariesState {
     pub waiting: usize,
     /// Files that are outdated, or could not be made, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub kept: Vec<EditedFile>,
+    pub kept: Vec<Skipped>,
 }
 
 /// State and cost of the chat model of the memory.
@@ -520,7 +508,6 @@ pub struct StoreSizes {
 #[serde(default, deny_unknown_fields)]
 pub struct RetryParams {
     /// The id of the failed session, as in `vault memory processing`; default all.
-    #[schema(max_length = 32, pattern = "^[0-9a-f]{32}$")]
     pub id: Option<String>,
 }
 

@@ -24,7 +24,6 @@ pub struct BrowseParams {
     /// Only notes updated on this day of the local time zone: `2026-01-05`.
     pub day: Option<String>,
     /// Maximum passages, 1 to 1,000; default 20.
-    #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
     /// Number of passages to skip.
     pub offset: Option<usize>,
@@ -108,11 +107,9 @@ pub struct NotesParams {
     #[arg(long)]
     pub since: Option<String>,
     /// Maximum notes, 1 to 1,000; default 50.
-    #[param(minimum = 1, maximum = 1000)]
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
     /// Number of notes to skip.
-    #[param(minimum = 0)]
     #[arg(skip)]
     pub offset: Option<usize>,
 }
@@ -181,10 +178,8 @@ pub struct RelatedParams {
     /// Its path in the vault.
     pub path: String,
     /// Compare the passage on this line, from 1; default the whole note.
-    #[param(minimum = 1)]
     pub line: Option<usize>,
     /// Maximum notes, 1 to 1,000; default `[search] limit`.
-    #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
 
@@ -248,7 +243,6 @@ pub struct NoteParams {
     /// Its path in the vault.
     pub path: String,
     /// For a note too long for `body` (1 MB): return the part around this line, from 1; default its beginning.
-    #[param(minimum = 1)]
     pub line: Option<usize>,
 }
 
@@ -315,7 +309,6 @@ pub struct LinksParams {
     /// Its path in the vault.
     pub path: String,
     /// Maximum links of each kind, 1 to 1,000; default 200.
-    #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
 
@@ -388,7 +381,6 @@ pub struct Backlink {
 #[into_params(parameter_in = Query)]
 pub struct UnresolvedParams {
     /// Maximum links, 1 to 1,000; default 200.
-    #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
 
@@ -432,7 +424,6 @@ pub struct GraphParams {
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
     /// Maximum steps from the note, 1 to 5; default 2.
-    #[param(minimum = 1, maximum = 5)]
     #[arg(long, value_name = "N")]
     pub depth: Option<usize>,
     /// Relations that were true then: a date (its end), a time, or how long ago (`7d`).
@@ -442,7 +433,6 @@ pub struct GraphParams {
     #[arg(long, action = ArgAction::SetTrue)]
     pub expired: Option<bool>,
     /// Maximum relations, or notes if there are no relations, 1 to 1,000; default 200.
-    #[param(minimum = 1, maximum = 1000)]
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
 }

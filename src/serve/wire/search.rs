@@ -1,12 +1,8 @@
 //! A search and its answer, a block of memory for a question, and how texts and JSON name what they mean.
 
-use std::fmt;
-use std::marker::PhantomData;
-
 use clap::{Args, ValueEnum};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
@@ -57,21 +53,17 @@ pub struct SearchQuery {
     #[arg(long)]
     pub until: Option<String>,
     /// Maximum hits, 1 to 1,000; default `[search] limit`.
-    #[param(minimum = 1, maximum = 1000)]
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
     /// Minimum relevance of hits, 0 to 1. By default agents get hits from `[search] min_score` on, and
     /// the owner all.
-    #[param(minimum = 0, maximum = 1)]
     #[arg(long, value_name = "SHARE")]
     pub min_score: Option<f64>,
     /// Passages shown on either side of a hit, 0 to 20: in conversations these are turns, default 2; in other notes default
     /// 0. Hits that overlap become one.
-    #[param(minimum = 0, maximum = 20)]
     #[arg(long, value_name = "N")]
     pub context: Option<usize>,
     /// Time limit for the models, 1 to 60,000 ms; then the search continues without them, and says so.
-    #[param(minimum = 1, maximum = 60_000)]
     #[arg(long, value_name = "MS")]
     pub timeout_ms: Option<u64>,
     /// Keys of `[search]` with other values for this search only, `per_file=0,min_score=0.3`; not for agents.
@@ -200,7 +192,7 @@ pub struct Scores {
     pub coverage: Option<f64>,
 }
 
-/// Something that could not be indexed or stored.
+/// Something that could not be indexed, stored or changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Skipped {
     /// Where it is.
@@ -264,34 +256,13 @@ pub(crate) fn percent_encode_path(path: &str) -> String {
     utf8_percent_encode(path, &WITHOUT_SLASH).to_string()
 }
 
-/// What is an object in JSON, and not an array of its values in their order, which serde would take, too.
-#[derive(Debug)]
-pub(crate) struct Object<T>(pub T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ObjectVisitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
-            type Value = Object<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
-            }
-        }
-        deserializer.deserialize_map(ObjectVisitor(PhantomData))
-    }
-}
-
-/// Reads an object.
+/// Reads an object, and not an array of its values in their order, which serde would take, too.
 ///
 /// # Errors
 /// When it is none, or its fields are not right.
-pub(crate) fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    Object::deserialize(deserializer).map(|Object(value)| value)
+pub(crate) fn object<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    let fields = serde_json::Map::deserialize(deserializer)?;
+    serde_path_to_error::deserialize(Value::Object(fields)).map_err(Error::custom)
 }
 
 /// Reads a whole number, also as `5.0`: to JSON, and to languages that know one kind of number, that is the same.
@@ -322,7 +293,6 @@ pub struct ContextParams {
     pub agent: Option<String>,
     /// Maximum tokens, 50 to 100,000; default 800, in full mode the sum of the sections.
     #[serde(default, deserialize_with = "whole")]
-    #[schema(minimum = 50, maximum = 100_000)]
     #[arg(long, value_name = "N")]
     pub budget: Option<usize>,
     /// Only these sections, whatever the question.
@@ -460,9 +430,16 @@ mod tests {
         on: Option<bool>,
     }
 
+    #[derive(Debug, Deserialize)]
+    struct Outer {
+        #[serde(deserialize_with = "object")]
+        inner: Inner,
+    }
+
     #[test]
     fn an_array_is_no_object() {
-        let read = |text: &str| serde_json::from_str::<Object<Inner>>(text).map(|Object(inner)| inner.on);
+        let read =
+            |text: &str| serde_json::from_str::<Outer>(&format!("{{\"inner\": {text}}}")).map(|outer| outer.inner.on);
         assert_eq!(read(r#"{"on": true}"#).unwrap(), Some(true));
         assert_eq!(read("{}").unwrap(), None);
         for bad in ["[true]", "[null]", "[]", "null", "\"on\"", r#"{"on": 1}"#] {

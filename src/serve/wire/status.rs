@@ -63,7 +63,6 @@ pub struct Status {
     pub problems: Vec<Skipped>,
     /// Notes that were changed in two places: copies of sync services, and notes with conflict markers of git. They are
     /// indexed like any note; an identical copy is found only as its original.
-    #[serde(default)]
     pub conflict_copies: Vec<ConflictCopy>,
     /// Purged texts that occur in notes again, as far as checked. They stay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -212,7 +211,6 @@ pub struct ProgressView {
     /// Embedded passages.
     pub embedded: usize,
     /// Past facts.
-    #[serde(default)]
     pub expired_facts: usize,
     /// Notes waiting to be read.
     pub pending_files: usize,
@@ -252,10 +250,10 @@ pub(crate) struct ReindexParams {
     pub full: bool,
 }
 
-/// Reindexing has started.
+/// It is done, or has started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Reindexing {
-    /// Always true; `status` shows the progress.
+pub struct Done {
+    /// Always true.
     pub ok: bool,
 }
 

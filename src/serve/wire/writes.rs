@@ -79,7 +79,6 @@ pub struct Forgotten {
     /// The hash of the note before.
     pub seen: String,
     /// Whether searches reflect it already. Usually they do; if the indexer is busy, they follow later.
-    #[serde(default = "yes")]
     pub searchable: bool,
     /// What `purge` deleted, if requested.
     pub purged: Option<PurgedView>,
@@ -119,7 +118,6 @@ pub struct PurgedView {
     /// Embeddings of the text.
     pub embeddings: usize,
     /// Events of agents' traces from which the text was removed.
-    #[serde(default)]
     pub traces: usize,
     /// Number of git commits that changed the note; absent without a repository.
     pub commits: Option<usize>,
@@ -155,7 +153,6 @@ pub struct Annotated {
     /// Where it is.
     pub path: String,
     /// Whether searches reflect it already. Usually they do; if the indexer is busy, they follow later.
-    #[serde(default = "yes")]
     pub searchable: bool,
     /// Checkpoint that undoes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -249,7 +246,6 @@ pub struct Restored {
     /// Checkpoint that undoes this; the same one if nothing had to be done. For an import its name: import it again to bring it back.
     pub checkpoint_id: String,
     /// Whether searches reflect it already. Usually they do; if the indexer is busy, they follow later.
-    #[serde(default = "yes")]
     pub searchable: bool,
     /// Whether it contains purged text. It is restored anyway, as the owner requested it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -296,7 +292,6 @@ pub struct Saved {
     /// Whether secrets were removed from the text, each marked as `[redacted: …]`.
     pub redacted: bool,
     /// Whether searches find it. Usually they do; if the indexer is busy, they follow later.
-    #[serde(default = "yes")]
     pub searchable: bool,
     /// Whether the text, or a part of it, was purged before. It is saved anyway, as the owner requested it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -304,11 +299,6 @@ pub struct Saved {
     /// Checkpoint that undoes it; absent if nothing changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_id: Option<String>,
-}
-
-/// What an older daemon does not say.
-pub(super) fn yes() -> bool {
-    true
 }
 
 /// A file that was changed in two places, found as a copy of a sync service, or by conflict markers.
@@ -404,7 +394,6 @@ pub struct ConflictResolved {
     /// Checkpoints that undo it, the last change first.
     pub checkpoint_ids: Vec<String>,
     /// Whether searches reflect it already. Usually they do; if the indexer is busy, they follow later.
-    #[serde(default = "yes")]
     pub searchable: bool,
 }
 
@@ -449,20 +438,12 @@ pub struct BackAgain {
     pub tombstone: i64,
 }
 
-/// A purged text is allowed again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct LiftedView {
-    /// Always true.
-    pub ok: bool,
-}
-
 /// Which changes to return.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, Args)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ChangesParams {
     /// Maximum changes, 1 to 10,000; default 100.
-    #[param(minimum = 1, maximum = 10_000)]
     #[arg(long, short = 'n', default_value = "100")]
     pub limit: Option<usize>,
     /// Only those of this note, or of a folder that ends in `/`.

@@ -8,8 +8,8 @@ use crate::access::rules::Scope;
 use crate::base::path::VaultPath;
 use crate::base::state::{ChangeLine, Digest, ForgottenKind, ImportTable, StateError, Tombstone};
 use crate::serve::wire::{
-    BackAgain, ChangeView, ChangesParams, ChangesView, CheckpointView, CheckpointsParams, CheckpointsView,
-    ForgottenView, LiftedView, RestoreParams, Restored, TombstoneView,
+    BackAgain, ChangeView, ChangesParams, ChangesView, CheckpointView, CheckpointsParams, CheckpointsView, Done,
+    ForgottenView, RestoreParams, Restored, TombstoneView,
 };
 use crate::text::derive::facts::FactsFile;
 use crate::text::derive::generated::GeneratedNote;
@@ -44,9 +44,9 @@ pub(crate) fn forgotten(owner: &Owner) -> Result<ForgottenView, RequestError> {
 ///
 /// # Errors
 /// When nothing of that name was forgotten, or the state cannot be written.
-pub(crate) fn lift(owner: &Owner, id: i64) -> Result<LiftedView, RequestError> {
+pub(crate) fn lift(owner: &Owner, id: i64) -> Result<Done, RequestError> {
     if owner.workspace().forgotten.tombstones.remove(id)? {
-        return Ok(LiftedView { ok: true });
+        return Ok(Done { ok: true });
     }
     Err(RequestError::not_found(format!("no purged text has the number {id}")))
 }

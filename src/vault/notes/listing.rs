@@ -105,15 +105,6 @@ pub(crate) fn listing(
     Ok((notes, files.len()))
 }
 
-/// The paths of the notes that are seen, in no particular order. What of them is given the caller logs.
-///
-/// # Errors
-/// When the index is not open yet.
-pub(crate) fn paths(viewer: &Viewer) -> Result<Vec<String>, RequestError> {
-    let scope = viewer.settled_scope()?;
-    Ok(scope.files().map(|file| file.path.to_string()).collect())
-}
-
 /// Maximum number of levels that a tag stands below. A tag of a thousand levels, which nobody writes by hand, would be
 /// a thousand tags, each nearly as long.
 const MAX_LEVELS: usize = 16;

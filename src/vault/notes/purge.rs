@@ -200,12 +200,12 @@ impl<'a> Purge<'a> {
     /// Leaves nothing of what went in the files of the index; it is finished then. Where that cannot be, the next start goes on with it.
     pub(super) fn erase(&mut self, is_searchable: bool) {
         let workspace = self.owner.workspace();
-        let remains = match workspace.erase_from_index(std::mem::take(&mut self.embedded)) {
+        let remains = match workspace.syncer.erase(std::mem::take(&mut self.embedded)) {
             Ok((embeddings, is_erased)) => {
                 self.view.embeddings = embeddings;
                 (!is_erased).then(|| IN_THE_INDEX.into())
             }
-            Err(error) => Some(format!("the index files may have the text: {}", error.message)),
+            Err(error) => Some(format!("the index files may have the text: {error}")),
         };
         let table = OpenPurgeTable::new(&workspace.state);
         let noted = match (self.is_done, &remains) {

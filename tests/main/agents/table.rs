@@ -157,7 +157,7 @@ fn of_own_memory(known: &[String]) -> Vec<Asked> {
     asked
 }
 
-/// Every tool, resource, prompt and completion of MCP.
+/// Every tool, resource and prompt of MCP.
 fn over_mcp(known: &[String]) -> Vec<Asked> {
     let to = |target: &str, method: &str, params: Value| {
         post(target, json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }))
@@ -206,10 +206,6 @@ fn over_mcp(known: &[String]) -> Vec<Asked> {
         asked.push(tool("fetch", json!({ "id": hash })));
         asked.push(tool("related", json!({ "what": hash })));
         asked.push(tool("memory", json!({ "action": "get", "hash": hash })));
-    }
-    for start in ["", "n", "notes/", "notes/s", "journal", "agents/", "summaries/"] {
-        let complete = json!({ "ref": { "type": "ref/resource", "uri": "vault://{+path}" }, "argument": { "name": "path", "value": start } });
-        asked.push(message("completion/complete", complete));
     }
     asked
 }

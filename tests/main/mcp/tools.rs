@@ -64,24 +64,6 @@ fn every_tool_resource_and_prompt_gives_what_it_says() {
         assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool}");
     }
-    // Paths are completed.
-    let mut complete = |uri: &str, name: &str, value: &str, arguments: Value| {
-        let reference = json!({ "type": "ref/resource", "uri": uri });
-        let params = json!({ "ref": reference, "argument": { "name": name, "value": value }, "context": { "arguments": arguments } });
-        mcp.result("completion/complete", params)["completion"].clone()
-    };
-    let found = complete("vault://{+path}", "path", "gar", json!({}));
-    assert_eq!(found, json!({ "values": ["notes/garden.md"], "total": 1, "hasMore": false }));
-    let found = complete("vault://{collection}/{+path}", "collection", "", json!({}));
-    assert_eq!(found["values"], json!(["notes", "vault"]));
-    let found = complete("vault://{collection}/{+path}", "path", "my", json!({ "collection": "notes" }));
-    assert_eq!(found["values"], json!(["my cellar ü.md"]));
-    let prompt =
-        json!({ "ref": { "type": "ref/prompt", "name": "recall" }, "argument": { "name": "topic", "value": "x" } });
-    assert_eq!(mcp.result("completion/complete", prompt)["completion"]["values"], json!([]));
-    let unknown =
-        json!({ "ref": { "type": "ref/prompt", "name": "nothing" }, "argument": { "name": "topic", "value": "x" } });
-    assert_eq!(mcp.error("completion/complete", unknown)["code"], -32602);
     // Prompts take their argument.
     let prompts = mcp.result("prompts/list", json!({}))["prompts"].clone();
     assert_eq!(texts(&prompts, "name"), ["recall", "context"], "only agents have a memory of their own to remember in");
@@ -192,7 +174,7 @@ fn notes_are_resources() {
     assert_eq!((&note["mimeType"], &note["uri"]), (&json!("text/markdown"), &json!(cellar)));
     assert_eq!(note["text"], "# Cellar\n\nThere are twelve jars of plums.\n");
     let templates = mcp.result("resources/templates/list", json!({}))["resourceTemplates"].clone();
-    assert_eq!(texts(&templates, "uriTemplate"), ["vault://{+path}", "vault://{collection}/{+path}"]);
+    assert_eq!(texts(&templates, "uriTemplate"), ["vault://{+path}"]);
     for uri in ["vault://notes/none.md", "vault://../x", "file:///etc/passwd", "vault://%zz", ""] {
         assert_eq!(mcp.error("resources/read", json!({ "uri": uri }))["code"], -32002, "{uri}");
     }
