@@ -451,7 +451,7 @@ fn book(visibility: &Visibility, scope: &MemoryScope) -> Result<Option<Arc<Facts
     };
     // What was read has to be what was seen.
     let is_seen = !is_agents || file.map(|file| file.stamp) == book.stamp;
-    let sees_history = || book.history_paths().all(|path| visibility.sees_history(&path));
+    let sees_history = || visibility.sees_history(&book.history_path());
     Ok(is_seen.then(|| if sees_history() { Arc::clone(&book) } else { Arc::new(book.without_history()) }))
 }
 

@@ -1,21 +1,13 @@
-//! Files of items, as they were read: by their stamps, and changed one at a time.
+//! Files of items, as they were read, and changed one at a time.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jiff::Timestamp;
-
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::text::derive::ItemEditError;
-use crate::vault::disk::{Act, CheckpointId, Files, NoteEdit, ReadError, Source, Stamp, WriteError, read};
-
-/// A file that changed so short before it was read may change again without another stamp.
-const CLOCK_STEP_NS: i64 = 50_000_000;
-
-/// Files, each as it was read, and what it was read of.
-type ReadFiles<S> = HashMap<VaultPath, (Arc<S>, Arc<ReadStamps>)>;
+use crate::vault::disk::{Act, CheckpointId, Files, NoteEdit, ReadError, Source, WriteError, read};
 
 /// Files of items of one kind.
 #[derive(Debug)]
@@ -24,7 +16,8 @@ pub(super) struct ItemStore<S> {
     pub(super) root: PathBuf,
     /// Maximum size of a file.
     pub(super) max_file_bytes: u64,
-    known: Mutex<ReadFiles<S>>,
+    /// Each file as it was read last: what has not changed since is not parsed again.
+    known: Mutex<HashMap<VaultPath, Arc<S>>>,
     changing: Mutex<()>,
 }
 
@@ -34,21 +27,15 @@ impl<S> ItemStore<S> {
         Self { root, max_file_bytes, known: Mutex::default(), changing: Mutex::default() }
     }
 
-    /// A file as it is on disk now; `read` reads it where it is another than is known, and takes from that what has not changed.
+    /// A file as it is on disk now; `read` reads it, and takes from what is known of it what has not changed.
     pub(super) fn get(
         &self,
         path: &VaultPath,
-        read: impl FnOnce(Option<&S>, &mut ReadStamps) -> Result<S, ItemError>,
+        read: impl FnOnce(Option<&S>) -> Result<S, ItemError>,
     ) -> Result<Arc<S>, ItemError> {
         let known = self.known().get(path).cloned();
-        if let Some((known, stamps)) = &known
-            && stamps.are_as_on_disk()
-        {
-            return Ok(Arc::clone(known));
-        }
-        let mut stamps = ReadStamps::now();
-        let now = Arc::new(read(known.as_ref().map(|(known, _)| &**known), &mut stamps)?);
-        self.known().insert(path.clone(), (Arc::clone(&now), Arc::new(stamps)));
+        let now = Arc::new(read(known.as_deref())?);
+        self.known().insert(path.clone(), Arc::clone(&now));
         Ok(now)
     }
 
@@ -57,7 +44,7 @@ impl<S> ItemStore<S> {
         self.known().remove(path);
     }
 
-    fn known(&self) -> MutexGuard<'_, ReadFiles<S>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<VaultPath, Arc<S>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -85,45 +72,11 @@ pub(super) fn edit(
     )
 }
 
-/// The files and folders that something was read of, each with its stamp; `None` where there was none.
-#[derive(Debug, Default)]
-pub(super) struct ReadStamps {
-    /// When they were read, in nanoseconds since 1970.
-    at: i64,
-    files: Vec<(PathBuf, Option<Stamp>)>,
-}
-
-impl ReadStamps {
-    /// Of files that are read from now on.
-    pub(super) fn now() -> Self {
-        Self { at: i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX), files: Vec::new() }
-    }
-
-    /// One more of them.
-    pub(super) fn add(&mut self, on_disk: PathBuf, stamp: Option<Stamp>) {
-        self.files.push((on_disk, stamp));
-    }
-
-    /// Whether all of them are as they were.
-    fn are_as_on_disk(&self) -> bool {
-        let is_settled = |stamp: &Stamp| stamp.mtime_ns.max(stamp.ctime_ns) < self.at - CLOCK_STEP_NS;
-        let is_same = |(path, known): &(PathBuf, Option<Stamp>)| {
-            stamp_of(path) == *known && known.as_ref().is_none_or(is_settled)
-        };
-        !self.files.is_empty() && self.files.iter().all(is_same)
-    }
-}
-
 /// The names of what is in a folder of the vault, but for hidden ones.
 pub(super) fn names_in(root: &Path, folder: &str) -> Vec<String> {
     let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| !name.starts_with('.')).collect()
-}
-
-/// The stamp of what is at a place.
-pub(super) fn stamp_of(on_disk: &Path) -> Option<Stamp> {
-    on_disk.symlink_metadata().ok().map(|meta| Stamp::of(&meta))
 }
 
 /// A file, where there is one.

@@ -6,14 +6,14 @@ mod write;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use blake3::{Hash, Hasher};
+use blake3::Hash;
 use jiff::Timestamp;
 pub(crate) use write::FactWriter;
 
 use super::ItemError;
-use super::store::{ItemStore, ReadStamps, if_there, names_in, source, stamp_of};
+use super::store::{ItemStore, if_there, names_in, source};
 use crate::base::config::{AGENT_TYPES, MemoryScope, PROJECTS};
 use crate::base::path::VaultPath;
 use crate::base::state::{SeenTable, State};
@@ -35,8 +35,6 @@ pub(crate) struct FactStore {
     pub(crate) keeps_history: bool,
     /// Files that any process on this machine has seen: when one of them is not there any more, its facts are gone.
     seen: Option<SeenTable>,
-    /// The hash of the file that a change is writing, until it is noted.
-    writing: Mutex<Option<Hash>>,
 }
 
 impl FactStore {
@@ -46,7 +44,6 @@ impl FactStore {
             store: ItemStore::new(root, max_file_bytes),
             keeps_history,
             seen: state.map(SeenTable::new),
-            writing: Mutex::default(),
         }
     }
 
@@ -98,7 +95,7 @@ impl FactStore {
     pub(crate) fn book(&self, scope: &MemoryScope) -> Result<Arc<FactsSnapshot>, ItemError> {
         let path = self.path(scope)?;
         let ItemStore { root, max_file_bytes, .. } = &self.store;
-        self.store.get(&path, |known, stamps| FactsSnapshot::read(root, &path, *max_file_bytes, known, stamps))
+        self.store.get(&path, |known| FactsSnapshot::read(root, &path, *max_file_bytes, known))
     }
 
     /// Whether a file was seen here before that is not there now. What iCloud keeps elsewhere until it is opened is there.
@@ -150,10 +147,6 @@ impl FactStore {
         waits
     }
 
-    fn writing(&self) -> MutexGuard<'_, Option<Hash>> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn root(&self) -> &Path {
         &self.store.root
     }
@@ -190,6 +183,7 @@ fn history_of(facts: &VaultPath) -> VaultPath {
 ///
 /// By when the file was written, or something came or went where it was: who looks first sees that, too.
 fn is_settled(root: &Path, path: &VaultPath, now: i64) -> bool {
+    let stamp_of = |on_disk: &Path| on_disk.symlink_metadata().ok().map(|meta| Stamp::of(&meta));
     let stamp = path.on_disk(root).ancestors().find_map(stamp_of).unwrap_or_default();
     let is_long_ago = |at_ns: i64| now.abs_diff(at_ns / 1_000_000) >= SETTLE_MS.unsigned_abs();
     is_long_ago(stamp.mtime_ns) && is_long_ago(stamp.ctime_ns) && !git_is_busy(root)
@@ -213,90 +207,34 @@ pub(crate) struct FactsSnapshot {
     pub(crate) stamp: Option<Stamp>,
     /// BLAKE3 of the file.
     pub(super) hash: Option<Hash>,
-    /// BLAKE3 of the hashes of the history and of its copies.
-    history_hash: Hash,
-    /// What sync services have made of the history, which is read with it.
-    copies: Vec<VaultPath>,
-    /// What is wrong with the history and its copies: in which file, which line, and what.
-    strange: Vec<(VaultPath, Option<usize>, String)>,
+    /// BLAKE3 of the history.
+    pub(super) history_hash: Option<Hash>,
+    /// Lines of the history that are no text.
+    no_text: Vec<usize>,
     /// Whether the history has all that the file says.
     pub(super) is_noticed: Arc<AtomicBool>,
 }
 
 impl FactsSnapshot {
     /// Reads the files; what has not changed since `known` is taken from there.
-    pub(super) fn read(
-        root: &Path,
-        path: &VaultPath,
-        max: u64,
-        known: Option<&Self>,
-        stamps: &mut ReadStamps,
-    ) -> Result<Self, ItemError> {
+    pub(super) fn read(root: &Path, path: &VaultPath, max: u64, known: Option<&Self>) -> Result<Self, ItemError> {
         let found = source(root, path, max)?;
         let (stamp, hash) = (found.as_ref().map(|source| source.stamp), found.as_ref().map(|source| source.hash));
-        let on_disk = path.on_disk(root);
-        stamps.add(on_disk.clone(), stamp);
-        // A copy comes or goes with another time of the folder.
-        let folder = on_disk.parent().unwrap_or(root).to_owned();
-        stamps.add(folder.clone(), stamp_of(&folder));
-        let copies = copies_of_history(root, path);
-        let (mut text, mut hasher, mut begins) = (String::new(), Hasher::new(), Vec::new());
-        let (mut strange, mut of_copies) = (Vec::new(), Vec::new());
-        for file in std::iter::once(history_of(path)).chain(copies.iter().cloned()) {
-            let read = if_there(&file, read_lines(root, &file, MAX_HISTORY_BYTES));
-            let is_copy = copies.contains(&file);
-            if let (Err(error), true) = (&read, is_copy) {
-                stamps.add(file.on_disk(root), stamp_of(&file.on_disk(root)));
-                let message = "this copy of the history cannot be read, and is ignored; check it, and delete it";
-                of_copies.push((file, None, format!("{message}: {error}")));
-                continue;
-            }
-            let read = read?;
-            stamps.add(file.on_disk(root), read.as_ref().map(|(source, _)| source.stamp));
-            let Some((source, no_text)) = read else { continue };
-            hasher.update(source.hash.as_bytes());
-            let message = "this line is not UTF-8 text, and is ignored";
-            strange.extend(no_text.into_iter().map(|line| (file.clone(), Some(line), message.to_owned())));
-            if is_copy {
-                // Two that noticed the same have named it alike: it counts once.
-                let message = "a sync service made this copy of the history, and both are read; move its lines to the end of \
-                    facts.history.md, and delete it";
-                of_copies.push((file.clone(), None, message.to_owned()));
-            }
-            begins.push((text.lines().count(), file));
-            text += &source.text;
-            text.push('\n');
-        }
-        let history_hash = hasher.finalize();
+        let history = history_of(path);
+        let read = if_there(&history, read_lines(root, &history, MAX_HISTORY_BYTES))?;
+        let history_hash = read.as_ref().map(|(source, _)| source.hash);
         let same_facts = known.filter(|known| known.hash == hash);
         // Lines that are ahead of the clock count once their time has come.
         let same_history = known.filter(|known| known.history_hash == history_hash && known.history.ahead.is_empty());
+        let is_noticed = same_facts.and(same_history).is_some_and(|known| known.is_noticed.load(Ordering::SeqCst));
         let read_facts = || Arc::new(found.map(|source| FactsFile::read(&source.text)).unwrap_or_default());
         let facts = same_facts.map_or_else(read_facts, |known| Arc::clone(&known.facts));
+        let (text, no_text) = read.map(|(source, no_text)| (source.text, no_text)).unwrap_or_default();
         let latest = Timestamp::now().as_millisecond() + AHEAD_MS;
         let read_history = || Arc::new(FactsHistory::read_until(&text, latest));
         let history = same_history.map_or_else(read_history, |known| Arc::clone(&known.history));
-        for line in &history.ahead {
-            let Some((before, file)) = begins.iter().rev().find(|(before, _)| before < line) else { continue };
-            let message = "this line has a time in the future, and is ignored; correct it";
-            strange.push((file.clone(), Some(line - before), message.to_owned()));
-        }
-        strange.extend(of_copies);
-        if !history.ahead.is_empty() {
-            *stamps = ReadStamps::default();
-        }
-        let is_noticed = same_facts.and(same_history).is_some_and(|known| known.is_noticed.load(Ordering::SeqCst));
-        Ok(Self {
-            path: path.clone(),
-            facts,
-            history,
-            stamp,
-            hash,
-            history_hash,
-            copies,
-            strange,
-            is_noticed: Arc::new(is_noticed.into()),
-        })
+        let (path, is_noticed) = (path.clone(), Arc::new(is_noticed.into()));
+        Ok(Self { path, facts, history, stamp, hash, history_hash, no_text, is_noticed })
     }
 
     /// What is true of a fact of the file at a moment that is now, as it was written: what the file says, or what stood there before where that
@@ -322,17 +260,12 @@ impl FactsSnapshot {
     pub(crate) fn problems(&self) -> impl Iterator<Item = (String, Option<usize>, String)> {
         let of_facts = self.facts.problems.iter();
         let of_facts = of_facts.map(|problem| (self.path.to_string(), problem.line, problem.message.clone()));
-        let strange = self.strange.iter();
-        of_facts.chain(strange.map(|(path, line, message)| (path.to_string(), *line, message.clone())))
-    }
-
-    /// Whether the history that it has is the one of that hash, or none; copies of it may be behind that.
-    pub(super) fn is_of_history(&self, hash: Option<Hash>) -> bool {
-        let mut hasher = Hasher::new();
-        if let Some(hash) = hash {
-            hasher.update(hash.as_bytes());
-        }
-        self.history_hash == hasher.finalize() || !self.copies.is_empty()
+        let no_text = self.no_text.iter().map(|line| (*line, "this line is not UTF-8 text, and is ignored"));
+        let ahead = self.history.ahead.iter();
+        let ahead = ahead.map(|line| (*line, "this line has a time in the future, and is ignored; correct it"));
+        let history = self.history_path().to_string();
+        let of_history = no_text.chain(ahead);
+        of_facts.chain(of_history.map(move |(line, message)| (history.clone(), Some(line), message.to_owned())))
     }
 
     /// The same for who sees the file and not its history.
@@ -340,8 +273,8 @@ impl FactsSnapshot {
         Self { history: Arc::default(), ..self.clone() }
     }
 
-    /// The files that the history was read of, those included that sync services made; one may not be there.
-    pub(crate) fn history_paths(&self) -> impl Iterator<Item = VaultPath> {
-        std::iter::once(history_of(&self.path)).chain(self.copies.iter().cloned())
+    /// The history beside it; it may not be there.
+    pub(crate) fn history_path(&self) -> VaultPath {
+        history_of(&self.path)
     }
 }

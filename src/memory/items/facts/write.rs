@@ -123,12 +123,10 @@ impl FactStore {
             if writer.leaves {
                 return Ok(NoteEdit::Left);
             }
-            let hash = blake3::hash(now.as_bytes());
-            *self.writing() = Some(hash);
             said = Some((book, FactsFile::read(&now)));
             Ok(NoteEdit::Text(now))
         });
-        let noted = written.and_then(|checkpoint| {
+        written.and_then(|checkpoint| {
             if let Some((book, facts)) = said.filter(|_| checkpoint.is_some()) {
                 crash::point("fact-written");
                 let noticed = noticed_by(writer);
@@ -141,9 +139,7 @@ impl FactStore {
                 })?;
             }
             Ok(FactWritten { checkpoint, before })
-        });
-        *self.writing() = None;
-        noted
+        })
     }
 
     /// Notes what somebody has changed in a scope's file since it was last looked at. Gives whether something waits: facts of the file have
@@ -161,15 +157,14 @@ impl FactStore {
             return Ok(false);
         }
         let book = self.book(scope)?;
-        // Whoever only looks something up waits for nobody who changes facts: what is being written is noted with it.
-        let is_being_written = || book.hash.is_some() && *self.writing() == book.hash;
-        if book.is_noticed.load(Ordering::SeqCst) || is_being_written() {
+        if book.is_noticed.load(Ordering::SeqCst) {
             return Ok(false);
         }
         if book.stamp.is_some() && book.unnoticed(&book.history, now, "edit").is_empty() {
             book.is_noticed.store(self.saw(&book.path), Ordering::SeqCst);
             return Ok(false);
         }
+        // What is being written is noted by who writes it.
         let _one = self.store.one_change();
         self.notice_now(files, scope, now)
     }
@@ -235,7 +230,7 @@ impl FactStore {
             let path = history_of(&book.path);
             let had = files.read(&path)?;
             let hash = had.as_ref().map(|(_, hash)| *hash);
-            if !book.is_of_history(hash) {
+            if book.history_hash != hash {
                 return Ok(Err(WriteError::Changed(path)));
             }
             let mut bytes = had.map(|(bytes, _)| bytes).unwrap_or_default();
