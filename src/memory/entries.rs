@@ -13,7 +13,7 @@ use crate::access::rules::Scope;
 use crate::base::config::{MemoryKind, MemoryScope};
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::memory::items::{Acceptance, EntriesSnapshot, EntryProposal, EntryWriter, Evidence, REMOVED, entries_path};
+use crate::memory::items::{Acceptance, EntriesSnapshot, EntryWriter, REMOVED, entries_path};
 use crate::serve::wire::{
     EntriesParams, EntriesRewriteParams, EntriesRewritten, EntriesView, EntryAddParams, EntryAdded, EntryChanged,
     EntryEditParams, EntryRemoveParams, EntryState, EntryView, ProposalView, ReviewDecisions, ReviewParams, ReviewView,
@@ -330,14 +330,13 @@ fn propose_as_agent(
     agent.begin()?;
     // The name that it would have had is what it hears, whatever became of it.
     let id = made_id(&entry.text, |_| false);
-    let proposals = vec![EntryProposal { entry, evidence: Evidence::Claimed }];
-    let all = workspace.entry_store.propose(&writer, holder, proposals, &rules);
+    let proposed = workspace.entry_store.propose(&writer, holder, (vec![entry], true), &rules);
     agent.log_own("entry_propose", path.as_str(), Vec::new());
-    let all = all.inspect_err(|_| agent.turn().rest())?;
-    if let Some(tombstone) = all.forgotten.first() {
+    let (written, left_out) = proposed.inspect_err(|_| agent.turn().rest())?;
+    if let Some(tombstone) = left_out.first() {
         forgotten.note(&format!("agent {}", agent.slug), path.as_str(), true, *tombstone);
     }
-    if all.checkpoints.is_empty() {
+    if written.is_none() {
         // What is left out counts against what it may write as well, so that this tells nothing.
         let before = writer.files.read(&path)?.map(|(_, hash)| hash);
         if let Err(error @ WriteError::TooMuch(_)) = writer.files.leave(&path, before, act) {

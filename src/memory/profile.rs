@@ -19,7 +19,7 @@ use crate::text::derive::entries::{MemoryEntry, TrustLevel};
 use crate::text::derive::facts::{Fact, full_name};
 use crate::text::derive::generated::listed_bytes;
 use crate::text::derive::{USER_FILE, UserPage, token_estimate};
-use crate::text::note::{Note, compose, revise};
+use crate::text::note::{Note, compose, with_property};
 use crate::vault::disk::{Action, CheckpointId, NoteEdit, ReadError, until_written};
 
 /// The page.
@@ -189,7 +189,7 @@ pub(crate) fn keep_profile(workspace: &Arc<Workspace>) -> Result<Task, FsError> 
     let (vault, signal) = (Arc::clone(workspace), TaskSignal::default());
     vault.shared.wakes(&signal);
     Task::start("profile", signal, move |_, _| {
-        if let Err(error) = fill_in(&vault).and_then(|()| refresh(&vault)) {
+        if let Err(error) = refresh(&vault) {
             tracing::warn!("the profile is not made anew: {error}");
         }
         Some(LOOK_EVERY)
@@ -350,7 +350,18 @@ pub(crate) fn set_user(owner: &Owner, params: &UserSetParams) -> Result<UserSet,
     if set.is_empty() {
         return Err(RequestError::invalid("there is nothing to write"));
     }
-    let checkpoint = write(workspace, |_| set.clone(), "owner")?;
+    let path = VaultPath::new(USER_FILE).map_err(|error| RequestError::internal(error.to_string()))?;
+    let act = |is_new| if is_new { Action::Create.into() } else { Action::Edit.into() };
+    let checkpoint = workspace.files()?.edit(&path, act, |bytes| {
+        let refused = |_| RequestError::conflict(format!("`{path}` is not text; nothing was written"));
+        let before = bytes.map(std::str::from_utf8).transpose().map_err(refused)?.unwrap_or_default();
+        let text = with_fields(before, &set);
+        if text == before {
+            return Ok(NoteEdit::Stays);
+        }
+        crash::point("user-page-made");
+        Ok(NoteEdit::Text(text))
+    })?;
     Ok(UserSet { ok: true, path: USER_FILE.to_owned(), checkpoint_id: checkpoint.map(|id| id.to_string()) })
 }
 
@@ -386,88 +397,21 @@ fn checked(params: &UserSetParams) -> Result<Map<String, Value>, RequestError> {
     Ok(set)
 }
 
-/// Puts what the person's facts say of them into fields of `USER.md` that are missing, where the person lets the program do so.
-///
-/// # Errors
-/// When a file cannot be read, or the disk refuses.
-fn fill_in(workspace: &Workspace) -> Result<(), RequestError> {
-    if workspace.config.memory.user_profile_write_mode != ProfileWriteMode::ExplicitAndAuto {
-        return Ok(());
-    }
-    let book = workspace.fact_store.book(&MemoryScope::User)?;
-    let now = jiff::Timestamp::now().as_millisecond();
-    let said = |key: &str| {
-        let fact = book.facts.get("profile", key)?;
-        book.value_at(fact, now).map(str::to_owned)
-    };
-    let params = UserSetParams {
-        name: said("name"),
-        timezone: said("timezone").filter(|zone| jiff::tz::TimeZone::get(zone).is_ok()),
-        location_place: said("location_place"),
-        ..UserSetParams::default()
-    };
-    let missing = |page: &UserPage| {
-        let has = [
-            ("name", page.name.is_some()),
-            ("timezone", page.timezone.is_some()),
-            ("location_place", page.location_place.is_some()),
-        ];
-        let mut set = checked(&params).unwrap_or_default();
-        has.iter().filter(|(_, has)| *has).for_each(|(field, _)| drop(set.shift_remove(*field)));
-        if !set.contains_key("location_place") {
-            set.shift_remove("location_updated_at");
-        }
-        set
-    };
-    write(workspace, missing, "profile").map(drop)
-}
-
-/// Puts fields into the frontmatter; those that are empty are taken away. Every other byte stays, as far as that can be had.
-fn write(
-    workspace: &Workspace,
-    set_in: impl Fn(&UserPage) -> Map<String, Value>,
-    by: &str,
-) -> Result<Option<CheckpointId>, RequestError> {
-    let path = VaultPath::new(USER_FILE).map_err(|error| RequestError::internal(error.to_string()))?;
-    let files = workspace.files()?;
-    let act = |is_new| {
-        let action = if is_new { Action::Create } else { Action::Edit };
-        if by == "owner" { action.into() } else { action.done_by(by) }
-    };
-    files.edit(&path, act, |bytes| {
-        let refused = |_| RequestError::conflict(format!("`{path}` is not text; nothing was written"));
-        let before = bytes.map(std::str::from_utf8).transpose().map_err(refused)?.unwrap_or_default();
-        let note = Note::parse(before, path.stem());
-        let set = set_in(&UserPage::read(&note.metadata));
-        let text = with_fields(before, &note, &set);
-        if text == before || set.is_empty() {
-            return Ok(NoteEdit::Stays);
-        }
-        crash::point("user-page-made");
-        Ok(NoteEdit::Text(text))
-    })
-}
-
-fn with_fields(before: &str, note: &Note, set: &Map<String, Value>) -> String {
-    let is_said = |value: &Value| value.as_str().is_none_or(|text| !text.is_empty());
-    let goes = |key: &String| set.get(key).is_some_and(|value| !is_said(value));
-    let said: Map<String, Value> =
-        set.iter().filter(|(_, value)| is_said(value)).map(|(key, value)| (key.clone(), value.clone())).collect();
-    let body = &before[note.body.clone()];
-    let has_all = |text: &str| {
-        let metadata = Note::parse(text, "USER").metadata;
-        said.iter().all(|(key, value)| metadata.get(key) == Some(value))
-    };
-    if !note.metadata.is_empty() && !note.metadata.keys().any(goes) {
-        let revised = revise(before, "USER", &note.title, &said, &[], body);
-        if has_all(&revised) {
-            return revised;
+/// The page with these fields in its frontmatter; those that are empty are taken away. Every other byte stays, as far as that can be had.
+fn with_fields(before: &str, set: &Map<String, Value>) -> String {
+    let is_said = |value: &Value| value.as_str() != Some("");
+    let note = Note::parse(before, "USER");
+    if !note.metadata.is_empty() && set.values().all(is_said) {
+        let mut fields = set.iter();
+        let revised = fields.try_fold(before.to_owned(), |text, (key, value)| with_property(&text, key, value));
+        if let Some(text) = revised {
+            return text;
         }
     }
-    let mut frontmatter: Map<String, Value> =
-        note.metadata.iter().filter(|(key, _)| !goes(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
-    frontmatter.extend(said);
-    compose(&frontmatter, body)
+    let mut frontmatter = note.metadata;
+    frontmatter.extend(set.clone());
+    frontmatter.retain(|key, value| !set.contains_key(key) || is_said(value));
+    compose(&frontmatter, &before[note.body])
 }
 
 #[cfg(test)]

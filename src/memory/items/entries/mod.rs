@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use blake3::Hash;
-pub(crate) use propose::{Acceptance, EntryProposal, Evidence, ProposeRules, REMOVED};
+pub(crate) use propose::{Acceptance, ProposeRules, REMOVED};
 
 use super::ItemError;
 use super::store::{ItemStore, edit, names_in, source};

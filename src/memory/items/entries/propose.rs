@@ -1,44 +1,19 @@
 //! Proposals: what a model, a program or an agent would have remembered. Inert until accepted.
 
-use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
 use super::{EntryStore, EntryWriter};
 use crate::access::rules::Scope;
 use crate::base::config::{MemoryConfig, MemoryScope};
-use crate::base::path::VaultPath;
 use crate::memory::items::ItemError;
 use crate::text::derive::entries::{
-    EntryEdit, EntryFileKind, EntryStatus, Likeness, MemoryEntry, TrustLevel, Verdict, made_id, source_path, traced,
-    verify,
+    EntryEdit, EntryFileKind, EntryStatus, Likeness, MemoryEntry, Verdict, made_id, one_line, verify,
 };
 use crate::vault::disk::CheckpointId;
 use crate::vault::forgotten::ForgottenLookup;
 
-/// From such a confidence on what a line says word for word may be accepted by itself.
-const SURE: f64 = 0.9;
 /// Why an entry that was removed stands in the archive: extraction does not propose it again. Anybody else may.
 pub(crate) const REMOVED: &str = "removed";
-
-/// What is proposed.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct EntryProposal {
-    /// The entry.
-    pub(crate) entry: MemoryEntry,
-    /// How it is known that its sources say it.
-    pub(crate) evidence: Evidence,
-}
-
-/// How it is known that the sources of a proposal say it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Evidence {
-    /// By the word of who proposes it: it waits for the person, whatever `[memory] accept` says.
-    Claimed,
-    /// Its lines were read, and it quotes them.
-    Checked,
-    /// And it is, word for word, all that one line says.
-    Quoted,
-}
 
 /// What a proposal is held to.
 pub(crate) struct ProposeRules<'a> {
@@ -59,19 +34,9 @@ impl ProposeRules<'_> {
     }
 }
 
-/// What became of proposals. Of the others, each waits, or was left out.
-#[derive(Debug, Default)]
-pub(crate) struct Proposed {
-    /// The names of those that count from now on.
-    pub(crate) accepted: Vec<String>,
-    /// The tombstones of those that were forgotten for good.
-    pub(crate) forgotten: Vec<i64>,
-    /// What undoes the changes, the last first.
-    pub(crate) checkpoints: Vec<CheckpointId>,
-}
-
 impl EntryStore {
-    /// Puts proposals where they wait; those that may be are accepted by themselves.
+    /// Puts proposals where they wait; gives what undoes that, and the tombstones of those that were forgotten for good. What the person has
+    /// removed comes back where somebody `claims` it, and not by what a model reads once more.
     ///
     /// # Errors
     /// When a file cannot be read or changed, or somebody edits a line of it in between.
@@ -79,85 +44,44 @@ impl EntryStore {
         &self,
         writer: &EntryWriter<'_>,
         holder: &MemoryScope,
-        proposals: Vec<EntryProposal>,
+        (proposals, claims): (Vec<MemoryEntry>, bool),
         rules: &ProposeRules<'_>,
-    ) -> Result<Proposed, ItemError> {
+    ) -> Result<(Option<CheckpointId>, Vec<i64>), ItemError> {
         let _one = self.proposing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut all = Proposed::default();
-        let (known, mut waiting) = (self.entries(holder)?, self.waiting(holder)?);
-        let archive = self.archive(holder)?;
+        let (known, archive, mut waiting) = (self.entries(holder)?, self.archive(holder)?, self.waiting(holder)?);
         let removed = EntryStatus::Rejected(REMOVED.to_owned());
-        let mut active: Vec<MemoryEntry> = known.active().cloned().collect();
-        let mut edits = Vec::new();
-        for EntryProposal { mut entry, evidence } in proposals {
+        // What was set aside or rejected, or something else has taken the place of, does not come back by itself.
+        let of_archive = archive.entries.iter().filter(|entry| !claims || entry.status != removed);
+        let there: Vec<&MemoryEntry> = known.entries.iter().chain(of_archive).collect();
+        let (mut edits, mut forgotten) = (Vec::new(), Vec::new());
+        for mut entry in proposals {
             if let Some(left) = rules.forgotten.without(&entry.text, rules.reach) {
-                all.forgotten.push(left.tombstone);
+                forgotten.push(left.tombstone);
                 continue;
             }
-            entry.status = EntryStatus::Pending;
-            // What was set aside or rejected, or something else has taken the place of, does not come back by itself.
-            let is_claimed = evidence == Evidence::Claimed;
-            let of_archive = archive.entries.iter().filter(|entry| !is_claimed || entry.status != removed);
-            let superseded = known.entries.iter().filter(|entry| matches!(entry.status, EntryStatus::Superseded(_)));
-            let there: Vec<&MemoryEntry> = active.iter().chain(of_archive).chain(superseded).collect();
             if matches!(rules.verdict(&entry, &there), Verdict::Duplicate(_)) {
                 continue;
             }
-            let may = |entry: &MemoryEntry| {
-                !is_claimed
-                    && rules.config.accept.contains(&entry.kind)
-                    && entry.trust >= TrustLevel::Agent
-                    && rules.verdict(entry, &active.iter().collect::<Vec<_>>()) == Verdict::New
-            };
             if let Verdict::Duplicate(id) = rules.verdict(&entry, &waiting.iter().collect::<Vec<_>>()) {
                 let Some(there) = waiting.iter_mut().find(|there| there.id == id) else { continue };
-                let before = there.clone();
-                // A conversation that was renamed is no second one.
-                there.sources.retain(|source| self.is_source_there(source));
-                for source in &entry.sources {
-                    if !there.sources.contains(source) {
-                        there.sources.push(source.clone());
-                    }
-                }
+                let was = there.clone();
+                there.sources.extend(entry.sources.into_iter().filter(|source| !was.sources.contains(source)));
                 there.trust = there.trust.min(entry.trust);
-                let sources = there.sources.iter().filter(|source| self.is_source_there(source));
-                let sessions: BTreeSet<&str> = sources.map(|source| source_path(source)).collect();
-                if sessions.len() >= 2 && may(there) {
-                    active.push(MemoryEntry { status: EntryStatus::Active, ..there.clone() });
-                    all.accepted.push(id);
-                }
-                if *there != before {
-                    edits.push(EntryEdit::Change { was: before, now: Box::new(there.clone()) });
+                if *there != was {
+                    edits.push(EntryEdit::Change { was, now: Box::new(there.clone()) });
                 }
                 continue;
             }
             let is_taken = |id: &str| {
-                waiting.iter().chain(&active).any(|there| there.id == id) || archive.is_taken(id) || known.is_taken(id)
+                waiting.iter().any(|there| there.id == id) || archive.is_taken(id) || known.is_taken(id)
             };
             entry.id = made_id(&entry.text, is_taken);
+            entry.status = EntryStatus::Pending;
             edits.push(EntryEdit::Add(entry.clone()));
-            if evidence == Evidence::Quoted && entry.confidence >= SURE && may(&entry) {
-                all.accepted.push(entry.id.clone());
-                active.push(MemoryEntry { status: EntryStatus::Active, ..entry });
-            } else {
-                waiting.push(entry);
-            }
+            waiting.push(entry);
         }
         let (written, _) = self.change(writer, holder, EntryFileKind::Pending, &edits)?;
-        all.checkpoints.extend(written);
-        if !all.accepted.is_empty() {
-            let choice = |id: &String| Acceptance { id: id.clone(), text: None, supersedes: None };
-            let choices: Vec<Acceptance> = all.accepted.iter().map(choice).collect();
-            all.checkpoints.extend(self.accept(writer, holder, &choices, rules)?);
-        }
-        all.checkpoints.reverse();
-        Ok(all)
-    }
-
-    /// Whether a source is there: an event of an agent, or a file.
-    fn is_source_there(&self, source: &str) -> bool {
-        let is_file = |path: VaultPath| path.on_disk(&self.store.root).is_file();
-        traced(source).is_some() || VaultPath::new(source_path(source)).is_ok_and(is_file)
+        Ok((written, forgotten))
     }
 
     /// What waits, less what was accepted or rejected and is still in its old place because of a kill.
@@ -193,7 +117,7 @@ impl EntryStore {
             let mut entry = MemoryEntry { status: EntryStatus::Active, ..waits.clone() };
             if let Some(text) = &choice.text {
                 // The person's own words.
-                entry.text = crate::text::derive::entries::one_line(text);
+                entry.text = one_line(text);
             }
             let found = || match rules.verdict(&entry, &active.iter().collect::<Vec<_>>()) {
                 Verdict::Supersedes(id) => Some(id),
