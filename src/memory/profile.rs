@@ -20,7 +20,7 @@ use crate::text::derive::facts::{Fact, full_name};
 use crate::text::derive::generated::listed_bytes;
 use crate::text::derive::{USER_FILE, UserPage, token_estimate};
 use crate::text::note::{Note, compose, with_property};
-use crate::vault::disk::{Action, CheckpointId, NoteEdit, ReadError, until_written};
+use crate::vault::disk::{Act, Action, CheckpointId, NoteEdit, ReadError, until_written};
 
 /// The page.
 const PROFILE: &str = "profile/profile.md";
@@ -351,7 +351,7 @@ pub(crate) fn set_user(owner: &Owner, params: &UserSetParams) -> Result<UserSet,
         return Err(RequestError::invalid("there is nothing to write"));
     }
     let path = VaultPath::new(USER_FILE).map_err(|error| RequestError::internal(error.to_string()))?;
-    let act = |is_new| if is_new { Action::Create.into() } else { Action::Edit.into() };
+    let act = |is_new| Act::from(if is_new { Action::Create } else { Action::Edit });
     let checkpoint = workspace.files()?.edit(&path, act, |bytes| {
         let refused = |_| RequestError::conflict(format!("`{path}` is not text; nothing was written"));
         let before = bytes.map(std::str::from_utf8).transpose().map_err(refused)?.unwrap_or_default();

@@ -1,13 +1,18 @@
-//! Files of items, as they were read, and changed one at a time.
+//! Files of items, as they were read: by their stamps, and changed one at a time.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use jiff::Timestamp;
+
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::text::derive::ItemEditError;
-use crate::vault::disk::{Act, CheckpointId, Files, NoteEdit, ReadError, Source, WriteError, read};
+use crate::vault::disk::{Act, CheckpointId, Files, NoteEdit, ReadError, Source, Stamp, WriteError, read};
+
+/// A file that changed so short before it was read may change again without another stamp.
+const CLOCK_STEP_NS: i64 = 50_000_000;
 
 /// Files of items of one kind.
 #[derive(Debug)]
@@ -16,9 +21,17 @@ pub(super) struct ItemStore<S> {
     pub(super) root: PathBuf,
     /// Maximum size of a file.
     pub(super) max_file_bytes: u64,
-    /// Each file as it was read last: what has not changed since is not parsed again.
-    known: Mutex<HashMap<VaultPath, Arc<S>>>,
+    known: Mutex<HashMap<VaultPath, Known<S>>>,
     changing: Mutex<()>,
+}
+
+/// What was read of files that had these stamps.
+#[derive(Debug)]
+struct Known<S> {
+    read: Arc<S>,
+    stamps: Vec<Option<Stamp>>,
+    /// When their stamps were taken, in nanoseconds since 1970.
+    at: i64,
 }
 
 impl<S> ItemStore<S> {
@@ -27,16 +40,23 @@ impl<S> ItemStore<S> {
         Self { root, max_file_bytes, known: Mutex::default(), changing: Mutex::default() }
     }
 
-    /// A file as it is on disk now; `read` reads it, and takes from what is known of it what has not changed.
+    /// A file as it is on disk now, with others `beside` it; `read` reads them where one has changed, and takes from what is known what has not.
     pub(super) fn get(
         &self,
         path: &VaultPath,
+        beside: &[VaultPath],
         read: impl FnOnce(Option<&S>) -> Result<S, ItemError>,
     ) -> Result<Arc<S>, ItemError> {
-        let known = self.known().get(path).cloned();
-        let now = Arc::new(read(known.as_deref())?);
-        self.known().insert(path.clone(), Arc::clone(&now));
-        Ok(now)
+        let at = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
+        let paths = std::iter::once(path).chain(beside);
+        let stamps: Vec<Option<Stamp>> = paths.map(|path| stamp_of(&path.on_disk(&self.root))).collect();
+        let known = self.known().get(path).map(|known| (Arc::clone(&known.read), known.is_of(&stamps)));
+        if let Some((read, true)) = known {
+            return Ok(read);
+        }
+        let read = Arc::new(read(known.as_ref().map(|(read, _)| &**read))?);
+        self.known().insert(path.clone(), Known { read: Arc::clone(&read), stamps, at });
+        Ok(read)
     }
 
     /// Nothing of a file is known any more.
@@ -44,13 +64,21 @@ impl<S> ItemStore<S> {
         self.known().remove(path);
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<VaultPath, Arc<S>>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<VaultPath, Known<S>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the turn to change a file, from the look at what is there until it is written.
     pub(super) fn one_change(&self) -> MutexGuard<'_, ()> {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S> Known<S> {
+    /// Whether nothing has changed where these are the stamps now.
+    fn is_of(&self, stamps: &[Option<Stamp>]) -> bool {
+        let is_settled = |stamp: &Stamp| stamp.mtime_ns.max(stamp.ctime_ns) < self.at - CLOCK_STEP_NS;
+        self.stamps == stamps && stamps.iter().flatten().all(is_settled)
     }
 }
 
@@ -77,6 +105,11 @@ pub(super) fn names_in(root: &Path, folder: &str) -> Vec<String> {
     let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| !name.starts_with('.')).collect()
+}
+
+/// The stamp of what is at a place.
+pub(super) fn stamp_of(on_disk: &Path) -> Option<Stamp> {
+    on_disk.symlink_metadata().ok().map(|meta| Stamp::of(&meta))
 }
 
 /// A file, where there is one.

@@ -68,16 +68,11 @@ impl EntryStore {
     pub(crate) fn book(&self, holder: &MemoryScope, shelf: EntryFileKind) -> Result<Arc<EntriesSnapshot>, ItemError> {
         let path = entries_path(holder, shelf)?;
         let ItemStore { root, max_file_bytes, .. } = &self.store;
-        self.store.get(&path, |known| {
+        self.store.get(&path, &[], |_| {
             let source = source(root, &path, *max_file_bytes)?;
             let hash = source.as_ref().map(|source| source.hash);
-            let file = match known.filter(|known| known.hash == hash) {
-                Some(known) => Arc::clone(&known.file),
-                None => {
-                    let read = source.as_ref().map(|source| EntriesFile::read(&source.text, shelf));
-                    Arc::new(read.unwrap_or_default())
-                }
-            };
+            let read = source.as_ref().map(|source| EntriesFile::read(&source.text, shelf));
+            let file = read.unwrap_or_default();
             Ok(EntriesSnapshot { path: path.clone(), file, stamp: source.map(|source| source.stamp), hash })
         })
     }
@@ -179,7 +174,7 @@ pub(crate) struct EntriesSnapshot {
     /// The file.
     pub(crate) path: VaultPath,
     /// What it says.
-    pub(crate) file: Arc<EntriesFile>,
+    pub(crate) file: EntriesFile,
     /// The stamp of the file that was read; `None` where there is none.
     pub(crate) stamp: Option<Stamp>,
     /// BLAKE3 of the file.

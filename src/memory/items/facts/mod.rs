@@ -13,7 +13,7 @@ use jiff::Timestamp;
 pub(crate) use write::FactWriter;
 
 use super::ItemError;
-use super::store::{ItemStore, if_there, names_in, source};
+use super::store::{ItemStore, if_there, names_in, source, stamp_of};
 use crate::base::config::{AGENT_TYPES, MemoryScope, PROJECTS};
 use crate::base::path::VaultPath;
 use crate::base::state::{SeenTable, State};
@@ -95,7 +95,13 @@ impl FactStore {
     pub(crate) fn book(&self, scope: &MemoryScope) -> Result<Arc<FactsSnapshot>, ItemError> {
         let path = self.path(scope)?;
         let ItemStore { root, max_file_bytes, .. } = &self.store;
-        self.store.get(&path, |known| FactsSnapshot::read(root, &path, *max_file_bytes, known))
+        let read = |known: Option<&FactsSnapshot>| FactsSnapshot::read(root, &path, *max_file_bytes, known);
+        let book = self.store.get(&path, &[history_of(&path)], read)?;
+        if !book.history.ahead.is_empty() {
+            // Lines that are ahead of the clock count once their time has come.
+            self.store.forget(&path);
+        }
+        Ok(book)
     }
 
     /// Whether a file was seen here before that is not there now. What iCloud keeps elsewhere until it is opened is there.
@@ -183,7 +189,6 @@ fn history_of(facts: &VaultPath) -> VaultPath {
 ///
 /// By when the file was written, or something came or went where it was: who looks first sees that, too.
 fn is_settled(root: &Path, path: &VaultPath, now: i64) -> bool {
-    let stamp_of = |on_disk: &Path| on_disk.symlink_metadata().ok().map(|meta| Stamp::of(&meta));
     let stamp = path.on_disk(root).ancestors().find_map(stamp_of).unwrap_or_default();
     let is_long_ago = |at_ns: i64| now.abs_diff(at_ns / 1_000_000) >= SETTLE_MS.unsigned_abs();
     is_long_ago(stamp.mtime_ns) && is_long_ago(stamp.ctime_ns) && !git_is_busy(root)
@@ -224,8 +229,7 @@ impl FactsSnapshot {
         let read = if_there(&history, read_lines(root, &history, MAX_HISTORY_BYTES))?;
         let history_hash = read.as_ref().map(|(source, _)| source.hash);
         let same_facts = known.filter(|known| known.hash == hash);
-        // Lines that are ahead of the clock count once their time has come.
-        let same_history = known.filter(|known| known.history_hash == history_hash && known.history.ahead.is_empty());
+        let same_history = known.filter(|known| known.history_hash == history_hash);
         let is_noticed = same_facts.and(same_history).is_some_and(|known| known.is_noticed.load(Ordering::SeqCst));
         let read_facts = || Arc::new(found.map(|source| FactsFile::read(&source.text)).unwrap_or_default());
         let facts = same_facts.map_or_else(read_facts, |known| Arc::clone(&known.facts));
