@@ -510,8 +510,6 @@ section! {
     FactsConfig {
         /// Whether each change of a fact is noted in `facts.history.md` beside it.
         history: bool = true;
-        /// Whether the properties of all notes can be asked for as facts are.
-        properties: bool = false;
     }
 }
 

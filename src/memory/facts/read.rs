@@ -1,6 +1,6 @@
 //! Looking facts up: which scopes and moments a request asks for, what it may see, and a fact as it is answered.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -10,17 +10,13 @@ use crate::access::request::{
     Budget, Edge, RequestError, Viewer, Visibility, limit, memory_scopes, parse, parse_last, rfc3339,
 };
 use crate::base::config::MemoryScope;
-use crate::base::path::folded;
-use crate::index::engine::FileEntry;
 use crate::memory::items::{FactsSnapshot, ItemError};
 use crate::serve::wire::{
     FactChangeView, FactNear, FactProblem, FactState, FactView, FactWindowView, FactsParams, FactsView, citation,
 };
 use crate::text::derive::facts::{
-    Fact, FactChange, FactChangeKind, FactWindow, full_name, has_tag, inline_fields, read_value, split_name, windows,
+    Fact, FactChange, FactChangeKind, FactWindow, full_name, has_tag, read_value, split_name, windows,
 };
-use crate::text::derive::{Label, as_texts, property_line};
-use crate::text::note::Note;
 
 /// Facts when nobody says how many.
 const FACTS: usize = 200;
@@ -76,24 +72,25 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
         let there = books.iter().filter(|(_, book)| book.is_some());
         view.scopes = there.map(|(scope, _)| scope.to_string()).collect();
     }
+    let books = books.into_iter().filter_map(|(scope, book)| Some((scope, book?))).collect::<Vec<_>>();
     // Of each name the first scope that has an answer, whatever its tags, and whenever it has changed: it hides those of the others.
     let mut winners = HashMap::new();
-    if first_wins && (params.tag.is_some() || params.changed_since.is_some()) {
+    if first_wins {
         let all = FactsParams { tag: None, changed_since: None, ..params.clone() };
         let moments = Moments { changed_since: None, ..moments };
         for (place, (scope, book)) in books.iter().enumerate() {
-            for fact in of_scope(&all, &moments, &visibility, (scope, book.as_deref(), usize::MAX), &mut Vec::new())? {
+            for fact in of_scope(&all, &moments, &visibility, (scope, book))? {
                 winners.entry((fact.namespace, fact.key)).or_insert(place);
             }
         }
     }
     'scopes: for (place, (scope, book)) in books.iter().enumerate() {
-        let book = book.as_deref();
-        let most = limit + taken.len();
-        for mut fact in of_scope(params, &moments, &visibility, (scope, book, most), &mut view.problems)? {
+        if !visibility.is_agents() {
+            view.problems.extend(problems_of(book));
+        }
+        for mut fact in of_scope(params, &moments, &visibility, (scope, book))? {
             let name = (fact.namespace.clone(), fact.key.clone());
-            let has_lost = winners.get(&name).is_some_and(|won| *won != place);
-            if has_lost || first_wins && taken.contains(&name) {
+            if winners.get(&name).is_some_and(|won| *won != place) || first_wins && taken.contains(&name) {
                 continue;
             }
             hide_sources(&mut fact, &visibility);
@@ -111,31 +108,20 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
     Ok(view)
 }
 
-/// The facts of one scope that are asked for, as far as they are seen, and what of their file cannot be read.
+/// The facts of one scope that are asked for.
 fn of_scope(
     params: &FactsParams,
     moments: &Moments,
     visibility: &Visibility,
-    (scope, book, most): (&MemoryScope, Option<&FactsSnapshot>, usize),
-    problems: &mut Vec<FactProblem>,
+    (scope, book): (&MemoryScope, &FactsSnapshot),
 ) -> Result<Vec<FactView>, RequestError> {
+    // The headings of a file are read in lower case.
+    let namespace = params.namespace.as_ref().map(|namespace| namespace.to_lowercase());
+    let question = FactQuestion { params, namespace: namespace.as_deref(), moments, name: &scope.to_string(), book };
     let mut facts = Vec::new();
-    if let Some(book) = book {
-        if !visibility.is_agents() {
-            problems.extend(problems_of(book));
-        }
-        // The headings of a file are read in lower case.
-        let namespace = params.namespace.as_ref().map(|namespace| namespace.to_lowercase());
-        let question =
-            FactQuestion { params, namespace: namespace.as_deref(), moments, name: &scope.to_string(), book };
-        for (namespace, key) in question.names() {
-            visibility.given.go_on()?;
-            facts.extend(question.answer(namespace, key));
-        }
-    }
-    // What a note said of itself then is not known.
-    if visibility.viewer.workspace().config.facts.properties && !moments.is_past {
-        facts.extend(properties(visibility, scope, params, most)?);
+    for (namespace, key) in question.names() {
+        visibility.given.go_on()?;
+        facts.extend(question.answer(namespace, key));
     }
     Ok(facts)
 }
@@ -493,117 +479,6 @@ fn window_view(window: &FactWindow<'_>) -> FactWindowView {
         valid_from: window.from.map(rfc3339),
         valid_to: window.until.map(rfc3339),
         retracted: window.is_retracted,
-    }
-}
-
-/// The properties that are asked for, by frontmatter and by `key:: value` in the text: those of a note, by its name as the namespace, or
-/// those of all notes with a key. About so many are given at most: notes are read for their lines.
-fn properties(
-    visibility: &Visibility,
-    scope: &MemoryScope,
-    params: &FactsParams,
-    most: usize,
-) -> Result<Vec<FactView>, RequestError> {
-    let mut found = Vec::new();
-    // They have no tags of their own, and nobody has noted when they were others.
-    if params.tag.is_some() || params.changed_since.is_some() {
-        return Ok(found);
-    }
-    let given = &visibility.given;
-    let config = &given.workspace().config;
-    let part = scope.part(&config.collections);
-    let files = meant(visibility, params);
-    for file in files.iter().filter(|file| part.holds(file.path.as_str()) && given.gives(file)) {
-        given.go_on()?;
-        of_note(visibility, file, params.key.as_deref(), &mut found)?;
-        if let Some(prefix) = &params.prefix {
-            found.retain(|fact| full_name(&fact.namespace, &fact.key).starts_with(prefix.as_str()));
-        }
-        if found.len() > most {
-            break;
-        }
-    }
-    found.iter_mut().for_each(|fact| fact.scope = scope.to_string());
-    Ok(found)
-}
-
-/// The notes that are asked for, as far as they are seen, in the order of their paths.
-fn meant(visibility: &Visibility, params: &FactsParams) -> Vec<Arc<FileEntry>> {
-    let given = &visibility.given;
-    let files = given.reader().files();
-    let labelled = |labels: &[Option<Label>]| {
-        let labels = labels.iter().flatten();
-        let ids: BTreeSet<u32> =
-            labels.flat_map(|label| files.facets().labelled(*label).iter().collect::<Vec<_>>()).collect();
-        let found = ids.into_iter().filter_map(|id| files.get(id)).filter(|file| given.has(file));
-        let mut found: Vec<Arc<FileEntry>> = found.map(Arc::clone).collect();
-        found.sort_by(|one, other| one.path.cmp(&other.path));
-        found
-    };
-    match (&params.namespace, &params.key) {
-        (Some(namespace), _) => {
-            let wanted = folded(namespace);
-            let name = namespace.rsplit('/').next().unwrap_or(namespace);
-            let mut found = labelled(&[Label::of_name(name)]);
-            found.retain(|file| folded(stem(file)) == wanted);
-            // Of two whose names differ in case alone the one that was typed is meant.
-            let exact = found.iter().position(|file| stem(file) == namespace).unwrap_or_default();
-            found.into_iter().skip(exact).take(1).collect()
-        }
-        (None, Some(key)) => labelled(&[Some(Label::of_property(key, None)), Some(Label::of_field(key))]),
-        (None, None) => Vec::new(),
-    }
-}
-
-/// What a note says of itself, or of that what has a key; each with its line, where that is plain to see.
-fn of_note(
-    visibility: &Visibility,
-    file: &FileEntry,
-    key: Option<&str>,
-    found: &mut Vec<FactView>,
-) -> Result<(), RequestError> {
-    let given = &visibility.given;
-    let is_wanted = |name: &str| key.is_none_or(|key| folded(key) == folded(name));
-    // What an agent is told is what was indexed.
-    let source = given.workspace().source(&file.path).ok();
-    let source = source.filter(|source| !given.is_agents() || source.stamp == file.stamp);
-    let at = |line: Option<usize>| match line {
-        Some(line) => citation(file.path.as_str(), line as u32, line as u32),
-        None => file.path.to_string(),
-    };
-    let metadata = given.reader().metadata(file.id).map_err(|error| given.workspace().damaged(error))?;
-    let metadata: Value = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok()).unwrap_or_default();
-    for (name, value) in metadata.as_object().into_iter().flatten() {
-        if !value.is_null() && is_wanted(name) {
-            let text = source.as_ref().map(|source| &*source.text);
-            let line = text.and_then(|text| property_line(text, name));
-            found.push(FactView { citation: at(line), ..view(file, name, as_texts(value)) });
-        }
-    }
-    if let Some(source) = source.filter(|source| source.text.contains("::")) {
-        let note = Note::of(&file.path, &source.text);
-        for field in inline_fields(&note, &source.text).into_iter().filter(|field| is_wanted(&field.key)) {
-            let value = value(Some(&field.text));
-            found.push(FactView { citation: at(Some(field.line)), ..view(file, &field.key, value) });
-        }
-    }
-    Ok(())
-}
-
-fn stem(file: &FileEntry) -> &str {
-    let path = file.path.as_str();
-    path.rsplit_once('.').map_or(path, |(stem, _)| stem)
-}
-
-fn view(file: &FileEntry, key: &str, value: Value) -> FactView {
-    FactView {
-        namespace: stem(file).to_owned(),
-        key: key.to_owned(),
-        value,
-        learned: Some(rfc3339(file.updated_ms)),
-        path: file.path.to_string(),
-        citation: file.path.to_string(),
-        ..FactView::default()
     }
 }
 
