@@ -52,7 +52,7 @@ impl Extraction {
         let (state, reason) = match (&model, stopped, lane.waits) {
             (None, ..) => ("off", None),
             (_, Some(reason), _) => ("stopped", Some(reason)),
-            _ if lane.working.is_some() || lane.hurries => ("working", None),
+            _ if lane.works || lane.hurries => ("working", None),
             (.., waits) if queued > 0 => ("waiting", waits),
             _ => ("idle", None),
         };
