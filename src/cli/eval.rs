@@ -1,12 +1,12 @@
 //! `vault eval`: questions with the places that answer them, and what became of them, as numbers with intervals.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 
 use super::backend::Backend;
 use super::search::joined;
@@ -14,7 +14,7 @@ use super::terminal::{Bar, DIM, EMBEDDING, Out, Outcome, TITLE, answer, count, r
 use crate::access::request::{AS_TYPED, ORDER_KEPT};
 use crate::base::config::Mode;
 use crate::serve::api::endpoints;
-use crate::serve::wire::{ChunkView, HitView, NoteName, NotesParams, SearchQuery, split_lines};
+use crate::serve::wire::{ChunkView, NoteName, NotesParams, SearchQuery, SearchResponse, split_lines};
 
 /// Measure how well searches find the answers to a list of questions.
 ///
@@ -66,18 +66,44 @@ pub(super) struct EvalCommand {
 /// As many hits of each search are looked at.
 const HITS: usize = 10;
 
+/// What was measured.
+#[derive(Serialize)]
+struct Measured {
+    questions: usize,
+    without_answer: usize,
+    runs: Vec<MeasuredRun>,
+}
+
 /// What one mode with one set of settings gave.
+#[derive(Serialize)]
 struct MeasuredRun {
     mode: Mode,
-    settings: Option<String>,
-    /// Of the questions with an answer.
-    ranks: Vec<Ranks>,
-    /// How many of those without one were given hits that are more than a perhaps.
+    set: Option<String>,
+    measures: Intervals,
+    /// By how much it is higher than with the first settings.
+    differs: Option<Intervals>,
+    /// How many of the questions without an answer were given hits that are more than a perhaps.
     answered_all_the_same: usize,
-    took_ms: Vec<f64>,
-    /// Why a chat model did not help as it was to, of each answer that says so.
-    unhelped: Vec<String>,
+    /// How many answers say that a chat model did not help as it was to.
+    unhelped: usize,
+    #[serde(skip)]
+    first_unhelped: Option<String>,
+    p50_ms: f64,
+    /// Of those with an answer.
+    questions: Vec<MeasuredQuestion>,
 }
+
+#[derive(Serialize)]
+struct MeasuredQuestion {
+    query: String,
+    /// The place of the first passage that answers, from 1.
+    first: Option<usize>,
+    #[serde(skip)]
+    ranks: Ranks,
+}
+
+/// Each measure with its mean.
+type Intervals = BTreeMap<&'static str, Interval>;
 
 impl EvalCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
@@ -88,40 +114,49 @@ impl EvalCommand {
         if modes.iter().any(|mode| *mode != Mode::Keyword) {
             wait_for_embeddings(&mut backend)?;
         }
-        let (with, without): (Vec<Question>, Vec<Question>) =
-            questions.into_iter().partition(|question| !question.targets.is_empty());
+        let (with, without): (Vec<&Question>, Vec<&Question>) =
+            questions.iter().partition(|question| !question.targets.is_empty());
         say_absent(&with, &mut backend)?;
-        let (first, second) = (joined(&self.set), joined(&self.against));
+        let settings = [Some(joined(&self.set)), joined(&self.against).map(Some)];
+        let settings: Vec<Option<String>> = settings.into_iter().flatten().collect();
         let bar = Bar::of("asking");
-        let total = modes.len() * (1 + usize::from(second.is_some())) * (with.len() + without.len());
-        let mut done = 0;
-        let mut runs = Vec::new();
-        for mode in &modes {
-            for settings in std::iter::once(&first).chain(second.as_ref().map(|_| &second)) {
-                let mut run = MeasuredRun {
-                    mode: *mode,
-                    settings: settings.clone(),
-                    ranks: Vec::with_capacity(with.len()),
-                    answered_all_the_same: 0,
-                    took_ms: Vec::new(),
-                    unhelped: Vec::new(),
-                };
-                for question in with.iter().chain(&without) {
-                    bar.show(done, total - done);
-                    done += 1;
-                    let hits = self.search(&mut backend, question, &mut run)?;
-                    if question.targets.is_empty() {
-                        run.answered_all_the_same += usize::from(hits.iter().any(|hit| !hit.perhaps));
-                    } else {
-                        run.ranks.push(ranks(question, hits.iter().map(|hit| &hit.chunk)));
-                    }
+        let (total, mut done) = (modes.len() * settings.len() * questions.len(), 0);
+        let mut runs: Vec<MeasuredRun> = Vec::new();
+        for (mode, set) in modes.iter().flat_map(|mode| settings.iter().map(|set| (*mode, set.clone()))) {
+            let (mut measured, mut took_ms, mut unhelped) = (Vec::new(), Vec::new(), Vec::new());
+            let mut answered_all_the_same = 0;
+            for question in &questions {
+                bar.show(done, total - done);
+                done += 1;
+                let found = self.search(&mut backend, question, (mode, &set))?;
+                took_ms.extend(found.took_ms);
+                unhelped.extend(found.degraded.filter(|said| said.contains(ORDER_KEPT) || said.contains(AS_TYPED)));
+                if question.targets.is_empty() {
+                    answered_all_the_same += usize::from(found.results.iter().any(|hit| !hit.perhaps));
+                } else {
+                    let ranks = ranks(question, found.results.iter().map(|hit| &hit.chunk));
+                    measured.push(MeasuredQuestion { query: question.query.clone(), first: first(&ranks), ranks });
                 }
-                runs.push(run);
             }
+            took_ms.sort_by(f64::total_cmp);
+            let differs = runs.last().filter(|first| first.mode == mode).map(|first| {
+                each(&|measure| difference(&values(&first.questions, measure), &values(&measured, measure)))
+            });
+            runs.push(MeasuredRun {
+                mode,
+                set,
+                measures: each(&|measure| interval(&values(&measured, measure))),
+                differs,
+                answered_all_the_same,
+                unhelped: unhelped.len(),
+                first_unhelped: unhelped.into_iter().next(),
+                p50_ms: took_ms.get(took_ms.len() / 2).copied().unwrap_or_default(),
+                questions: measured,
+            });
         }
         bar.finish();
-        let measured = self.as_json(&runs, &with, without.len());
-        answer(&measured, true, |out| self.print(&runs, &with, without.len(), out))
+        let measured = Measured { questions: with.len(), without_answer: without.len(), runs };
+        answer(&measured, true, |out| self.print(&measured, &with, out))
     }
 
     /// The modes that are measured.
@@ -158,58 +193,55 @@ impl EvalCommand {
         &self,
         backend: &mut Backend,
         question: &Question,
-        run: &mut MeasuredRun,
-    ) -> anyhow::Result<Vec<HitView>> {
+        (mode, set): (Mode, &Option<String>),
+    ) -> anyhow::Result<SearchResponse> {
         let found = backend.search(&SearchQuery {
             q: question.query.clone(),
-            mode: Some(run.mode),
+            mode: Some(mode),
             limit: Some(HITS),
             // A hit is where it stands, and not what is around it.
             context: Some(0),
-            set: run.settings.clone(),
+            set: set.clone(),
             fresh: Some(false),
             collection: self.collection.clone(),
             tag: self.tag.clone(),
             path: self.path.clone(),
             ..SearchQuery::default()
         })?;
-        run.took_ms.extend(found.took_ms);
-        let unhelped = |said: &&String| said.contains(ORDER_KEPT) || said.contains(AS_TYPED);
-        run.unhelped.extend(found.degraded.iter().filter(unhelped).cloned());
-        let wanted = if run.mode == Mode::Deep { Mode::Hybrid } else { run.mode };
+        let wanted = if mode == Mode::Deep { Mode::Hybrid } else { mode };
         if found.mode != wanted {
             let why = found.degraded.unwrap_or_else(|| "`embed.model` is \"none\"".to_owned());
             let (by, wanted) = (name(found.mode), name(wanted));
             bail!("`{}` was searched by {by} instead of {wanted}: {why}", question.query);
         }
-        Ok(found.results)
+        Ok(found)
     }
 
-    fn print(&self, runs: &[MeasuredRun], with: &[Question], without: usize, out: &mut Out) {
-        let none = if without > 0 { format!(", and {without} without one") } else { String::new() };
-        writeln!(out, "{} with an answer{none}; in %, with 95 % intervals\n", count(with.len(), "question"));
-        let columns = |cell: &dyn Fn(&str, Measure) -> String| -> String {
-            MEASURES.iter().map(|(name, measure)| format!("{:>20}", cell(name, *measure))).collect()
+    fn print(&self, measured: &Measured, with: &[&Question], out: &mut Out) {
+        let Measured { questions, without_answer: without, runs } = measured;
+        let none = if *without > 0 { format!(", and {without} without one") } else { String::new() };
+        writeln!(out, "{} with an answer{none}; in %, with 95 % intervals\n", count(*questions, "question"));
+        let columns = |cell: &dyn Fn(&str) -> String| -> String {
+            MEASURES.iter().map(|(name, _)| format!("{:>20}", cell(name))).collect()
         };
         if !with.is_empty() {
             write!(out, "{:28}", "");
-            out.row(&[(TITLE, &format!("{}{:>10}", columns(&|name, _| name.to_owned()), "p50"))]);
+            out.row(&[(TITLE, &format!("{}{:>10}", columns(&str::to_owned), "p50"))]);
         }
-        for (at, run) in runs.iter().enumerate().filter(|_| !with.is_empty()) {
-            let measured = columns(&|_, measure| percent(&interval(&run.values(measure)), false));
-            writeln!(out, "{:28}{measured}{:>7.1} ms", run.title(), run.median_ms());
-            if let Some(first) = compared(runs, at) {
-                let differs = |measure| difference(&first.values(measure), &run.values(measure));
+        for run in runs.iter().filter(|_| !with.is_empty()) {
+            let measured = columns(&|name| percent(&run.measures[name], false));
+            writeln!(out, "{:28}{measured}{:>7.1} ms", run.title(), run.p50_ms);
+            if let Some(differs) = &run.differs {
                 write!(out, "{:28}", "  differs by");
-                out.row(&[(DIM, &columns(&|_, measure| percent(&differs(measure), true)))]);
+                out.row(&[(DIM, &columns(&|name| percent(&differs[name], true)))]);
             }
         }
-        for run in runs.iter().filter(|_| without > 0) {
+        for run in runs.iter().filter(|_| *without > 0) {
             let said = "of the questions without an answer got a hit that is more than \"perhaps\"";
             writeln!(out, "\n{}: {} of {without} {said}", run.title(), run.answered_all_the_same);
         }
-        for (run, first) in runs.iter().filter_map(|run| Some((run, run.unhelped.first()?))) {
-            let (title, unhelped, of) = (run.title(), run.unhelped.len(), with.len() + without);
+        for (run, first) in runs.iter().filter_map(|run| Some((run, run.first_unhelped.as_ref()?))) {
+            let (title, unhelped, of) = (run.title(), run.unhelped, questions + without);
             writeln!(
                 out,
                 "\n{title}: in {unhelped} of {of} answers the chat model did not help; the first time because: {first}"
@@ -218,70 +250,35 @@ impl EvalCommand {
         for run in runs.iter().filter(|_| self.misses) {
             writeln!(out);
             out.row(&[(TITLE, &format!("{}: not among the first five", run.title()))]);
-            for (question, _) in
-                with.iter().zip(&run.ranks).filter(|(_, ranks)| within(ranks, 5) == 0)
-            {
+            for (question, _) in with.iter().zip(&run.questions).filter(|(_, found)| within(&found.ranks, 5) == 0) {
                 let targets: Vec<String> = question.targets.iter().map(Target::text).collect();
                 writeln!(out, "- {} → {}", question.query, targets.join(", "));
             }
         }
     }
-
-    fn as_json(&self, runs: &[MeasuredRun], with: &[Question], without: usize) -> Value {
-        let each = |interval_of: &dyn Fn(Measure) -> Interval| -> Map<String, Value> {
-            MEASURES.iter().map(|(name, measure)| ((*name).to_owned(), json!(interval_of(*measure)))).collect()
-        };
-        let measured = |run: &MeasuredRun| each(&|measure| interval(&run.values(measure)));
-        let differs = |at: usize| {
-            let (first, run) = (compared(runs, at)?, &runs[at]);
-            Some(each(&|measure| difference(&first.values(measure), &run.values(measure))))
-        };
-        let questions = |run: &MeasuredRun| -> Vec<Value> {
-            let one = |(question, ranks): (&Question, &Ranks)| json!({ "query": question.query, "first": first(ranks) });
-            with.iter().zip(&run.ranks).map(one).collect()
-        };
-        let as_json = |(at, run): (usize, &MeasuredRun)| {
-            json!({
-                "mode": run.mode, "set": run.settings, "measures": measured(run), "differs": differs(at),
-                "answered_all_the_same": run.answered_all_the_same, "unhelped": run.unhelped.len(),
-                "p50_ms": run.median_ms(), "questions": questions(run),
-            })
-        };
-        let runs: Vec<Value> = runs.iter().enumerate().map(as_json).collect();
-        json!({ "questions": with.len(), "without_answer": without, "runs": runs })
-    }
-}
-
-/// The run with the first settings, of one with the second: the one before it, of the same mode.
-fn compared(runs: &[MeasuredRun], at: usize) -> Option<&MeasuredRun> {
-    runs[..at].last().filter(|before| before.mode == runs[at].mode)
 }
 
 impl MeasuredRun {
-    fn values(&self, measure: Measure) -> Vec<f64> {
-        self.ranks.iter().map(|ranks| measure(ranks)).collect()
-    }
-
     fn title(&self) -> String {
-        match &self.settings {
-            None => name(self.mode),
-            Some(settings) => format!("{}, {settings}", name(self.mode)),
-        }
+        let set = self.set.iter().map(|set| format!(", {set}"));
+        std::iter::once(name(self.mode)).chain(set).collect()
     }
+}
 
-    /// Of the server's time; 0 of none.
-    fn median_ms(&self) -> f64 {
-        let mut took = self.took_ms.clone();
-        took.sort_by(f64::total_cmp);
-        took.get(took.len() / 2).copied().unwrap_or_default()
-    }
+/// What each measure says.
+fn each(interval_of: &dyn Fn(Measure) -> Interval) -> Intervals {
+    MEASURES.iter().map(|(name, measure)| (*name, interval_of(*measure))).collect()
+}
+
+fn values(questions: &[MeasuredQuestion], measure: Measure) -> Vec<f64> {
+    questions.iter().map(|question| measure(&question.ranks)).collect()
 }
 
 /// Notes that are asked for at once.
 const LISTED: usize = 1_000;
 
 /// Names the answers that stand at notes which are not there: each counts as not found.
-fn say_absent(questions: &[Question], backend: &mut Backend) -> anyhow::Result<()> {
+fn say_absent(questions: &[&Question], backend: &mut Backend) -> anyhow::Result<()> {
     let mut there: Vec<NoteName> = Vec::new();
     loop {
         let params = NotesParams { limit: Some(LISTED), offset: Some(there.len()), ..NotesParams::default() };
@@ -503,6 +500,7 @@ mod tests {
     use super::*;
     use crate::base::chance::proptest_config;
     use proptest::prelude::*;
+    use serde_json::json;
 
     #[test]
     fn nothing_has_no_sign() {
