@@ -142,25 +142,6 @@ impl Extraction {
         self.clock.now().as_millisecond()
     }
 
-    /// Asks a model for something of a kind, within the limits of a day, as long as what it is about `is_current`.
-    pub(super) fn asker<'a>(
-        &'a self,
-        kind: &'static str,
-        model: &'a Arc<dyn ChatModel>,
-        is_current: &'a dyn Fn() -> bool,
-    ) -> ExtractionAsker<'a> {
-        let memory = &self.workspace.config.memory;
-        ExtractionAsker {
-            kind,
-            model,
-            calls: &self.calls,
-            allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
-            timeout: Duration::from_millis(memory.timeout_ms),
-            now: Box::new(|| self.now()),
-            is_current,
-        }
-    }
-
     /// Does one job, if one is due and nothing is in the way; gives how long to rest then, at most: `None` where the next may be done at once.
     pub(crate) fn step(&self) -> Option<Duration> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -398,7 +379,17 @@ impl Extraction {
         is_current: &dyn Fn() -> bool,
         proposals: &dyn Fn(&CheckedAnswer) -> Proposals,
     ) -> Result<Result<CheckedAnswer, Option<Duration>>, StateError> {
-        let found = match self.asker(kind, model, is_current).ask(&extraction_prompt(turns, date), date) {
+        let memory = &self.workspace.config.memory;
+        let asker = ExtractionAsker {
+            kind,
+            model,
+            calls: &self.calls,
+            allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
+            timeout: Duration::from_millis(memory.timeout_ms),
+            now: Box::new(|| self.now()),
+            is_current,
+        };
+        let found = match asker.ask(&extraction_prompt(turns, date), date) {
             Ok(found) => found,
             Err(skipped) => return self.skipped(kind, job, skipped).map(Err),
         };

@@ -1,7 +1,7 @@
 //! Looking facts up: which scopes and moments a request asks for, what it may see, and a fact as it is answered; and the task that follows the
 //! files: notes what somebody has changed in them, and counts.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -57,26 +57,23 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
     let visibility = Visibility::of(viewer)?;
     let limit = visibility.given.results(limit);
     let mut room = visibility.given.room();
-    let (mut view, mut taken) = (FactsView::default(), HashSet::new());
+    let mut view = FactsView::default();
     let mut books = Vec::with_capacity(scopes.len());
     for scope in &scopes {
         visibility.given.go_on()?;
-        let book = match book(&visibility, scope) {
+        match book(&visibility, scope) {
+            Ok(book) => books.extend(book.map(|book| (scope, book))),
             // Of several the others have their answers.
             Err(error) if scopes.len() > 1 => {
                 let path = viewer.workspace().fact_store.path(scope)?.to_string();
                 view.problems.push(FactProblem { path, line: None, message: error.message, is_unread: true });
-                None
             }
-            book => book?,
-        };
-        books.push((scope, book));
+            Err(error) => return Err(error),
+        }
     }
     if params.scope.as_deref() == Some("*") {
-        let there = books.iter().filter(|(_, book)| book.is_some());
-        view.scopes = there.map(|(scope, _)| scope.to_string()).collect();
+        view.scopes = books.iter().map(|(scope, _)| scope.to_string()).collect();
     }
-    let books = books.into_iter().filter_map(|(scope, book)| Some((scope, book?))).collect::<Vec<_>>();
     // Of each name the first scope that has an answer, whatever its tags, and whenever it has changed: it hides those of the others.
     let mut winners = HashMap::new();
     if first_wins {
@@ -94,7 +91,7 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
         }
         for mut fact in of_scope(params, &moments, &visibility, (scope, book))? {
             let name = (fact.namespace.clone(), fact.key.clone());
-            if winners.get(&name).is_some_and(|won| *won != place) || first_wins && taken.contains(&name) {
+            if first_wins && *winners.entry(name).or_insert(place) != place {
                 continue;
             }
             hide_sources(&mut fact, &visibility);
@@ -102,7 +99,6 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
                 view.cut = true;
                 break 'scopes;
             }
-            taken.insert(name);
             view.facts.push(fact);
         }
     }
