@@ -123,15 +123,11 @@ impl Extraction {
 
     fn stores(&self, _: &Owner) -> StoreSizes {
         let snapshot = self.workspace.shared.snapshot();
-        let sizes = |of: &dyn Fn(&str) -> bool| {
+        let sizes = |of: &dyn Fn(&VaultPath) -> bool| {
             let files = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
-            files.filter(|file| of(file.path.as_str())).map(|file| file.stamp.size).sum()
+            files.filter(|file| of(&file.path)).map(|file| file.stamp.size).sum()
         };
-        let is_layer = |path: &str| {
-            let shelves = ["/entries.md", "/pending.md", "/archive.md"];
-            ["memories/", "summaries/", "profile/"].iter().any(|folder| path.starts_with(folder))
-                || (path.starts_with("agents/") && shelves.iter().any(|name| path.ends_with(name)))
-        };
+        let is_layer = |path: &VaultPath| is_generated_place(path) || shelf_of(path).is_some();
         StoreSizes {
             notes: sizes(&|_| true),
             layers: sizes(&is_layer),

@@ -301,37 +301,22 @@ impl EntryStore {
         rules: &ProposeRules<'_>,
     ) -> Result<(Option<CheckpointId>, Vec<i64>), ItemError> {
         let _one = self.proposing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (known, archive, mut waiting) = (self.entries(holder)?, self.archive(holder)?, self.waiting(holder)?);
+        let (known, archive, waiting) = (self.entries(holder)?, self.archive(holder)?, self.waiting(holder)?);
         let removed = EntryStatus::Rejected(REMOVED.to_owned());
         // What was set aside or rejected, or something else has taken the place of, does not come back by itself.
         let of_archive = archive.entries.iter().filter(|entry| !claims || entry.status != removed);
-        let there: Vec<&MemoryEntry> = known.entries.iter().chain(of_archive).collect();
+        let mut there: Vec<MemoryEntry> = known.entries.iter().chain(of_archive).chain(&waiting).cloned().collect();
         let (mut edits, mut forgotten) = (Vec::new(), Vec::new());
         for mut entry in proposals {
             if let Some(left) = rules.forgotten.without(&entry.text, rules.reach) {
                 forgotten.push(left.tombstone);
-                continue;
+            } else if !matches!(rules.verdict(&entry, &there.iter().collect::<Vec<_>>()), Verdict::Duplicate(_)) {
+                let is_taken = |id: &str| there.iter().any(|there| there.id == id) || archive.is_taken(id);
+                entry.id = made_id(&entry.text, |id| is_taken(id) || known.is_taken(id));
+                entry.status = EntryStatus::Pending;
+                edits.push(EntryEdit::Add(entry.clone()));
+                there.push(entry);
             }
-            if matches!(rules.verdict(&entry, &there), Verdict::Duplicate(_)) {
-                continue;
-            }
-            if let Verdict::Duplicate(id) = rules.verdict(&entry, &waiting.iter().collect::<Vec<_>>()) {
-                let Some(there) = waiting.iter_mut().find(|there| there.id == id) else { continue };
-                let was = there.clone();
-                there.sources.extend(entry.sources.into_iter().filter(|source| !was.sources.contains(source)));
-                there.trust = there.trust.min(entry.trust);
-                if *there != was {
-                    edits.push(EntryEdit::Change { was, now: Box::new(there.clone()) });
-                }
-                continue;
-            }
-            let is_taken = |id: &str| {
-                waiting.iter().any(|there| there.id == id) || archive.is_taken(id) || known.is_taken(id)
-            };
-            entry.id = made_id(&entry.text, is_taken);
-            entry.status = EntryStatus::Pending;
-            edits.push(EntryEdit::Add(entry.clone()));
-            waiting.push(entry);
         }
         let (written, _) = self.change(writer, holder, EntryFileKind::Pending, &edits)?;
         Ok((written, forgotten))

@@ -454,14 +454,9 @@ impl FactStore {
         }
         // Who writes a file anew may take it away first, or empty it, or has written a part of it.
         let has_gone = |change: &FactChange| book.facts.get(&change.namespace, &change.key).is_none();
-        let some_gone = found.iter().any(has_gone);
-        let is_busy = some_gone && git_is_busy(self.root());
-        if is_busy && found.iter().all(has_gone) {
-            return Ok(true);
-        }
-        let stays_so = !some_gone || is_settled(self.root(), &book.path, now);
         let committed = committed_at(self.root(), &book.path);
-        let waits = is_busy || some_gone && committed.is_none() && !stays_so;
+        let stays_so = || committed.is_some() || is_settled(self.root(), &book.path, now);
+        let waits = found.iter().any(has_gone) && (git_is_busy(self.root()) || !stays_so());
         // What came with a commit is as old as that.
         let (learned, by) = committed.map_or((now, "edit"), |committed| (committed.min(now), "git"));
         self.append(files, scope, &book, Action::Edit.into(), |history| {
