@@ -178,7 +178,9 @@ impl EvalCommand {
             questions.extend(read(&text));
         }
         if questions.is_empty() {
-            bail!("no questions found: write list items such as `- query → notes/a.md#L3-L8` or `- query → [[note#heading]]`");
+            bail!(
+                "no questions found: write list items such as `- query → notes/a.md#L3-L8` or `- query → [[note#heading]]`"
+            );
         }
         if let Some(section) = &self.section {
             questions.retain(|question| question.section.eq_ignore_ascii_case(section));
@@ -292,7 +294,11 @@ fn say_absent(questions: &[&Question], backend: &mut Backend) -> anyhow::Result<
     for question in questions {
         for target in &question.targets {
             if !there.iter().any(|note| target.is_in(&note.path, &note.title)) {
-                remark!("vault: `{}`: there is no note `{}`; this answer counts as not found", question.query, target.text());
+                remark!(
+                    "vault: `{}`: there is no note `{}`; this answer counts as not found",
+                    question.query,
+                    target.text()
+                );
             }
         }
     }

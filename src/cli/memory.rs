@@ -145,9 +145,7 @@ fn sync(backend: &mut Backend) -> anyhow::Result<ProcessingView> {
     let mut view = backend.ask(&endpoints::processing::SYNC_MEMORY, &())?;
     let mut since = Instant::now();
     let waits = |view: &ProcessingView| view.now.state == "waiting" && view.now.queued > 0;
-    while backend.is_served()
-        && (view.now.state == "working" || waits(&view) && since.elapsed() < STUCK_TIMEOUT)
-    {
+    while backend.is_served() && (view.now.state == "working" || waits(&view) && since.elapsed() < STUCK_TIMEOUT) {
         std::thread::sleep(LOOK_EVERY);
         let next = backend.ask(&endpoints::processing::PROCESSING, &())?;
         if next.now.state != "waiting" || next.now.reason != view.now.reason {

@@ -339,7 +339,7 @@ pub(crate) fn set_user(owner: &Owner, params: &UserSetParams) -> Result<UserSet,
             return Ok(NoteEdit::Stays);
         }
         crash::point("user-page-made");
-        Ok(NoteEdit::Text(text))
+        Ok::<_, RequestError>(NoteEdit::Text(text))
     })?;
     Ok(UserSet { ok: true, path: USER_FILE.to_owned(), checkpoint_id: checkpoint.map(|id| id.to_string()) })
 }

@@ -6,7 +6,6 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -15,9 +14,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use serde_json::{Map, Value};
 
-use crate::access::request::{
-    Budget, Owner, ReadScope, RequestError, Viewer, Workspace, limit, note_path, rfc3339,
-};
+use crate::access::request::{Budget, Owner, ReadScope, RequestError, Viewer, Workspace, limit, note_path, rfc3339};
 use crate::base::clock::{Clock, day_named};
 use crate::base::config::StemmerLanguage;
 use crate::base::fs::FsError;
@@ -436,10 +433,7 @@ pub(crate) fn digest(viewer: &Viewer, params: &DigestParams) -> Result<DigestVie
 }
 
 /// A page that was generated, and its lines; `None` where a file is none. Comments in it are a person's, and no part of what it says.
-fn page_of(
-    scope: &ReadScope,
-    file: &FileEntry,
-) -> Result<Option<(GeneratedNote, Vec<SummaryItem>)>, RequestError> {
+fn page_of(scope: &ReadScope, file: &FileEntry) -> Result<Option<(GeneratedNote, Vec<SummaryItem>)>, RequestError> {
     let Some(source) = text_of(scope, file)? else { return Ok(None) };
     let Some(page) = GeneratedNote::read(&source) else { return Ok(None) };
     let note = Note::of(&file.path, &source);

@@ -16,7 +16,8 @@ use crate::base::fs::FsError;
 use crate::base::tasks::{Task, TaskSignal};
 use crate::memory::items::{FactsSnapshot, ItemError};
 use crate::serve::wire::{
-    FactChangeView, FactNear, FactProblem, FactState, FactView, FactWindowView, FactsParams, FactsState, FactsView, citation,
+    FactChangeView, FactNear, FactProblem, FactState, FactView, FactWindowView, FactsParams, FactsState, FactsView,
+    citation,
 };
 use crate::text::derive::facts::{
     Fact, FactChange, FactChangeKind, FactWindow, full_name, has_tag, read_value, split_name, windows,

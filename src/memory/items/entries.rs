@@ -7,8 +7,6 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use blake3::Hash;
-
 use super::store::{ItemError, ItemStore, edit, names_in, source};
 use crate::access::rules::Scope;
 use crate::base::config::{MemoryConfig, MemoryScope};
@@ -70,10 +68,9 @@ impl EntryStore {
         let ItemStore { root, max_file_bytes, .. } = &self.store;
         self.store.get(&path, &[], |_| {
             let source = source(root, &path, *max_file_bytes)?;
-            let hash = source.as_ref().map(|source| source.hash);
-            let read = source.as_ref().map(|source| EntriesFile::read(&source.text, shelf));
-            let file = read.unwrap_or_default();
-            Ok(EntriesSnapshot { path: path.clone(), file, stamp: source.map(|source| source.stamp), hash })
+            let stamp = source.as_ref().map(|source| source.stamp);
+            let file = source.map(|source| EntriesFile::read(&source.text, shelf)).unwrap_or_default();
+            Ok(EntriesSnapshot { path: path.clone(), file, stamp })
         })
     }
 
@@ -177,8 +174,6 @@ pub(crate) struct EntriesSnapshot {
     pub(crate) file: EntriesFile,
     /// The stamp of the file that was read; `None` where there is none.
     pub(crate) stamp: Option<Stamp>,
-    /// BLAKE3 of the file.
-    pub(crate) hash: Option<Hash>,
 }
 
 impl Deref for EntriesSnapshot {

@@ -46,11 +46,7 @@ pub(crate) struct FactStore {
 impl FactStore {
     /// The facts of the vault at `root`, which remembers in its state, where it is given, which files it has seen.
     pub(crate) fn new(root: PathBuf, keeps_history: bool, max_file_bytes: u64, state: Option<&Arc<State>>) -> Self {
-        Self {
-            store: ItemStore::new(root, max_file_bytes),
-            keeps_history,
-            seen: state.map(SeenTable::new),
-        }
+        Self { store: ItemStore::new(root, max_file_bytes), keeps_history, seen: state.map(SeenTable::new) }
     }
 
     /// The file of a scope's facts.

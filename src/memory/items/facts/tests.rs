@@ -125,9 +125,7 @@ fn what_is_purged_goes_out_of_copies_of_the_history_too() {
     desk.look(0);
     let path = VaultPath::new(FACTS_FILE).unwrap();
     let none = || Ok::<_, ItemError>(());
-    let purge = |value: &str| {
-        desk.fact_store.purge(&desk.files, &path, |_, purged| purged == value, none).unwrap().1
-    };
+    let purge = |value: &str| desk.fact_store.purge(&desk.files, &path, |_, purged| purged == value, none).unwrap().1;
     desk.write(copy, desk.history());
     assert!(purge("1").is_none());
     assert!(!fs::read_to_string(desk.on_disk(copy)).unwrap().contains("`1`"));
