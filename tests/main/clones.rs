@@ -89,7 +89,7 @@ fn another_branch_says_what_it_says() {
 }
 
 #[test]
-fn a_conflict_copy_of_a_history_is_listed_and_in_no_search_and_what_is_purged_goes_out_of_it() {
+fn a_conflict_copy_of_a_history_is_told_and_in_no_search_and_what_is_purged_goes_out_of_it() {
     let mut here = vault();
     here.run(&["fact", "set", "project/extra", "zibeline"]).ok();
     let names = [
@@ -100,8 +100,8 @@ fn a_conflict_copy_of_a_history_is_listed_and_in_no_search_and_what_is_purged_go
         here.write(name, read(&here, "facts.history.md"));
     }
     here.start().settle();
-    let listed = here.run(&["conflicts"]).ok().stdout;
-    assert!(names.iter().all(|name| listed.contains(name)), "{listed}");
+    let told = here.run(&["fact", "list"]).ok().stderr;
+    assert!(names.iter().all(|name| told.contains(name)), "{told}");
     let found = here.get("/api/user-memory/notes?limit=100").json().to_string();
     assert!(!found.contains("conflict"), "{found}");
     here.run(&["forget", "fact:project/extra", "--purge", "--yes"]).ok();

@@ -13,8 +13,9 @@ use crate::access::request::{
 };
 use crate::base::config::MemoryScope;
 use crate::base::fs::FsError;
+use crate::base::path::VaultPath;
 use crate::base::tasks::{Task, TaskSignal};
-use crate::memory::items::{FactsSnapshot, ItemError};
+use crate::memory::items::{FactStore, FactsSnapshot, ItemError};
 use crate::serve::wire::{
     FactChangeView, FactNear, FactProblem, FactState, FactView, FactWindowView, FactsParams, FactsState, FactsView,
     citation,
@@ -88,7 +89,7 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
     }
     'scopes: for (place, (scope, book)) in books.iter().enumerate() {
         if !visibility.is_agents() {
-            view.problems.extend(problems_of(book));
+            view.problems.extend(problems_of(&viewer.workspace().fact_store, book));
         }
         for mut fact in of_scope(params, &moments, &visibility, (scope, book))? {
             let name = (fact.namespace.clone(), fact.key.clone());
@@ -128,8 +129,14 @@ fn of_scope(
 }
 
 /// What is wrong with the files of a scope.
-fn problems_of(book: &FactsSnapshot) -> impl Iterator<Item = FactProblem> {
-    book.problems().map(|(path, line, message)| FactProblem { path, line, message, is_unread: false })
+fn problems_of(fact_store: &FactStore, book: &FactsSnapshot) -> impl Iterator<Item = FactProblem> {
+    let of_copy = |copy: VaultPath| {
+        let message = "a sync service made this copy of the history, which is not read; move its lines to the end of \
+            facts.history.md, and delete it";
+        (copy.to_string(), None, message.to_owned())
+    };
+    let copies = fact_store.copies_of_history(&book.path).into_iter().map(of_copy);
+    book.problems().chain(copies).map(|(path, line, message)| FactProblem { path, line, message, is_unread: false })
 }
 
 /// Facts of that key that may have been meant: in another namespace or scope, or true at another time.
@@ -533,7 +540,7 @@ fn look(vault: &Workspace, now: i64) -> (FactsState, Option<i64>) {
             let turns = [fact.window.begin(), fact.window.end(), ends].into_iter().flatten().filter(|at| *at > now);
             next = turns.chain(next).min();
         }
-        state.problems.extend(problems_of(&book));
+        state.problems.extend(problems_of(fact_store, &book));
     }
     (state, next)
 }

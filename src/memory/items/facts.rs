@@ -72,6 +72,11 @@ impl FactStore {
         facts_beside(path).filter(|facts| self.scope_of(facts).is_some())
     }
 
+    /// The copies that sync services have made of the history beside a file of facts, which are not read.
+    pub(crate) fn copies_of_history(&self, facts: &VaultPath) -> Vec<VaultPath> {
+        copies_of_history(self.root(), facts)
+    }
+
     /// The memory scopes that have facts, or had some.
     pub(crate) fn scopes(&self) -> Vec<MemoryScope> {
         let mut scopes = vec![MemoryScope::User, MemoryScope::System, MemoryScope::Orchestrator];
