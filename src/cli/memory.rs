@@ -135,33 +135,23 @@ fn told(changed: &EntryChanged, what: &str) -> anyhow::Result<Outcome> {
     })
 }
 
-/// How often it is looked how far a daemon is, and for how long at most.
+/// How often it is looked how far a daemon is.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-const PATIENCE: Duration = Duration::from_secs(3_600);
-/// Timeout of waiting for one and the same reason.
+/// Timeout of waiting for one and the same reason. What failed is tried again after some seconds.
 const STUCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Has it begun, and waits until nothing is left to do, or nothing can be done now.
 fn sync(backend: &mut Backend) -> anyhow::Result<ProcessingView> {
     let mut view = backend.ask(&endpoints::processing::SYNC_MEMORY, &())?;
-    let deadline = Instant::now() + PATIENCE;
-    let mut stuck: Option<(Option<String>, Instant)> = None;
-    while backend.is_served() && Instant::now() < deadline {
-        let is_at_work = view.now.state == "working" || (view.now.state == "waiting" && view.now.queued > 0);
-        if !is_at_work {
-            break;
-        }
-        // What failed is tried again after some seconds. What waits for longer waits for something else.
-        match &stuck {
-            Some((reason, since)) if *reason == view.now.reason && view.now.state == "waiting" => {
-                if since.elapsed() > STUCK_TIMEOUT {
-                    break;
-                }
-            }
-            _ => stuck = Some((view.now.reason.clone(), Instant::now())),
-        }
+    let mut since = Instant::now();
+    let waits = |view: &ProcessingView| view.now.state == "waiting" && view.now.queued > 0;
+    while backend.is_served() && (view.now.state == "working" || waits(&view) && since.elapsed() < STUCK_TIMEOUT) {
         std::thread::sleep(LOOK_EVERY);
-        view = backend.ask(&endpoints::processing::PROCESSING, &())?;
+        let next = backend.ask(&endpoints::processing::PROCESSING, &())?;
+        if next.now.state != "waiting" || next.now.reason != view.now.reason {
+            since = Instant::now();
+        }
+        view = next;
     }
     Ok(view)
 }

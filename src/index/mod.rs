@@ -1,7 +1,6 @@
 //! From a changed file to an answer: the engine and its contract, the sync that feeds it, the search that asks it.
 
 pub mod engine;
-pub(crate) mod eval;
 pub mod local;
 pub mod search;
 pub mod sync;

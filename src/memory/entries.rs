@@ -3,6 +3,7 @@
 //! What the person adds counts at once, what an agent adds waits, and the rest is the person's alone, as is the queue of what waits: what it
 //! has, beside what is known, and what is decided.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::access::request::{
@@ -13,7 +14,7 @@ use crate::access::rules::Scope;
 use crate::base::config::{MemoryKind, MemoryScope};
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::memory::items::{Acceptance, EntriesSnapshot, EntryProposal, EntryWriter, Evidence, REMOVED, entries_path};
+use crate::memory::items::{Acceptance, EntriesSnapshot, EntryWriter, REMOVED, entries_path};
 use crate::serve::wire::{
     EntriesParams, EntriesRewriteParams, EntriesRewritten, EntriesView, EntryAddParams, EntryAdded, EntryChanged,
     EntryEditParams, EntryRemoveParams, EntryState, EntryView, ProposalView, ReviewDecisions, ReviewParams, ReviewView,
@@ -68,13 +69,10 @@ fn found(viewer: &Viewer, params: &EntriesParams) -> Result<EntriesView, Request
         }
         let Some(book) = book(&visibility, holder, shelf)? else { continue };
         if !visibility.is_agents() {
-            let path = &book.path;
-            found.problems.extend(book.problems.iter().map(|problem| {
-                let line = problem.line.map(|line| format!(":{line}")).unwrap_or_default();
-                format!("{path}{line}: {}", problem.message)
+            found.problems.extend(problems_of(viewer.workspace(), shelf, &book).map(|(line, message)| {
+                let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+                format!("{}{line}: {message}", book.path)
             }));
-            let over = (shelf == EntryFileKind::Known).then(|| over_the_cap(viewer.workspace(), &book)).flatten();
-            found.problems.extend(over.map(|over| format!("{path}: {over}")));
         }
         let waiting = match shelf {
             EntryFileKind::Pending => viewer.workspace().entry_store.waiting(holder)?,
@@ -196,25 +194,29 @@ pub(crate) fn problems(owner: &Owner) -> Vec<Skipped> {
         for shelf in EntryFileKind::ALL {
             // One that cannot be read at all is told by the index.
             let Ok(book) = workspace.entry_store.book(&holder, shelf) else { continue };
-            let unclear = book.problems.iter().map(|problem| {
-                let line = problem.line.map(|line| format!("line {line}: ")).unwrap_or_default();
-                format!("{line}{}", problem.message)
-            });
-            let over = (shelf == EntryFileKind::Known).then(|| over_the_cap(workspace, &book)).flatten();
-            found.extend(unclear.chain(over).map(|reason| Skipped { path: book.path.to_string(), reason }));
+            found.extend(problems_of(workspace, shelf, &book).map(|(line, message)| {
+                let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+                Skipped { path: book.path.to_string(), reason: line + &message }
+            }));
         }
     }
     found
 }
 
-/// That a memory has more entries than may count, before some of them are moved.
-fn over_the_cap(workspace: &Workspace, book: &EntriesSnapshot) -> Option<String> {
-    let max = workspace.config.memory.max_entries;
-    let active = book.active().count();
-    let goes = active.checked_sub(max).filter(|over| *over > 0 && max > 0)?;
-    Some(format!(
-        "{active} entries are active, {goes} more than the limit of {max}; these are archived when the next one is added"
-    ))
+/// What of a file cannot be read as it was meant, by its line; and that a memory has more entries than may count, before some are moved.
+fn problems_of(
+    workspace: &Workspace,
+    shelf: EntryFileKind,
+    book: &EntriesSnapshot,
+) -> impl Iterator<Item = (Option<usize>, String)> {
+    let (max, active) = (workspace.config.memory.max_entries, book.active().count());
+    let is_over = shelf == EntryFileKind::Known && max > 0 && active > max;
+    let over = is_over.then(|| {
+        let goes = active - max;
+        let limit = format!("{active} entries are active, {goes} more than the limit of {max}");
+        (None, format!("{limit}; these are archived when the next one is added"))
+    });
+    book.problems.iter().map(|problem| (problem.line, problem.message.clone())).chain(over)
 }
 
 /// How sure an agent's proposal is when it does not say.
@@ -330,14 +332,13 @@ fn propose_as_agent(
     agent.begin()?;
     // The name that it would have had is what it hears, whatever became of it.
     let id = made_id(&entry.text, |_| false);
-    let proposals = vec![EntryProposal { entry, evidence: Evidence::Claimed }];
-    let all = workspace.entry_store.propose(&writer, holder, proposals, &rules);
+    let proposed = workspace.entry_store.propose(&writer, holder, (vec![entry], true), &rules);
     agent.log_own("entry_propose", path.as_str(), Vec::new());
-    let all = all.inspect_err(|_| agent.turn().rest())?;
-    if let Some(tombstone) = all.forgotten.first() {
+    let (written, left_out) = proposed.inspect_err(|_| agent.turn().rest())?;
+    if let Some(tombstone) = left_out.first() {
         forgotten.note(&format!("agent {}", agent.slug), path.as_str(), true, *tombstone);
     }
-    if all.checkpoints.is_empty() {
+    if written.is_none() {
         // What is left out counts against what it may write as well, so that this tells nothing.
         let before = writer.files.read(&path)?.map(|(_, hash)| hash);
         if let Err(error @ WriteError::TooMuch(_)) = writer.files.leave(&path, before, act) {
@@ -611,7 +612,7 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
     }
     let (workspace, entry_store) = (owner.workspace(), &owner.workspace().entry_store);
     let mut done = Reviewed { ok: true, ..Reviewed::default() };
-    let mut all: Vec<(MemoryScope, Decided)> = Vec::new();
+    let mut all: BTreeMap<MemoryScope, Decided> = BTreeMap::new();
     for decision in &params.decisions {
         let holder = holder_named(owner, decision.agent.as_deref())?;
         let waiting = entry_store.waiting(&holder)?;
@@ -640,11 +641,7 @@ pub(crate) fn decide(owner: &Owner, params: &ReviewDecisions) -> Result<Reviewed
             return Err(RequestError::not_found(format!("there is no active entry `{id}`")));
         }
         let text = decision.text.as_deref().map(|text| entry_text(owner, text)).transpose()?.map(|(text, _)| text);
-        let at = all.iter().position(|(known, _)| *known == holder).unwrap_or_else(|| {
-            all.push((holder, Decided::default()));
-            all.len() - 1
-        });
-        let decided = &mut all[at].1;
+        let decided = all.entry(holder).or_default();
         if decision.accept {
             decided.accepts.extend(ids.into_iter().map(|id| Acceptance {
                 id,

@@ -16,11 +16,11 @@ use crate::base::tasks::{Task, TaskSignal};
 use crate::memory::generated_files::{self, GeneratedError, GeneratedFile};
 use crate::serve::wire::{ProfileMade, ProfileState, ProfileView, UserSet, UserSetParams};
 use crate::text::derive::entries::{MemoryEntry, TrustLevel};
-use crate::text::derive::facts::{Fact, full_name};
+use crate::text::derive::facts::Fact;
 use crate::text::derive::generated::listed_bytes;
 use crate::text::derive::{USER_FILE, UserPage, token_estimate};
-use crate::text::note::{Note, compose, revise};
-use crate::vault::disk::{Action, CheckpointId, NoteEdit, ReadError, until_written};
+use crate::text::note::{Note, compose, with_property};
+use crate::vault::disk::{Act, Action, CheckpointId, NoteEdit, ReadError, until_written};
 
 /// The page.
 const PROFILE: &str = "profile/profile.md";
@@ -28,7 +28,6 @@ const PROFILE: &str = "profile/profile.md";
 const OVERRIDES: &str = "profile/overrides.md";
 /// Frontmatter of the page.
 const VERSION: &str = "version";
-const CONTRIBUTIONS: &str = "contributions";
 /// The longest time between two looks, where nothing is heard of a change: what is true until a day is true no more on the next.
 const LOOK_EVERY: Duration = Duration::from_secs(300);
 
@@ -36,9 +35,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(300);
 struct ProfilePage {
     /// `None` where a person has written it.
     file: Option<GeneratedFile>,
-    /// The keys of what it was made of.
-    known: Vec<String>,
-    now: Vec<Contribution>,
+    /// What it would say, and the notes that it would be made of.
+    body: String,
+    sources: Vec<String>,
     state: ProfileState,
 }
 
@@ -59,16 +58,14 @@ impl ProfilePage {
         };
         let file = GeneratedFile::of(path, there);
         let note = file.as_ref().and_then(GeneratedFile::note);
-        let listed = note.and_then(|note| note.metadata.get(CONTRIBUTIONS)?.as_array());
-        let known: Vec<String> =
-            listed.into_iter().flatten().filter_map(|key| Some(key.as_str()?.to_owned())).collect();
-        let now = of_person(workspace)?;
-        let (new, outdated) = compare(&known, &keys(&now));
+        let (body, sources) = body(&of_person(workspace)?, PROFILE_TOKENS);
+        let before = note.map_or("", |note| &note.body);
+        let (new, outdated) = compare(before, &body);
         let version = note.and_then(|note| note.metadata.get(VERSION)?.as_u64()).unwrap_or(0);
         let is_persons = file.as_ref().is_none_or(GeneratedFile::is_edited);
-        let contributions = known.len();
+        let contributions = items(before).count();
         let state = ProfileState { path: PROFILE.to_owned(), version, contributions, new, outdated, is_persons };
-        Ok(Self { file, known, now, state })
+        Ok(Self { file, body, sources, state })
     }
 
     /// Whether it is time to make it.
@@ -131,17 +128,14 @@ fn make(workspace: &Workspace, is_wanted: impl Fn(&ProfilePage) -> bool) -> Resu
         let Some(file) = page.file.as_ref().filter(|_| !page.state.is_persons && is_wanted(&page)) else {
             return Ok(Ok(None));
         };
-        let (body, sources) = body(&page.now, PROFILE_TOKENS);
-        let keys = keys(&page.now);
-        let is_same = file.note().is_some_and(|made| made.body.trim() == body.trim()) && page.known == keys;
-        if is_same || (file.note().is_none() && keys.is_empty()) {
+        let is_same = file.note().map_or("", |made| made.body.trim()) == page.body.trim();
+        if is_same {
             return Ok(Ok(None));
         }
         let mut own = Map::new();
         own.insert("title".into(), "Profile".into());
         own.insert(VERSION.into(), (page.state.version + 1).into());
-        own.insert(CONTRIBUTIONS.into(), keys.into());
-        match file.write(files, generated_files::PROFILE, &own, &sources, &body) {
+        match file.write(files, generated_files::PROFILE, &own, &page.sources, &page.body) {
             Ok(id) => Ok(Ok(Some(id))),
             Err(GeneratedError::Write(error)) => Ok(Err(error)),
             Err(error) => Err(RequestError::conflict(error.to_string())),
@@ -189,7 +183,7 @@ pub(crate) fn keep_profile(workspace: &Arc<Workspace>) -> Result<Task, FsError> 
     let (vault, signal) = (Arc::clone(workspace), TaskSignal::default());
     vault.shared.wakes(&signal);
     Task::start("profile", signal, move |_, _| {
-        if let Err(error) = fill_in(&vault).and_then(|()| refresh(&vault)) {
+        if let Err(error) = refresh(&vault) {
             tracing::warn!("the profile is not made anew: {error}");
         }
         Some(LOOK_EVERY)
@@ -204,16 +198,12 @@ const ABOUT_PERSON: [&str; 16] = [
 /// Maximum length of the sources that the page names in its frontmatter, in bytes; the frontmatter is read up to 64
 /// KiB.
 const MAX_SOURCE_BYTES: usize = 24 << 10;
-/// Maximum length of the keys in the frontmatter, in bytes: what has no room there, the least sure, is no part of a profile.
-const MAX_KEY_BYTES: usize = 24 << 10;
 /// What is less sure is no part of a profile.
 const SURE: f64 = 0.5;
 
 /// Something that the profile is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Contribution {
-    /// Tells it from others, and from itself with other words.
-    key: String,
     heading: &'static str,
     text: String,
     /// Where it is from.
@@ -247,36 +237,25 @@ fn contributions<'a>(
     known.sort_by(|one, two| two.confidence.total_cmp(&one.confidence).then(one.line_start.cmp(&two.line_start)));
     let of_entry = |entry: &&MemoryEntry| {
         let sources = std::iter::once(format!("{entries_path}#^{}", entry.id)).chain(entry.sources.iter().cloned());
-        Contribution::new(&entry.id, heading(entry.kind)?, &entry.text, sources.collect())
+        Contribution::new(heading(entry.kind)?, &entry.text, sources.collect())
     };
     let of_fact = |(fact, value): (&Fact, &str)| {
         let first = fact.namespace.split('/').next().unwrap_or_default();
         let is_so = ABOUT_PERSON.contains(&first);
         let source = format!("{facts_path}#L{}", fact.line);
-        is_so.then(|| {
-            Contribution::new(
-                &full_name(&fact.namespace, &fact.key),
-                "Facts",
-                &format!("{}: {value}", fact.key),
-                vec![source],
-            )
-        })?
+        is_so.then(|| Contribution::new("Facts", &format!("{}: {value}", fact.key), vec![source]))?
     };
     let mut all: Vec<Contribution> = facts.filter_map(of_fact).collect();
-    all.sort_by(|one, two| one.key.cmp(&two.key));
+    all.sort_by(|one, two| one.text.cmp(&two.text));
     all.extend(known.iter().filter_map(of_entry));
-    let mut left = MAX_KEY_BYTES;
-    let fits = |one: &Contribution| left.checked_sub(listed_bytes(&one.key)).map(|less| left = less).is_some();
-    all.into_iter().take_while(fits).collect()
+    all
 }
 
 impl Contribution {
-    fn new(name: &str, heading: &'static str, text: &str, sources: Vec<String>) -> Option<Self> {
+    fn new(heading: &'static str, text: &str, sources: Vec<String>) -> Option<Self> {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let digest = blake3::hash([text.as_str(), &sources.join("\n")].join("\0").as_bytes()).to_hex();
         let is_place = |source: &String| !source.contains(['[', ']', '\n']);
-        let is_one = !text.is_empty() && sources.iter().all(is_place);
-        is_one.then(|| Self { key: format!("{name}:{}", &digest[..8]), heading, text, sources })
+        (!text.is_empty() && sources.iter().all(is_place)).then_some(Self { heading, text, sources })
     }
 
     /// The notes that it is from.
@@ -319,15 +298,15 @@ fn body(contributions: &[Contribution], max_tokens: usize) -> (String, Vec<Strin
     (text, sources)
 }
 
-/// The keys of contributions.
-fn keys(contributions: &[Contribution]) -> Vec<String> {
-    contributions.iter().map(|one| one.key.clone()).collect()
+/// The items of a page.
+fn items(body: &str) -> impl Iterator<Item = &str> {
+    body.lines().filter(|line| line.starts_with("- "))
 }
 
-/// How many contributions are new, and whether one that was there is gone or says something else.
-fn compare(known: &[String], now: &[String]) -> (usize, bool) {
-    let new = now.iter().filter(|key| !known.contains(key)).count();
-    (new, known.iter().any(|key| !now.contains(key)))
+/// How many items are new, and whether one that was there is gone or says something else.
+fn compare(before: &str, now: &str) -> (usize, bool) {
+    let (known, said): (HashSet<&str>, HashSet<&str>) = (items(before).collect(), items(now).collect());
+    (said.difference(&known).count(), !known.is_subset(&said))
 }
 
 /// Maximum length of a name or a place.
@@ -350,7 +329,18 @@ pub(crate) fn set_user(owner: &Owner, params: &UserSetParams) -> Result<UserSet,
     if set.is_empty() {
         return Err(RequestError::invalid("there is nothing to write"));
     }
-    let checkpoint = write(workspace, |_| set.clone(), "owner")?;
+    let path = VaultPath::new(USER_FILE).map_err(|error| RequestError::internal(error.to_string()))?;
+    let act = |is_new| Act::from(if is_new { Action::Create } else { Action::Edit });
+    let checkpoint = workspace.files()?.edit(&path, act, |bytes| {
+        let refused = |_| RequestError::conflict(format!("`{path}` is not text; nothing was written"));
+        let before = bytes.map(std::str::from_utf8).transpose().map_err(refused)?.unwrap_or_default();
+        let text = with_fields(before, &set);
+        if text == before {
+            return Ok(NoteEdit::Stays);
+        }
+        crash::point("user-page-made");
+        Ok::<_, RequestError>(NoteEdit::Text(text))
+    })?;
     Ok(UserSet { ok: true, path: USER_FILE.to_owned(), checkpoint_id: checkpoint.map(|id| id.to_string()) })
 }
 
@@ -386,88 +376,21 @@ fn checked(params: &UserSetParams) -> Result<Map<String, Value>, RequestError> {
     Ok(set)
 }
 
-/// Puts what the person's facts say of them into fields of `USER.md` that are missing, where the person lets the program do so.
-///
-/// # Errors
-/// When a file cannot be read, or the disk refuses.
-fn fill_in(workspace: &Workspace) -> Result<(), RequestError> {
-    if workspace.config.memory.user_profile_write_mode != ProfileWriteMode::ExplicitAndAuto {
-        return Ok(());
-    }
-    let book = workspace.fact_store.book(&MemoryScope::User)?;
-    let now = jiff::Timestamp::now().as_millisecond();
-    let said = |key: &str| {
-        let fact = book.facts.get("profile", key)?;
-        book.value_at(fact, now).map(str::to_owned)
-    };
-    let params = UserSetParams {
-        name: said("name"),
-        timezone: said("timezone").filter(|zone| jiff::tz::TimeZone::get(zone).is_ok()),
-        location_place: said("location_place"),
-        ..UserSetParams::default()
-    };
-    let missing = |page: &UserPage| {
-        let has = [
-            ("name", page.name.is_some()),
-            ("timezone", page.timezone.is_some()),
-            ("location_place", page.location_place.is_some()),
-        ];
-        let mut set = checked(&params).unwrap_or_default();
-        has.iter().filter(|(_, has)| *has).for_each(|(field, _)| drop(set.shift_remove(*field)));
-        if !set.contains_key("location_place") {
-            set.shift_remove("location_updated_at");
-        }
-        set
-    };
-    write(workspace, missing, "profile").map(drop)
-}
-
-/// Puts fields into the frontmatter; those that are empty are taken away. Every other byte stays, as far as that can be had.
-fn write(
-    workspace: &Workspace,
-    set_in: impl Fn(&UserPage) -> Map<String, Value>,
-    by: &str,
-) -> Result<Option<CheckpointId>, RequestError> {
-    let path = VaultPath::new(USER_FILE).map_err(|error| RequestError::internal(error.to_string()))?;
-    let files = workspace.files()?;
-    let act = |is_new| {
-        let action = if is_new { Action::Create } else { Action::Edit };
-        if by == "owner" { action.into() } else { action.done_by(by) }
-    };
-    files.edit(&path, act, |bytes| {
-        let refused = |_| RequestError::conflict(format!("`{path}` is not text; nothing was written"));
-        let before = bytes.map(std::str::from_utf8).transpose().map_err(refused)?.unwrap_or_default();
-        let note = Note::parse(before, path.stem());
-        let set = set_in(&UserPage::read(&note.metadata));
-        let text = with_fields(before, &note, &set);
-        if text == before || set.is_empty() {
-            return Ok(NoteEdit::Stays);
-        }
-        crash::point("user-page-made");
-        Ok(NoteEdit::Text(text))
-    })
-}
-
-fn with_fields(before: &str, note: &Note, set: &Map<String, Value>) -> String {
-    let is_said = |value: &Value| value.as_str().is_none_or(|text| !text.is_empty());
-    let goes = |key: &String| set.get(key).is_some_and(|value| !is_said(value));
-    let said: Map<String, Value> =
-        set.iter().filter(|(_, value)| is_said(value)).map(|(key, value)| (key.clone(), value.clone())).collect();
-    let body = &before[note.body.clone()];
-    let has_all = |text: &str| {
-        let metadata = Note::parse(text, "USER").metadata;
-        said.iter().all(|(key, value)| metadata.get(key) == Some(value))
-    };
-    if !note.metadata.is_empty() && !note.metadata.keys().any(goes) {
-        let revised = revise(before, "USER", &note.title, &said, &[], body);
-        if has_all(&revised) {
-            return revised;
+/// The page with these fields in its frontmatter; those that are empty are taken away. Every other byte stays, as far as that can be had.
+fn with_fields(before: &str, set: &Map<String, Value>) -> String {
+    let is_said = |value: &Value| value.as_str() != Some("");
+    let note = Note::parse(before, "USER");
+    if !note.metadata.is_empty() && set.values().all(is_said) {
+        let mut fields = set.iter();
+        let revised = fields.try_fold(before.to_owned(), |text, (key, value)| with_property(&text, key, value));
+        if let Some(text) = revised {
+            return text;
         }
     }
-    let mut frontmatter: Map<String, Value> =
-        note.metadata.iter().filter(|(key, _)| !goes(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
-    frontmatter.extend(said);
-    compose(&frontmatter, body)
+    let mut frontmatter = note.metadata;
+    frontmatter.extend(set.clone());
+    frontmatter.retain(|key, value| !set.contains_key(key) || is_said(value));
+    compose(&frontmatter, &before[note.body])
 }
 
 #[cfg(test)]
@@ -508,24 +431,23 @@ mod tests {
     }
 
     #[test]
-    fn of_thousands_those_count_whose_keys_have_room() {
+    fn of_thousands_those_are_named_that_have_room() {
         let entry = |at| {
             format!("- [fact] Has the thing number {at} (source notes/a longer name of a note {at}.md#L1) ^e-{at:08}\n")
         };
         let all = of(&(0..3_000).map(entry).collect::<String>(), "");
-        let (keys, (_, sources)) = (keys(&all), body(&all, 50_000));
-        let bytes = |texts: &[String]| texts.iter().map(|text| listed_bytes(text)).sum::<usize>();
-        assert!(keys.len() > 500 && keys.len() < 3_000 && bytes(&keys) + bytes(&sources) < 50 << 10);
+        let (_, sources) = body(&all, 50_000);
+        let bytes: usize = sources.iter().map(|text| listed_bytes(text)).sum();
+        assert!(all.len() == 3_000 && sources.len() > 300 && bytes <= MAX_SOURCE_BYTES);
     }
 
     #[test]
     fn what_is_new_is_counted_and_what_is_gone_is_noticed() {
-        let one = of("- [fact] Likes tea ^e-1\n", "");
-        let known = keys(&one);
-        let compare = |known: &[String], now: &[Contribution]| compare(known, &keys(now));
-        assert_eq!(compare(&known, &one), (0, false));
-        assert_eq!(compare(&known, &of("- [fact] Likes tea ^e-1\n- [fact] Has a cat ^e-2\n", "")), (1, false));
-        assert_eq!(compare(&known, &of("- [fact] Likes coffee ^e-1\n", "")), (1, true));
-        assert_eq!(compare(&known, &of("", "")), (0, true));
+        let body = |entries: &str| body(&of(entries, ""), 2_000).0;
+        let known = body("- [fact] Likes tea ^e-1\n");
+        assert_eq!(compare(&known, &known), (0, false));
+        assert_eq!(compare(&known, &body("- [fact] Likes tea ^e-1\n- [fact] Has a cat ^e-2\n")), (1, false));
+        assert_eq!(compare(&known, &body("- [fact] Likes coffee ^e-1\n")), (1, true));
+        assert_eq!(compare(&known, ""), (0, true));
     }
 }

@@ -345,18 +345,6 @@ fn many_that_go_over_the_cap_are_warned_of_and_told_as_a_number() {
 }
 
 #[test]
-fn what_an_agent_proposes_is_never_accepted_by_itself() {
-    let mut vault = Daemon::without_model("[memory]\naccept = [\"preference\"]\n").with("agents/ada/agent.md", READS);
-    vault.write("conversations/a.md", "# A\n\n> I like jam on toast.\n").start().settle();
-    // Neither what it names that is not there, nor what is there, is its word for it.
-    for source in ["conversations/x.md#L1", "conversations/y.md#L7", "conversations/a.md#L3"] {
-        propose(&vault, "Likes jam on toast", &json!({"sources": [source], "kind": "preference", "confidence": 1.0}));
-        assert_eq!(texts(&vault.get("/api/entries?agent=ada").json()), [""; 0]);
-    }
-    assert_eq!(waiting(&vault).len(), 1);
-}
-
-#[test]
 fn the_queue_is_decided_from_the_command_line() {
     let mut vault = vault().with(
         "memories/pending.md",

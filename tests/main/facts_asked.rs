@@ -144,13 +144,7 @@ fn a_tag_is_looked_for_in_all_scopes_that_who_asks_may_see_and_gives_ten() {
 
 #[test]
 fn a_number_is_given_as_a_text_or_refused() {
-    let mut vault = Daemon::without_model("[facts]\nproperties = true\n");
-    vault.write("notes/pr.md", "---\nver: \"3.10\"\nhex: 0x1F\nall: [3.5, no]\n---\n# PR\n").start().settle();
-    let get = |key: &str| vault.run(&["fact", "get", &format!("notes/pr/{key}"), "--json"]).ok().json();
-    for (key, value) in [("ver", json!("3.10")), ("hex", json!("31")), ("all", json!(["3.5", "no"]))] {
-        let got = get(key);
-        assert!(got.to_string().contains(&format!("\"value\":{value}")), "{key}: {got}");
-    }
+    let vault = Daemon::without_model("").started();
     let put = |value: &str| {
         let body = format!("{{\"namespace\": \"p\", \"key\": \"k\", \"value\": {value}}}");
         vault.ask(Request::new("PUT", "/api/facts").json(body))
@@ -168,52 +162,6 @@ fn a_number_is_given_as_a_text_or_refused() {
     }
     let found = vault.get("/api/facts?namespace=p&key=k").json();
     assert_eq!(found["facts"][0]["value"], "3.10");
-}
-
-#[test]
-fn what_notes_say_of_themselves_is_found_by_its_key_with_its_line_and_only_where_it_may_be_seen() {
-    let mut vault = Daemon::without_model("[facts]\nproperties = true\n")
-        .with("notes/Alien.md", "---\ntitle: Alien\nrating: 8\n---\n# Alien\n\nSeen with [with:: Ann].\n")
-        .with("notes/brazil.md", "# Brazil\n\n- rating:: 9.0\n\n`rating:: 1` and std::vec\n\n```\nrating:: 2\n```\n")
-        .with("notes/cube.md", "+++\nrating = 7\n+++\n# Cube\n\nRating:: [6, 7]\n")
-        .with("notes/dune.md", "---\nprivate: true\n---\n# Dune\n\nrating:: 5\nsecret_rating:: 4\n")
-        .with("projects/mech/notes/eraser.md", "# Eraser\n\nrating:: 3\n")
-        .with("facts.md", "- rating: high\n")
-        .with_ada()
-        .settled();
-    let token = vault.token_of("ada");
-    let as_ada = |query: &str| vault.get_as(&token, &format!("/api/facts?{query}")).json();
-    let as_owner = |query: &str| vault.get(&format!("/api/facts?{query}")).json();
-    let shown = |found: &Value| -> Vec<String> {
-        said(found).iter().map(|fact| format!("{} {}", fact["citation"].as_str().unwrap(), fact["value"])).collect()
-    };
-    let seen = [
-        "facts.md#L1 \"high\"", "notes/Alien.md#L3 \"8\"", "notes/brazil.md#L3 \"9.0\"", "notes/cube.md#L2 \"7\"",
-        "notes/cube.md#L6 [\"6\",\"7\"]",
-    ];
-    assert_eq!(shown(&as_owner("key=rating"))[..5], seen);
-    assert_eq!(shown(&as_owner("key=rating"))[5..], ["notes/dune.md#L6 \"5\""]);
-    assert_eq!(shown(&as_ada("key=rating")), seen);
-    assert_eq!(shown(&as_ada("key=secret_rating")), [""; 0]);
-    assert_eq!(as_ada("key=secret_rating"), as_ada("key=no_rating"), "nothing tells that it is there");
-    let mut mcp = Mcp::start(&mut vault.command(&["mcp", "--agent", "ada"]));
-    assert_eq!(shown(&mcp.tool("fact", json!({ "action": "list", "key": "rating" }))), seen);
-    mcp.finish();
-    let listed = vault.run(&["fact", "list", "--key", "rating", "--json"]).ok().json();
-    assert_eq!(shown(&listed), shown(&as_owner("key=rating")));
-    assert_eq!(vault.run(&["fact", "get", "notes/alien/rating"]).ok().stdout, "8\n");
-    assert_eq!(shown(&as_owner("key=with")), ["notes/Alien.md#L7 \"Ann\""]);
-    assert_eq!(shown(&as_owner("key=rating&scope=project:mech")), ["projects/mech/notes/eraser.md#L3 \"3\""]);
-    assert_eq!(shown(&as_owner("key=rating&prefix=notes/c")), seen[3..]);
-    assert_eq!(shown(&as_owner("namespace=notes/alien&key=rating")), seen[1..2]);
-    assert_eq!(shown(&as_owner("key=rating&tag=none")), [""; 0], "they have no tags of their own");
-    assert_eq!(shown(&as_owner("namespace=&key=rating")), seen[..1], "a fact by its exact name is that alone");
-    let some = as_owner("key=rating&limit=3");
-    assert_eq!((shown(&some).len(), &some["cut"]), (3, &json!(true)));
-    // As it is edited.
-    vault.write("notes/brazil.md", "# Brazil\n\n- stars:: 9.0\n").finds("stars", &["notes/brazil.md"]).settle();
-    assert_eq!(shown(&vault.get("/api/facts?key=stars").json()), ["notes/brazil.md#L3 \"9.0\""]);
-    assert!(!vault.get("/api/facts?key=rating").json().to_string().contains("brazil"));
 }
 
 /// The names and values that an answer has.

@@ -92,16 +92,6 @@ fn who_the_person_is_is_written_only_as_they_let_it_be() {
 }
 
 #[test]
-fn facts_fill_in_what_is_missing_where_the_person_lets_them() {
-    let vault = vault("user_profile_write_mode = \"explicit-and-auto\"\n")
-        .with("USER.md", "---\nname: Maya\n---\n")
-        .with("facts.md", "## Profile\n\n- name: Other\n- timezone: Asia/Tokyo\n")
-        .settled();
-    until("the time zone", || text(&vault, "USER.md").contains("timezone: Asia/Tokyo"));
-    assert!(text(&vault, "USER.md").contains("name: Maya"));
-}
-
-#[test]
 fn two_who_write_at_once_lose_nothing() {
     let vault = vault("").settled();
     std::thread::scope(|scope| {

@@ -9,7 +9,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
 
-use super::memory_kinds::{CollectionConfig, MemoryKind, SessionsConfig};
+use super::memory_kinds::{CollectionConfig, SessionsConfig};
 
 /// The file that makes a folder a vault.
 pub(crate) const FILE_NAME: &str = "memory.toml";
@@ -496,8 +496,6 @@ section! {
     FactsConfig {
         /// Whether each change of a fact is noted in `facts.history.md` beside it.
         history: bool = true;
-        /// Whether the properties of all notes can be asked for as facts are.
-        properties: bool = false;
     }
 }
 
@@ -520,8 +518,6 @@ section! {
         calls_per_day: u64 = 100, 0 to 100_000;
         /// Tokens, asked and answered, within 24 hours at most.
         tokens_per_day: u64 = 200_000, 0 to 1_000_000_000;
-        /// The kinds of entries that may be accepted without the person.
-        accept: Vec<MemoryKind> = Vec::new();
         /// Active entries of one memory; 0 means no limit.
         #[serde(skip)]
         max_entries: usize = 500;
@@ -549,8 +545,6 @@ section! {
 pub enum ProfileWriteMode {
     /// Requests that say what to write.
     ExplicitOnly,
-    /// They, and what was accepted about the person.
-    ExplicitAndAuto,
     /// Nobody but the person.
     Off,
 }

@@ -9,7 +9,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 use super::edit::{EditError, with_content, without_text};
 use super::forget::delete_chunk;
 use super::read::{get, own_file};
-use crate::access::request::{ErrorKind, MemoryWriter, RequestError, Workspace, now, text};
+use crate::access::request::{ErrorKind, MemoryWriter, RequestError, now, text};
 use crate::access::rules::{self as access, MemoryMode};
 use crate::base::fence::without_fenced;
 use crate::base::path::{VaultPath, folded};
@@ -173,31 +173,11 @@ pub(super) fn file_to_write(writer: &MemoryWriter, file: Option<&str>) -> Result
     }
     let file = file.unwrap_or(default_file(writer.mode));
     let path = writable(&writer.slug, writer.mode, file)?;
-    let workspace = writer.workspace();
-    if workspace.hides(&path) {
+    if writer.workspace().hides(&path) {
         let message = format!("`memory.toml`, or its name, excludes `{path}` from what you can read");
         return Err(RequestError::forbidden(message).hint("nothing was written; use another file"));
     }
-    Ok(as_spelled(workspace, path))
-}
-
-/// The name as the disk has it, where case does not count there.
-fn as_spelled(workspace: &Workspace, path: VaultPath) -> VaultPath {
-    let on_disk = path.on_disk(workspace.home.root());
-    let (Some(name), Some(folder)) = (on_disk.file_name().and_then(|name| name.to_str()), on_disk.parent()) else {
-        return path;
-    };
-    if on_disk.symlink_metadata().is_err() {
-        return path;
-    }
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    if names.iter().any(|found| found == name) {
-        return path;
-    }
-    let spelled = names.iter().find(|found| folded(found) == folded(name));
-    let before = path.as_str().strip_suffix(name).unwrap_or_default();
-    spelled.and_then(|found| VaultPath::new(format!("{before}{found}")).ok()).unwrap_or(path)
+    Ok(path)
 }
 
 /// Refuses a file more than an agent may have.

@@ -7,8 +7,8 @@ use crate::access::rules::Scope;
 use crate::base::config::MemoryScope;
 use crate::base::path::VaultPath;
 use crate::memory::generated_files::{GeneratedError, known_summary};
-use crate::memory::items::{EntryProposal, EntryWriter, Evidence};
-use crate::text::derive::entries::{EntryStatus, MemoryEntry, TrustLevel};
+use crate::memory::items::EntryWriter;
+use crate::text::derive::entries::{MemoryEntry, TrustLevel};
 use crate::text::derive::extraction::{CheckedEntry, CheckedLine, Voice};
 use crate::text::derive::facts::{Moment, Validity};
 use crate::text::derive::summary::{CitedLine, ConversationTurn, SummarySections, cited, turns_of};
@@ -42,7 +42,7 @@ pub(super) struct Proposals {
     pub(super) into: String,
     /// Whose tombstones count: those of what an agent could read; all where that is `None`.
     pub(super) reach: Scope,
-    pub(super) proposals: Vec<EntryProposal>,
+    pub(super) proposals: Vec<MemoryEntry>,
 }
 
 /// What was found in a conversation that is so trusted.
@@ -74,36 +74,26 @@ pub(super) fn propose(
     let meaning = MeaningAlike::of(workspace);
     let rules = meaning.rules(workspace, &asked, &reach);
     let writer = EntryWriter { files, act: Action::Edit.done_by(who), is_program: true };
-    let entry_store = &workspace.entry_store;
-    let all = entry_store.propose(&writer, &holder, proposals, &rules)?;
+    let (_, left_out) = workspace.entry_store.propose(&writer, &holder, (proposals, false), &rules)?;
     drop(rules);
     drop(asked);
-    if !all.accepted.is_empty() {
-        let max = workspace.config.memory.max_entries;
-        entry_store.keep_to_cap(writer.files, &holder, &all.accepted, max)?;
-    }
-    for tombstone in all.forgotten {
+    for tombstone in left_out {
         forgotten.note(who, &into, true, tombstone);
     }
     Ok(true)
 }
 
 /// What was found, which comes from these sources, and is trusted no more than they are.
-pub(super) fn proposal_of(found: &CheckedEntry, sources: Vec<String>, of_sources: TrustLevel) -> EntryProposal {
-    let is_persons = found.voice == Voice::Person;
-    let trust = if is_persons { TrustLevel::Person } else { TrustLevel::Agent };
-    let entry = MemoryEntry {
+pub(super) fn proposal_of(found: &CheckedEntry, sources: Vec<String>, of_sources: TrustLevel) -> MemoryEntry {
+    let trust = if found.voice == Voice::Person { TrustLevel::Person } else { TrustLevel::Agent };
+    MemoryEntry {
         confidence: found.confidence,
         tags: found.tags.clone(),
         window: Validity { from: found.valid_from.as_deref().and_then(Moment::read), until: None },
         sources,
-        status: EntryStatus::Pending,
         trust: trust.min(of_sources),
         ..MemoryEntry::new(found.kind, &found.text)
-    };
-    // How it is known that its lines say it.
-    let evidence = if found.is_whole_line && is_persons { Evidence::Quoted } else { Evidence::Checked };
-    EntryProposal { entry, evidence }
+    }
 }
 
 /// Writes what stands of a model's summary of a conversation as it was read. Nothing, where nothing stands, or the conversation is another

@@ -1,7 +1,6 @@
 //! The work, one job at a time: conversations that wait to be read, and traces of agents.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -48,8 +47,8 @@ pub(super) type MemoryModel = Option<Result<Arc<dyn ChatModel>, String>>;
 pub(super) struct LaneState {
     /// The model, or why it cannot be asked.
     pub(super) model: MemoryModel,
-    /// What is being worked on.
-    pub(super) working: Option<(&'static str, Digest)>,
+    /// Whether something is being worked on.
+    pub(super) works: bool,
     /// Why nothing is done, though something waits.
     pub(super) waits: Option<String>,
     /// Why nothing is done until somebody changes something.
@@ -132,14 +131,6 @@ impl Extraction {
         self.state_mut().looks_again = true;
     }
 
-    /// Puts aside what was being worked on when the work failed in a way that nobody foresaw.
-    pub(super) fn bury_broken(&self) {
-        let Some((kind, key)) = self.state_mut().working.take() else { return };
-        if let Err(error) = self.jobs.bury(kind, key, false, "the program failed while processing it") {
-            tracing::warn!("conversations are not read: {error}");
-        }
-    }
-
     /// Ends a call that is under way, for good.
     pub(crate) fn stop(&self) {
         if let Some(Ok(model)) = self.model() {
@@ -149,25 +140,6 @@ impl Extraction {
 
     pub(super) fn now(&self) -> i64 {
         self.clock.now().as_millisecond()
-    }
-
-    /// Asks a model for something of a kind, within the limits of a day, as long as what it is about `is_current`.
-    pub(super) fn asker<'a>(
-        &'a self,
-        kind: &'static str,
-        model: &'a Arc<dyn ChatModel>,
-        is_current: &'a dyn Fn() -> bool,
-    ) -> ExtractionAsker<'a> {
-        let memory = &self.workspace.config.memory;
-        ExtractionAsker {
-            kind,
-            model,
-            calls: &self.calls,
-            allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
-            timeout: Duration::from_millis(memory.timeout_ms),
-            now: Box::new(|| self.now()),
-            is_current,
-        }
     }
 
     /// Does one job, if one is due and nothing is in the way; gives how long to rest then, at most: `None` where the next may be done at once.
@@ -213,7 +185,7 @@ impl Extraction {
         let rest = match self.next_job(EXTRACTION, &model, hurries)? {
             Ok(job) => {
                 crash::point("extraction-claimed");
-                return self.worked(EXTRACTION, &job, || self.work(known, &model, &job));
+                return self.worked(|| self.work(known, &model, &job));
             }
             Err((waits, time)) => {
                 self.state_mut().waits = waits;
@@ -226,7 +198,7 @@ impl Extraction {
         match self.next_job(LIBRARIAN, &model, hurries)? {
             Ok(job) => {
                 crash::point("librarian-claimed");
-                self.worked(LIBRARIAN, &job, || self.read_part(&model, &job))
+                self.worked(|| self.read_part(&model, &job))
             }
             Err((_, time)) => Ok(Some(rest.min(time))),
         }
@@ -289,13 +261,11 @@ impl Extraction {
 
     fn worked(
         &self,
-        kind: &'static str,
-        job: &Job,
         work: impl FnOnce() -> Result<Option<Duration>, StateError>,
     ) -> Result<Option<Duration>, StateError> {
-        self.state_mut().working = Some((kind, job.key));
+        self.state_mut().works = true;
         let done = work();
-        self.state_mut().working = None;
+        self.state_mut().works = false;
         done
     }
 
@@ -409,7 +379,17 @@ impl Extraction {
         is_current: &dyn Fn() -> bool,
         proposals: &dyn Fn(&CheckedAnswer) -> Proposals,
     ) -> Result<Result<CheckedAnswer, Option<Duration>>, StateError> {
-        let found = match self.asker(kind, model, is_current).ask(&extraction_prompt(turns, date), date) {
+        let memory = &self.workspace.config.memory;
+        let asker = ExtractionAsker {
+            kind,
+            model,
+            calls: &self.calls,
+            allowance: CallAllowance { calls: memory.calls_per_day, tokens: memory.tokens_per_day },
+            timeout: Duration::from_millis(memory.timeout_ms),
+            now: Box::new(|| self.now()),
+            is_current,
+        };
+        let found = match asker.ask(&extraction_prompt(turns, date), date) {
             Ok(found) => found,
             Err(skipped) => return self.skipped(kind, job, skipped).map(Err),
         };
@@ -496,18 +476,9 @@ fn next_due(jobs: &JobTable, kind: &str, now: i64) -> Result<Option<(i64, Option
 pub(crate) fn extract(extraction: &Arc<Extraction>) -> Result<Task, FsError> {
     let (works, stops) = (Arc::clone(extraction), Arc::clone(extraction));
     extraction.workspace.shared.wakes(&extraction.signal);
-    let mut has_begun = false;
-    let task = Task::start("extraction", extraction.signal.clone(), move |_, _| {
-        if !std::mem::replace(&mut has_begun, true) {
-            works.begin();
-        }
-        let stepped = catch_unwind(AssertUnwindSafe(|| works.step())).unwrap_or_else(|_| {
-            // It has said why. What it could not do is put aside, and the others go on.
-            works.bury_broken();
-            None
-        });
-        Some(stepped.unwrap_or_default())
-    });
+    extraction.begin();
+    // A job on which it panics was claimed, and is put aside in the end.
+    let task = Task::start("extraction", extraction.signal.clone(), move |_, _| Some(works.step().unwrap_or_default()));
     Ok(task?.at_stop(move || stops.stop()))
 }
 

@@ -207,7 +207,7 @@ impl Extraction {
             Some(Err(reason)) => ("stopped", Some(reason.clone())),
             Some(Ok(model)) if !model.takes_private() => ("withheld", Some(WITHHELD.to_owned())),
             Some(Ok(_)) if lane.stopped.is_some() => ("stopped", lane.stopped),
-            Some(Ok(_)) if queued > 0 && lane.working.is_some() => ("working", None),
+            Some(Ok(_)) if queued > 0 && lane.works => ("working", None),
             Some(Ok(_)) if queued + dead > 0 => ("waiting", reason),
             Some(Ok(_)) => ("idle", None),
         };

@@ -9,7 +9,6 @@ use crate::access::request::{Owner, RequestError, rfc3339};
 use crate::base::fs::folder_bytes;
 use crate::base::path::VaultPath;
 use crate::base::state::{Digest, Job};
-use crate::index::engine::FileEntry;
 use crate::memory::generated_files::{generated_pages, is_generated_place};
 use crate::memory::items::entries_path;
 use crate::serve::wire::{
@@ -52,7 +51,7 @@ impl Extraction {
         let (state, reason) = match (&model, stopped, lane.waits) {
             (None, ..) => ("off", None),
             (_, Some(reason), _) => ("stopped", Some(reason)),
-            _ if lane.working.is_some() || lane.hurries => ("working", None),
+            _ if lane.works || lane.hurries => ("working", None),
             (.., waits) if queued > 0 => ("waiting", waits),
             _ => ("idle", None),
         };
@@ -124,15 +123,11 @@ impl Extraction {
 
     fn stores(&self, _: &Owner) -> StoreSizes {
         let snapshot = self.workspace.shared.snapshot();
-        let sizes = |of: &dyn Fn(&str) -> bool| {
+        let sizes = |of: &dyn Fn(&VaultPath) -> bool| {
             let files = snapshot.iter().flat_map(|snapshot| snapshot.files().iter());
-            files.filter(|file| of(file.path.as_str())).map(|file| file.stamp.size).sum()
+            files.filter(|file| of(&file.path)).map(|file| file.stamp.size).sum()
         };
-        let is_layer = |path: &str| {
-            let shelves = ["/entries.md", "/pending.md", "/archive.md"];
-            ["memories/", "summaries/", "profile/"].iter().any(|folder| path.starts_with(folder))
-                || (path.starts_with("agents/") && shelves.iter().any(|name| path.ends_with(name)))
-        };
+        let is_layer = |path: &VaultPath| is_generated_place(path) || shelf_of(path).is_some();
         StoreSizes {
             notes: sizes(&|_| true),
             layers: sizes(&is_layer),
@@ -207,7 +202,7 @@ pub(crate) fn clear(owner: &Owner, params: &ClearParams) -> Result<Cleared, Requ
     let files = workspace.files()?;
     let _one = files.one_generation();
     let (mut gone, mut kept) = (Vec::new(), Vec::new());
-    for path in of_layers(owner)? {
+    for path in of_layers(owner) {
         let Some((bytes, hash)) = files.read(&path)? else { continue };
         if is_generated_place(&path) {
             let text = String::from_utf8_lossy(&bytes);
@@ -279,18 +274,13 @@ fn purge_former_pages(files: &Files, checkpoints: &[Checkpoint]) -> Result<(), R
 }
 
 /// The files that may be of the layers.
-fn of_layers(owner: &Owner) -> Result<BTreeSet<VaultPath>, RequestError> {
+fn of_layers(owner: &Owner) -> BTreeSet<VaultPath> {
     let workspace = owner.workspace();
     let mut paths = BTreeSet::new();
     for holder in workspace.entry_store.holders() {
         paths.extend(EntryFileKind::ALL.into_iter().filter_map(|shelf| entries_path(&holder, shelf).ok()));
     }
-    let scope = owner.now()?;
-    let is_one = |file: &&FileEntry| is_generated_place(&file.path) && !file.path.is_document();
-    let generated = scope.files().map(AsRef::as_ref).filter(is_one);
-    paths.extend(generated.map(|file| file.path.clone()));
-    // What was made a moment ago is not indexed yet.
-    let is_note = |page: &VaultPath| page.as_str().ends_with(".md");
+    let is_note = |page: &VaultPath| !page.is_document();
     paths.extend(generated_pages(workspace.home.root()).into_iter().filter(is_note));
-    Ok(paths)
+    paths
 }

@@ -1,26 +1,28 @@
-//! Looking facts up: which scopes and moments a request asks for, what it may see, and a fact as it is answered.
+//! Looking facts up: which scopes and moments a request asks for, what it may see, and a fact as it is answered; and the task that follows the
+//! files: notes what somebody has changed in them, and counts.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::access::request::{
-    Budget, Edge, RequestError, Viewer, Visibility, limit, memory_scopes, parse, parse_last, rfc3339,
+    Budget, Edge, RequestError, Viewer, Visibility, Workspace, limit, memory_scopes, parse, parse_last, rfc3339,
 };
 use crate::base::config::MemoryScope;
-use crate::base::path::folded;
-use crate::index::engine::FileEntry;
-use crate::memory::items::{FactsSnapshot, ItemError};
+use crate::base::fs::FsError;
+use crate::base::path::VaultPath;
+use crate::base::tasks::{Task, TaskSignal};
+use crate::memory::items::{FactStore, FactsSnapshot, ItemError};
 use crate::serve::wire::{
-    FactChangeView, FactNear, FactProblem, FactState, FactView, FactWindowView, FactsParams, FactsView, citation,
+    FactChangeView, FactNear, FactProblem, FactState, FactView, FactWindowView, FactsParams, FactsState, FactsView,
+    citation,
 };
 use crate::text::derive::facts::{
-    Fact, FactChange, FactChangeKind, FactWindow, full_name, has_tag, inline_fields, read_value, split_name, windows,
+    Fact, FactChange, FactChangeKind, FactWindow, full_name, has_tag, read_value, split_name, windows,
 };
-use crate::text::derive::{Label, as_texts, property_line};
-use crate::text::note::Note;
 
 /// Facts when nobody says how many.
 const FACTS: usize = 200;
@@ -57,43 +59,41 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
     let visibility = Visibility::of(viewer)?;
     let limit = visibility.given.results(limit);
     let mut room = visibility.given.room();
-    let (mut view, mut taken) = (FactsView::default(), HashSet::new());
+    let mut view = FactsView::default();
     let mut books = Vec::with_capacity(scopes.len());
     for scope in &scopes {
         visibility.given.go_on()?;
-        let book = match book(&visibility, scope) {
+        match book(&visibility, scope) {
+            Ok(book) => books.extend(book.map(|book| (scope, book))),
             // Of several the others have their answers.
             Err(error) if scopes.len() > 1 => {
                 let path = viewer.workspace().fact_store.path(scope)?.to_string();
                 view.problems.push(FactProblem { path, line: None, message: error.message, is_unread: true });
-                None
             }
-            book => book?,
-        };
-        books.push((scope, book));
+            Err(error) => return Err(error),
+        }
     }
     if params.scope.as_deref() == Some("*") {
-        let there = books.iter().filter(|(_, book)| book.is_some());
-        view.scopes = there.map(|(scope, _)| scope.to_string()).collect();
+        view.scopes = books.iter().map(|(scope, _)| scope.to_string()).collect();
     }
     // Of each name the first scope that has an answer, whatever its tags, and whenever it has changed: it hides those of the others.
     let mut winners = HashMap::new();
-    if first_wins && (params.tag.is_some() || params.changed_since.is_some()) {
+    if first_wins {
         let all = FactsParams { tag: None, changed_since: None, ..params.clone() };
         let moments = Moments { changed_since: None, ..moments };
         for (place, (scope, book)) in books.iter().enumerate() {
-            for fact in of_scope(&all, &moments, &visibility, (scope, book.as_deref(), usize::MAX), &mut Vec::new())? {
+            for fact in of_scope(&all, &moments, &visibility, (scope, book))? {
                 winners.entry((fact.namespace, fact.key)).or_insert(place);
             }
         }
     }
     'scopes: for (place, (scope, book)) in books.iter().enumerate() {
-        let book = book.as_deref();
-        let most = limit + taken.len();
-        for mut fact in of_scope(params, &moments, &visibility, (scope, book, most), &mut view.problems)? {
+        if !visibility.is_agents() {
+            view.problems.extend(problems_of(&viewer.workspace().fact_store, book));
+        }
+        for mut fact in of_scope(params, &moments, &visibility, (scope, book))? {
             let name = (fact.namespace.clone(), fact.key.clone());
-            let has_lost = winners.get(&name).is_some_and(|won| *won != place);
-            if has_lost || first_wins && taken.contains(&name) {
+            if first_wins && *winners.entry(name).or_insert(place) != place {
                 continue;
             }
             hide_sources(&mut fact, &visibility);
@@ -101,7 +101,6 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
                 view.cut = true;
                 break 'scopes;
             }
-            taken.insert(name);
             view.facts.push(fact);
         }
     }
@@ -111,38 +110,33 @@ fn found(viewer: &Viewer, params: &FactsParams) -> Result<FactsView, RequestErro
     Ok(view)
 }
 
-/// The facts of one scope that are asked for, as far as they are seen, and what of their file cannot be read.
+/// The facts of one scope that are asked for.
 fn of_scope(
     params: &FactsParams,
     moments: &Moments,
     visibility: &Visibility,
-    (scope, book, most): (&MemoryScope, Option<&FactsSnapshot>, usize),
-    problems: &mut Vec<FactProblem>,
+    (scope, book): (&MemoryScope, &FactsSnapshot),
 ) -> Result<Vec<FactView>, RequestError> {
+    // The headings of a file are read in lower case.
+    let namespace = params.namespace.as_ref().map(|namespace| namespace.to_lowercase());
+    let question = FactQuestion { params, namespace: namespace.as_deref(), moments, name: &scope.to_string(), book };
     let mut facts = Vec::new();
-    if let Some(book) = book {
-        if !visibility.is_agents() {
-            problems.extend(problems_of(book));
-        }
-        // The headings of a file are read in lower case.
-        let namespace = params.namespace.as_ref().map(|namespace| namespace.to_lowercase());
-        let question =
-            FactQuestion { params, namespace: namespace.as_deref(), moments, name: &scope.to_string(), book };
-        for (namespace, key) in question.names() {
-            visibility.given.go_on()?;
-            facts.extend(question.answer(namespace, key));
-        }
-    }
-    // What a note said of itself then is not known.
-    if visibility.viewer.workspace().config.facts.properties && !moments.is_past {
-        facts.extend(properties(visibility, scope, params, most)?);
+    for (namespace, key) in question.names() {
+        visibility.given.go_on()?;
+        facts.extend(question.answer(namespace, key));
     }
     Ok(facts)
 }
 
 /// What is wrong with the files of a scope.
-pub(super) fn problems_of(book: &FactsSnapshot) -> impl Iterator<Item = FactProblem> {
-    book.problems().map(|(path, line, message)| FactProblem { path, line, message, is_unread: false })
+fn problems_of(fact_store: &FactStore, book: &FactsSnapshot) -> impl Iterator<Item = FactProblem> {
+    let of_copy = |copy: VaultPath| {
+        let message = "a sync service made this copy of the history, which is not read; move its lines to the end of \
+            facts.history.md, and delete it";
+        (copy.to_string(), None, message.to_owned())
+    };
+    let copies = fact_store.copies_of_history(&book.path).into_iter().map(of_copy);
+    book.problems().chain(copies).map(|(path, line, message)| FactProblem { path, line, message, is_unread: false })
 }
 
 /// Facts of that key that may have been meant: in another namespace or scope, or true at another time.
@@ -451,7 +445,7 @@ fn book(visibility: &Visibility, scope: &MemoryScope) -> Result<Option<Arc<Facts
     };
     // What was read has to be what was seen.
     let is_seen = !is_agents || file.map(|file| file.stamp) == book.stamp;
-    let sees_history = || book.history_paths().all(|path| visibility.sees_history(&path));
+    let sees_history = || visibility.sees_history(&book.history_path());
     Ok(is_seen.then(|| if sees_history() { Arc::clone(&book) } else { Arc::new(book.without_history()) }))
 }
 
@@ -496,115 +490,59 @@ fn window_view(window: &FactWindow<'_>) -> FactWindowView {
     }
 }
 
-/// The properties that are asked for, by frontmatter and by `key:: value` in the text: those of a note, by its name as the namespace, or
-/// those of all notes with a key. About so many are given at most: notes are read for their lines.
-fn properties(
-    visibility: &Visibility,
-    scope: &MemoryScope,
-    params: &FactsParams,
-    most: usize,
-) -> Result<Vec<FactView>, RequestError> {
-    let mut found = Vec::new();
-    // They have no tags of their own, and nobody has noted when they were others.
-    if params.tag.is_some() || params.changed_since.is_some() {
-        return Ok(found);
-    }
-    let given = &visibility.given;
-    let config = &given.workspace().config;
-    let part = scope.part(&config.collections);
-    let files = meant(visibility, params);
-    for file in files.iter().filter(|file| part.holds(file.path.as_str()) && given.gives(file)) {
-        given.go_on()?;
-        of_note(visibility, file, params.key.as_deref(), &mut found)?;
-        if let Some(prefix) = &params.prefix {
-            found.retain(|fact| full_name(&fact.namespace, &fact.key).starts_with(prefix.as_str()));
-        }
-        if found.len() > most {
-            break;
-        }
-    }
-    found.iter_mut().for_each(|fact| fact.scope = scope.to_string());
-    Ok(found)
+/// The longest time between two looks, where nothing is heard of a change.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// When to look again where facts have gone only just, in milliseconds.
+const LOOK_AGAIN_MS: i64 = 3_000;
+
+/// Starts the task.
+///
+/// # Errors
+/// When no thread can be started.
+pub(crate) fn keep_facts(workspace: &Arc<Workspace>) -> Result<Task<FactsState>, FsError> {
+    let (vault, signal) = (Arc::clone(workspace), TaskSignal::default());
+    vault.shared.wakes(&signal);
+    Task::start("facts", signal, move |_, shown| {
+        let now = Timestamp::now().as_millisecond();
+        let (state, next) = look(&vault, now);
+        vault.shared.show_expired_facts(state.expired);
+        *shown.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        Some(next.map_or(LOOK_EVERY, |at| Duration::from_millis(at.abs_diff(now)).min(LOOK_EVERY)))
+    })
 }
 
-/// The notes that are asked for, as far as they are seen, in the order of their paths.
-fn meant(visibility: &Visibility, params: &FactsParams) -> Vec<Arc<FileEntry>> {
-    let given = &visibility.given;
-    let files = given.reader().files();
-    let labelled = |labels: &[Option<Label>]| {
-        let labels = labels.iter().flatten();
-        let ids: BTreeSet<u32> =
-            labels.flat_map(|label| files.facets().labelled(*label).iter().collect::<Vec<_>>()).collect();
-        let found = ids.into_iter().filter_map(|id| files.get(id)).filter(|file| given.has(file));
-        let mut found: Vec<Arc<FileEntry>> = found.map(Arc::clone).collect();
-        found.sort_by(|one, other| one.path.cmp(&other.path));
-        found
-    };
-    match (&params.namespace, &params.key) {
-        (Some(namespace), _) => {
-            let wanted = folded(namespace);
-            let name = namespace.rsplit('/').next().unwrap_or(namespace);
-            let mut found = labelled(&[Label::of_name(name)]);
-            found.retain(|file| folded(stem(file)) == wanted);
-            // Of two whose names differ in case alone the one that was typed is meant.
-            let exact = found.iter().position(|file| stem(file) == namespace).unwrap_or_default();
-            found.into_iter().skip(exact).take(1).collect()
+/// Notes what has changed, and counts; gives when to look again: when the time of a fact begins or ends next, or what waits is noted.
+fn look(vault: &Workspace, now: i64) -> (FactsState, Option<i64>) {
+    let (mut state, fact_store) = (FactsState::default(), &vault.fact_store);
+    let waits = vault.files().is_ok() && fact_store.let_go(now);
+    let mut next = waits.then_some(now + LOOK_AGAIN_MS);
+    for scope in fact_store.scopes() {
+        match vault.files().ok().map(|files| fact_store.notice(files, &scope)) {
+            None | Some(Ok(false)) => {}
+            Some(Ok(true)) => next = [now + LOOK_AGAIN_MS].into_iter().chain(next).min(),
+            Some(Err(error)) => {
+                tracing::warn!("the facts of `{scope}` are not followed: {error}");
+                let problem = |path| FactProblem { path, line: None, message: error.to_string(), is_unread: false };
+                state.problems.extend(fact_store.path(&scope).ok().map(|path| problem(path.to_string())));
+            }
         }
-        (None, Some(key)) => labelled(&[Some(Label::of_property(key, None)), Some(Label::of_field(key))]),
-        (None, None) => Vec::new(),
-    }
-}
-
-/// What a note says of itself, or of that what has a key; each with its line, where that is plain to see.
-fn of_note(
-    visibility: &Visibility,
-    file: &FileEntry,
-    key: Option<&str>,
-    found: &mut Vec<FactView>,
-) -> Result<(), RequestError> {
-    let given = &visibility.given;
-    let is_wanted = |name: &str| key.is_none_or(|key| folded(key) == folded(name));
-    // What an agent is told is what was indexed.
-    let source = given.workspace().source(&file.path).ok();
-    let source = source.filter(|source| !given.is_agents() || source.stamp == file.stamp);
-    let at = |line: Option<usize>| match line {
-        Some(line) => citation(file.path.as_str(), line as u32, line as u32),
-        None => file.path.to_string(),
-    };
-    let metadata = given.reader().metadata(file.id).map_err(|error| given.workspace().damaged(error))?;
-    let metadata: Value = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok()).unwrap_or_default();
-    for (name, value) in metadata.as_object().into_iter().flatten() {
-        if !value.is_null() && is_wanted(name) {
-            let text = source.as_ref().map(|source| &*source.text);
-            let line = text.and_then(|text| property_line(text, name));
-            found.push(FactView { citation: at(line), ..view(file, name, as_texts(value)) });
+        let Ok(book) = fact_store.book(&scope) else { continue };
+        for fact in book.facts.facts() {
+            let standing = book.history.standing(fact, now);
+            match fact.phase(now) {
+                _ if standing.is_some() => state.current += 1,
+                Some(FactState::Current) => state.current += 1,
+                Some(FactState::Expired) => state.expired += 1,
+                Some(FactState::Future) => state.future += 1,
+                Some(FactState::Retracted | FactState::Unset) | None => {}
+            }
+            let ends = standing.and_then(|window| window.until);
+            let turns = [fact.window.begin(), fact.window.end(), ends].into_iter().flatten().filter(|at| *at > now);
+            next = turns.chain(next).min();
         }
+        state.problems.extend(problems_of(fact_store, &book));
     }
-    if let Some(source) = source.filter(|source| source.text.contains("::")) {
-        let note = Note::of(&file.path, &source.text);
-        for field in inline_fields(&note, &source.text).into_iter().filter(|field| is_wanted(&field.key)) {
-            let value = value(Some(&field.text));
-            found.push(FactView { citation: at(Some(field.line)), ..view(file, &field.key, value) });
-        }
-    }
-    Ok(())
-}
-
-fn stem(file: &FileEntry) -> &str {
-    let path = file.path.as_str();
-    path.rsplit_once('.').map_or(path, |(stem, _)| stem)
-}
-
-fn view(file: &FileEntry, key: &str, value: Value) -> FactView {
-    FactView {
-        namespace: stem(file).to_owned(),
-        key: key.to_owned(),
-        value,
-        learned: Some(rfc3339(file.updated_ms)),
-        path: file.path.to_string(),
-        citation: file.path.to_string(),
-        ..FactView::default()
-    }
+    (state, next)
 }
 
 #[cfg(test)]

@@ -7,8 +7,6 @@ mod entries;
 mod facts;
 mod store;
 
-pub(crate) use entries::{
-    Acceptance, EntriesSnapshot, EntryProposal, EntryStore, EntryWriter, Evidence, ProposeRules, REMOVED, entries_path,
-};
+pub(crate) use entries::{Acceptance, EntriesSnapshot, EntryStore, EntryWriter, ProposeRules, REMOVED, entries_path};
 pub(crate) use facts::{FactStore, FactWriter, FactsSnapshot};
 pub(crate) use store::ItemError;

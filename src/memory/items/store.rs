@@ -14,9 +14,6 @@ use crate::vault::disk::{Act, CheckpointId, Files, NoteEdit, ReadError, Source, 
 /// A file that changed so short before it was read may change again without another stamp.
 const CLOCK_STEP_NS: i64 = 50_000_000;
 
-/// Files, each as it was read, and what it was read of.
-type ReadFiles<S> = HashMap<VaultPath, (Arc<S>, Arc<ReadStamps>)>;
-
 /// Files of items of one kind.
 #[derive(Debug)]
 pub(super) struct ItemStore<S> {
@@ -24,8 +21,17 @@ pub(super) struct ItemStore<S> {
     pub(super) root: PathBuf,
     /// Maximum size of a file.
     pub(super) max_file_bytes: u64,
-    known: Mutex<ReadFiles<S>>,
+    known: Mutex<HashMap<VaultPath, Known<S>>>,
     changing: Mutex<()>,
+}
+
+/// What was read of files that had these stamps.
+#[derive(Debug)]
+struct Known<S> {
+    read: Arc<S>,
+    stamps: Vec<Option<Stamp>>,
+    /// When their stamps were taken, in nanoseconds since 1970.
+    at: i64,
 }
 
 impl<S> ItemStore<S> {
@@ -34,22 +40,23 @@ impl<S> ItemStore<S> {
         Self { root, max_file_bytes, known: Mutex::default(), changing: Mutex::default() }
     }
 
-    /// A file as it is on disk now; `read` reads it where it is another than is known, and takes from that what has not changed.
+    /// A file as it is on disk now, with others `beside` it; `read` reads them where one has changed, and takes from what is known what has not.
     pub(super) fn get(
         &self,
         path: &VaultPath,
-        read: impl FnOnce(Option<&S>, &mut ReadStamps) -> Result<S, ItemError>,
+        beside: &[VaultPath],
+        read: impl FnOnce(Option<&S>) -> Result<S, ItemError>,
     ) -> Result<Arc<S>, ItemError> {
-        let known = self.known().get(path).cloned();
-        if let Some((known, stamps)) = &known
-            && stamps.are_as_on_disk()
-        {
-            return Ok(Arc::clone(known));
+        let at = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
+        let paths = std::iter::once(path).chain(beside);
+        let stamps: Vec<Option<Stamp>> = paths.map(|path| stamp_of(&path.on_disk(&self.root))).collect();
+        let known = self.known().get(path).map(|known| (Arc::clone(&known.read), known.is_of(&stamps)));
+        if let Some((read, true)) = known {
+            return Ok(read);
         }
-        let mut stamps = ReadStamps::now();
-        let now = Arc::new(read(known.as_ref().map(|(known, _)| &**known), &mut stamps)?);
-        self.known().insert(path.clone(), (Arc::clone(&now), Arc::new(stamps)));
-        Ok(now)
+        let read = Arc::new(read(known.as_ref().map(|(read, _)| &**read))?);
+        self.known().insert(path.clone(), Known { read: Arc::clone(&read), stamps, at });
+        Ok(read)
     }
 
     /// Nothing of a file is known any more.
@@ -57,13 +64,21 @@ impl<S> ItemStore<S> {
         self.known().remove(path);
     }
 
-    fn known(&self) -> MutexGuard<'_, ReadFiles<S>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<VaultPath, Known<S>>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the turn to change a file, from the look at what is there until it is written.
     pub(super) fn one_change(&self) -> MutexGuard<'_, ()> {
         self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S> Known<S> {
+    /// Whether nothing has changed where these are the stamps now.
+    fn is_of(&self, stamps: &[Option<Stamp>]) -> bool {
+        let is_settled = |stamp: &Stamp| stamp.mtime_ns.max(stamp.ctime_ns) < self.at - CLOCK_STEP_NS;
+        self.stamps == stamps && stamps.iter().flatten().all(is_settled)
     }
 }
 
@@ -83,35 +98,6 @@ pub(super) fn edit(
             edit(text.map_err(|_| ItemError::edit(path, ItemEditError::Unreadable))?)
         },
     )
-}
-
-/// The files and folders that something was read of, each with its stamp; `None` where there was none.
-#[derive(Debug, Default)]
-pub(super) struct ReadStamps {
-    /// When they were read, in nanoseconds since 1970.
-    at: i64,
-    files: Vec<(PathBuf, Option<Stamp>)>,
-}
-
-impl ReadStamps {
-    /// Of files that are read from now on.
-    pub(super) fn now() -> Self {
-        Self { at: i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX), files: Vec::new() }
-    }
-
-    /// One more of them.
-    pub(super) fn add(&mut self, on_disk: PathBuf, stamp: Option<Stamp>) {
-        self.files.push((on_disk, stamp));
-    }
-
-    /// Whether all of them are as they were.
-    fn are_as_on_disk(&self) -> bool {
-        let is_settled = |stamp: &Stamp| stamp.mtime_ns.max(stamp.ctime_ns) < self.at - CLOCK_STEP_NS;
-        let is_same = |(path, known): &(PathBuf, Option<Stamp>)| {
-            stamp_of(path) == *known && known.as_ref().is_none_or(is_settled)
-        };
-        !self.files.is_empty() && self.files.iter().all(is_same)
-    }
 }
 
 /// The names of what is in a folder of the vault, but for hidden ones.

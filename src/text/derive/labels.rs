@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::facts::inline_fields;
 use super::links::{NoteLink, document_targets, note_links, target_name};
 use super::properties::{Property, properties};
 use super::relations::{Relation, described};
@@ -24,8 +23,6 @@ const MAX_LINKS: usize = 10_000;
 
 /// Maximum number of names of its relations; by the others it is not found.
 const MAX_RELATIONS: usize = 1_000;
-/// Maximum number of keys of inline fields; by the others it is not found.
-const MAX_FIELDS: usize = 1_000;
 /// Maximum number of those who speak in a conversation. The others are not found as speakers.
 const MAX_SPEAKERS: usize = 10_000;
 
@@ -87,11 +84,6 @@ impl Label {
         Self::new(kind, &format!("{}\0{value}", fold(key.trim())))
     }
 
-    /// Of an inline field of the text, by its key, whatever its value. Case and accents do not count.
-    pub(crate) fn of_field(key: &str) -> Self {
-        Self::new("field", &fold(key.trim()))
-    }
-
     /// Of what a note's text has: `link`, `image`, `code`, `table`, `quote`, `task` or `tag`. `None` of anything else.
     pub(crate) fn of_content(kind: &str) -> Option<Self> {
         CONTENTS.contains(&kind).then(|| Self::new("has", kind))
@@ -136,10 +128,6 @@ impl Label {
         let mut labels: Vec<Self> = names.clone().filter_map(Self::of_name).collect();
         labels.extend(names.flat_map(Self::of_beginnings));
         labels.extend(Self::of_properties(&note.metadata));
-        if source.contains("::") {
-            let keys: BTreeSet<String> = inline_fields(note, source).into_iter().map(|field| field.key).collect();
-            labels.extend(keys.iter().take(MAX_FIELDS).map(|key| Self::of_field(key)));
-        }
         let links = note_links(note, source);
         labels.extend(contents(note, source, &links).into_iter().filter_map(Self::of_content));
         labels.extend(Self::of_links(&links));
@@ -274,8 +262,6 @@ mod tests {
         assert!(!labels.contains(&Label::of_property("source", None)), "how a note came is none of what it is");
         let fields = "rating:: 8\n\nSeen [with:: Ann], std::vec. `code:: no`\n";
         let labels = Label::all(&Note::parse(fields, "n"), "n", fields, None, [].iter());
-        let has = |key| labels.contains(&Label::of_field(key));
-        assert!(has("Rating") && has("with") && !has("std") && !has("code"));
         assert!(!labels.contains(&Label::of_property("rating", None)), "what stands in the text is no property");
     }
 

@@ -36,7 +36,7 @@ pub use language::TextLanguage;
 pub(crate) use links::{NoteLink, note_links, target_name, without_extension};
 pub(crate) use list_items::ItemEditError;
 pub(crate) use machinery::{is_housekeeping, is_machine, is_silence, said_text, without_machinery};
-pub(crate) use properties::{as_texts, other_names, property_line, values_of, without_links};
+pub(crate) use properties::{other_names, values_of, without_links};
 pub(crate) use relations::{Relation, relations};
 pub(crate) use said::{
     PlainText, TextBlock, TextPiece, is_a_sentence, is_a_text, parts_nothing, plain, readings, said,

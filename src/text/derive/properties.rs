@@ -7,8 +7,7 @@ use serde_json::{Map, Value};
 
 use super::generated::is_generated;
 use super::words::{fold, plain_words};
-use crate::base::path::folded;
-use crate::text::note::{Note, aliases, key_of};
+use crate::text::note::{Note, aliases};
 
 /// Keys that say how a note is kept and not what it is: the program's own, and what the note is called, which stands elsewhere.
 const KEPT: [&str; 14] = [
@@ -49,20 +48,6 @@ pub(crate) fn properties(metadata: &Map<String, Value>) -> Vec<Property> {
         }
     }
     found
-}
-
-/// The line, from 1, on which a note's frontmatter has an outermost property; `None` where that is not plain to see. Case does not count.
-pub(crate) fn property_line(source: &str, key: &str) -> Option<usize> {
-    let mut lines = source.trim_start_matches('\u{feff}').lines();
-    let mark = lines.next().map(str::trim_end)?;
-    if !matches!(mark, "---" | "+++") {
-        return None;
-    }
-    let wanted = folded(key.trim());
-    let is_it = |line: &str| key_of(line).is_some_and(|name| folded(name) == wanted);
-    // A table of TOML has properties of its own.
-    let goes_on = |line: &&str| line.trim_end() != mark && !(mark == "+++" && line.starts_with('['));
-    lines.take_while(goes_on).position(is_it).map(|at| at + 2)
 }
 
 /// The values of one property; case and accents do not count in its key.
@@ -151,16 +136,6 @@ pub(crate) fn other_names(title: &str, stem: &str, tags: &[String], metadata: &M
     names.join("\n")
 }
 
-/// The value of a property, of which every scalar is a text.
-pub(crate) fn as_texts(value: &Value) -> Value {
-    match value {
-        Value::Number(_) | Value::Bool(_) => Value::String(value.to_string()),
-        Value::Array(values) => values.iter().map(as_texts).collect(),
-        Value::Object(map) => Value::Object(map.iter().map(|(key, value)| (key.clone(), as_texts(value))).collect()),
-        Value::Null | Value::String(_) => value.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,22 +153,6 @@ mod tests {
         assert_eq!(names("Blade runner"), "Do Androids Dream\nfilm/noir\nRidley Scott\n1982\nFord\nZürich");
         assert!(names("br").starts_with("br\n"));
         assert!(properties(&Map::new()).is_empty());
-    }
-
-    #[test]
-    fn a_property_stands_on_a_line() {
-        let lines = |source: &str| ["year", "Seen", "where", "text"].map(|key| property_line(source, key));
-        assert_eq!(lines(FILM), [Some(5), Some(7), None, None]);
-        assert_eq!(lines("+++\n\"year\" = 1982\n[seen]\nwhere = 1\n+++\ntext = 1\n"), [Some(2), None, None, None]);
-        assert_eq!(lines("year: 1982\n"), [None; 4]);
-    }
-
-    #[test]
-    fn every_scalar_is_a_text() {
-        assert_eq!(
-            as_texts(&serde_json::json!([true, 1, null, {"a": 2.5}])),
-            serde_json::json!(["true", "1", null, {"a": "2.5"}])
-        );
     }
 
     #[test]

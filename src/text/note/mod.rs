@@ -31,7 +31,7 @@ pub(crate) use compose::{
     INHERITED, PRIVATE, compose, cut_at_word, guarded, kept_private, title_of, turn_block, written,
 };
 pub(crate) use conflicts::{CONFLICT_MARKS, has_conflict, sides};
-pub(crate) use frontmatter::{aliases, key_of};
+pub(crate) use frontmatter::aliases;
 pub(crate) use links::{has_scheme, wikilinks_in};
 pub(crate) use mask::code;
 pub(crate) use model::{Block, Heading, Lines, Link, LinkKind, Problem, merged, outside};

@@ -26,8 +26,6 @@ const MOST_LOOKED_AT: usize = 64;
 const MOST_LOOKED_AT_IN_A_LIST: usize = 24;
 /// Lines of each list of a summary: as many as rules give.
 const MOST_LISTED: usize = 8;
-/// Signs of a line that asks, or that has somebody else's words.
-const UNSURE: [char; 11] = ['?', '？', '؟', '>', '"', '“', '”', '„', '«', '「', '『'];
 /// Where the model does not say how sure it is.
 const USUAL_CONFIDENCE: f64 = 0.8;
 
@@ -119,8 +117,6 @@ pub(crate) struct CheckedEntry {
     pub(crate) valid_from: Option<String>,
     /// The first and the last of its lines.
     pub(crate) lines: (usize, usize),
-    /// Whether it is, word for word, all that its line says.
-    pub(crate) is_whole_line: bool,
     /// Who said it; of several the one who is trusted least.
     pub(crate) voice: Voice,
 }
@@ -193,19 +189,9 @@ fn checked_entry(entry: &Value, shown: &ShownLines, date: Option<&str>) -> Resul
         tags: entry.get("tags").and_then(Value::as_array).map(|tags| checked_tags(tags)).unwrap_or_default(),
         valid_from: valid_from.filter(|from| is_said_date(from, &said, date)).map(str::to_owned),
         lines,
-        is_whole_line: is_whole_line(&text, shown, lines),
         text,
         voice,
     })
-}
-
-/// Whether a text is, word for word, all that one line says. A line below one that ends with a colon may be anybody's.
-fn is_whole_line(text: &str, shown: &ShownLines, (first, last): (usize, usize)) -> bool {
-    let Some((voice, line)) = shown.get(&first).filter(|_| first == last) else { return false };
-    let above = (first.saturating_sub(MOST_LINES)..first).rev().map_while(|above| shown.get(&above));
-    let is_pasted =
-        above.take_while(|(other, _)| other == voice).any(|(_, text)| text.trim_end().ends_with([':', '：']));
-    plain(text) == plain(line) && !line.contains(UNSURE) && !is_pasted
 }
 
 /// A text with the lines that it names, and what those say.
@@ -365,7 +351,7 @@ mod tests {
         let fact = &checked.entries[0];
         assert_eq!((fact.text.as_str(), fact.confidence, fact.lines), ("Moved to Bonn with 2 cats", 0.95, (1, 1)));
         assert_eq!((fact.tags.join(" "), fact.valid_from.as_deref()), ("bonn pets".into(), Some("2026-05-03")));
-        assert!(fact.voice == Voice::Person && !fact.is_whole_line);
+        assert_eq!(fact.voice, Voice::Person);
         let decision = &checked.entries[2];
         assert_eq!((decision.confidence, decision.voice), (1.0, Voice::Agent));
         assert_eq!(checked.entries[3].text, "Likes dogs", "what is meant is for the person to judge");
@@ -419,25 +405,6 @@ mod tests {
             let texts: Vec<&str> = checked.entries.iter().map(|entry| entry.text.as_str()).collect();
             let lines: Vec<&str> = checked.summary[0].1.iter().map(|line| line.text.as_str()).collect();
             assert_eq!((texts, lines), (vec![good], vec![good]), "{:?}", checked.dropped);
-        }
-    }
-
-    #[test]
-    fn what_is_all_that_a_line_says_is_known() {
-        let shown = shown(
-            "**18:32 · user:** I like tea.\n**18:33 · user:** If it rains I like tea.\n**18:34 · user:** I like chess?\n\
-             **18:35 · user:** Here is the article:\n> I own a yacht.\n> > I own a boat.\n",
-        );
-        for (text, lines, is_so) in [
-            ("I like tea", (1, 1), true),
-            ("Likes tea", (1, 1), false),
-            ("I like tea", (2, 2), false),
-            ("I like tea", (1, 2), false),
-            ("I like chess", (3, 3), false),
-            ("I own a yacht", (5, 5), false),
-            ("I own a boat", (6, 6), false),
-        ] {
-            assert_eq!(is_whole_line(text, &shown, lines), is_so, "{text}");
         }
     }
 

@@ -1,27 +1,25 @@
-//! Entries: the files of each memory.
+//! Entries: the files of each memory, and proposals: what a model, a program or an agent would have remembered, inert until accepted.
 
-mod propose;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use blake3::Hash;
-pub(crate) use propose::{Acceptance, EntryProposal, Evidence, ProposeRules, REMOVED};
-
-use super::ItemError;
-use super::store::{ItemStore, edit, names_in, source};
-use crate::base::config::MemoryScope;
+use super::store::{ItemError, ItemStore, edit, names_in, source};
+use crate::access::rules::Scope;
+use crate::base::config::{MemoryConfig, MemoryScope};
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
 use crate::text::derive::ItemEditError;
 use crate::text::derive::entries::{
-    EntriesFile, EntryEdit, EntryFileKind, EntryStatus, MemoryEntry, edited, lost_entries, with_sources,
+    EntriesFile, EntryEdit, EntryFileKind, EntryStatus, Likeness, MemoryEntry, Verdict, edited, lost_entries, made_id,
+    one_line, verify, with_sources,
 };
 use crate::text::note::{Note, with_property};
 use crate::vault::disk::{Act, Action, CheckpointId, Files, NoteEdit, Stamp};
+use crate::vault::forgotten::ForgottenLookup;
 
 /// The entries of a vault.
 #[derive(Debug)]
@@ -68,16 +66,11 @@ impl EntryStore {
     pub(crate) fn book(&self, holder: &MemoryScope, shelf: EntryFileKind) -> Result<Arc<EntriesSnapshot>, ItemError> {
         let path = entries_path(holder, shelf)?;
         let ItemStore { root, max_file_bytes, .. } = &self.store;
-        self.store.get(&path, |known, stamps| {
+        self.store.get(&path, &[], |_| {
             let source = source(root, &path, *max_file_bytes)?;
-            let hash = source.as_ref().map(|source| source.hash);
-            let file = match known.filter(|known| known.hash == hash) {
-                Some(known) => known.file.clone(),
-                None => source.as_ref().map(|source| EntriesFile::read(&source.text, shelf)).unwrap_or_default(),
-            };
-            let stamp = source.map(|source| source.stamp);
-            stamps.add(path.on_disk(root), stamp);
-            Ok(EntriesSnapshot { path: path.clone(), file, stamp, hash })
+            let stamp = source.as_ref().map(|source| source.stamp);
+            let file = source.map(|source| EntriesFile::read(&source.text, shelf)).unwrap_or_default();
+            Ok(EntriesSnapshot { path: path.clone(), file, stamp })
         })
     }
 
@@ -181,8 +174,6 @@ pub(crate) struct EntriesSnapshot {
     pub(crate) file: EntriesFile,
     /// The stamp of the file that was read; `None` where there is none.
     pub(crate) stamp: Option<Stamp>,
-    /// BLAKE3 of the file.
-    pub(crate) hash: Option<Hash>,
 }
 
 impl Deref for EntriesSnapshot {
@@ -267,6 +258,167 @@ impl EntryStore {
         let done = self.set_aside(&writer, holder, EntryFileKind::Known, &all, None)?;
         Ok((goes, done))
     }
+}
+
+/// Why an entry that was removed stands in the archive: extraction does not propose it again. Anybody else may.
+pub(crate) const REMOVED: &str = "removed";
+
+/// What a proposal is held to.
+pub(crate) struct ProposeRules<'a> {
+    /// `[memory]`.
+    pub(crate) config: &'a MemoryConfig,
+    /// What was forgotten for good, held until all is written.
+    pub(crate) forgotten: &'a ForgottenLookup<'a>,
+    /// Whose tombstones count.
+    pub(crate) reach: &'a Scope,
+    /// How alike two texts are, where a model that was measured is at work.
+    pub(crate) likeness: Box<Likeness<'a>>,
+}
+
+impl ProposeRules<'_> {
+    /// What a new entry is to those that count.
+    pub(crate) fn verdict(&self, entry: &MemoryEntry, known: &[&MemoryEntry]) -> Verdict {
+        verify(entry, known, |new, known| Some((self.likeness)(new, known)? >= self.config.duplicate_meaning))
+    }
+}
+
+impl EntryStore {
+    /// Puts proposals where they wait; gives what undoes that, and the tombstones of those that were forgotten for good. What the person has
+    /// removed comes back where somebody `claims` it, and not by what a model reads once more.
+    ///
+    /// # Errors
+    /// When a file cannot be read or changed, or somebody edits a line of it in between.
+    pub(crate) fn propose(
+        &self,
+        writer: &EntryWriter<'_>,
+        holder: &MemoryScope,
+        (proposals, claims): (Vec<MemoryEntry>, bool),
+        rules: &ProposeRules<'_>,
+    ) -> Result<(Option<CheckpointId>, Vec<i64>), ItemError> {
+        let _one = self.proposing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (known, archive, waiting) = (self.entries(holder)?, self.archive(holder)?, self.waiting(holder)?);
+        let removed = EntryStatus::Rejected(REMOVED.to_owned());
+        // What was set aside or rejected, or something else has taken the place of, does not come back by itself.
+        let of_archive = archive.entries.iter().filter(|entry| !claims || entry.status != removed);
+        let mut there: Vec<MemoryEntry> = known.entries.iter().chain(of_archive).chain(&waiting).cloned().collect();
+        let (mut edits, mut forgotten) = (Vec::new(), Vec::new());
+        for mut entry in proposals {
+            if let Some(left) = rules.forgotten.without(&entry.text, rules.reach) {
+                forgotten.push(left.tombstone);
+            } else if !matches!(rules.verdict(&entry, &there.iter().collect::<Vec<_>>()), Verdict::Duplicate(_)) {
+                let is_taken = |id: &str| there.iter().any(|there| there.id == id) || archive.is_taken(id);
+                entry.id = made_id(&entry.text, |id| is_taken(id) || known.is_taken(id));
+                entry.status = EntryStatus::Pending;
+                edits.push(EntryEdit::Add(entry.clone()));
+                there.push(entry);
+            }
+        }
+        let (written, _) = self.change(writer, holder, EntryFileKind::Pending, &edits)?;
+        Ok((written, forgotten))
+    }
+
+    /// What waits, less what was accepted or rejected and is still in its old place because of a kill.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub(crate) fn waiting(&self, holder: &MemoryScope) -> Result<Vec<MemoryEntry>, ItemError> {
+        let (known, pending, archive) = (self.entries(holder)?, self.pending(holder)?, self.archive(holder)?);
+        let is_decided = |entry: &&MemoryEntry| {
+            let same = |other: Option<&MemoryEntry>| other.is_some_and(|other| other.text == entry.text);
+            same(known.get(&entry.id))
+                || same(archive.get(&entry.id).filter(|other| matches!(other.status, EntryStatus::Rejected(_))))
+        };
+        Ok(pending.entries.iter().filter(|entry| !is_decided(entry)).cloned().collect())
+    }
+
+    /// Accepts proposals; those that are not there any more are left out. What each takes the place of stays, and says so.
+    ///
+    /// # Errors
+    /// When a file cannot be read or changed.
+    pub(crate) fn accept(
+        &self,
+        writer: &EntryWriter<'_>,
+        holder: &MemoryScope,
+        choices: &[Acceptance],
+        rules: &ProposeRules<'_>,
+    ) -> Result<Vec<CheckpointId>, ItemError> {
+        let (known, pending) = (self.entries(holder)?, self.pending(holder)?);
+        let mut active: Vec<MemoryEntry> = known.active().cloned().collect();
+        let (mut edits, mut done) = (Vec::new(), Vec::new());
+        for choice in choices {
+            let Some(waits) = pending.get(&choice.id) else { continue };
+            let mut entry = MemoryEntry { status: EntryStatus::Active, ..waits.clone() };
+            if let Some(text) = &choice.text {
+                // The person's own words.
+                entry.text = one_line(text);
+            }
+            let found = || match rules.verdict(&entry, &active.iter().collect::<Vec<_>>()) {
+                Verdict::Supersedes(id) => Some(id),
+                _ => None,
+            };
+            let loser = choice.supersedes.clone().or_else(found);
+            edits.push(EntryEdit::Add(entry.clone()));
+            if let Some(at) = active.iter().position(|there| Some(&there.id) == loser.as_ref()) {
+                let loser = active.remove(at);
+                let status = EntryStatus::Superseded(entry.id.clone());
+                edits.push(EntryEdit::Change { now: Box::new(MemoryEntry { status, ..loser.clone() }), was: loser });
+            }
+            active.push(entry);
+            done.push(EntryEdit::Move(waits.clone()));
+        }
+        let (known, _) = self.change(writer, holder, EntryFileKind::Known, &edits)?;
+        crash::point("entries-accepted");
+        let (pending, _) = self.change(writer, holder, EntryFileKind::Pending, &done)?;
+        Ok(pending.into_iter().chain(known).collect())
+    }
+
+    /// Puts entries into the archive, then takes them out of their file: a kill in between leaves both, and the old place counts. With a reason
+    /// they are rejected, which the next proposals are held against; without one what they took the place of counts again.
+    ///
+    /// # Errors
+    /// When a file cannot be read or changed.
+    pub(crate) fn set_aside(
+        &self,
+        writer: &EntryWriter<'_>,
+        holder: &MemoryScope,
+        from: EntryFileKind,
+        ids: &[String],
+        rejected: Option<&str>,
+    ) -> Result<Vec<CheckpointId>, ItemError> {
+        let book = self.book(holder, from)?;
+        let there: Vec<&MemoryEntry> = ids.iter().filter_map(|id| book.get(id)).collect();
+        let archive = self.archive(holder)?;
+        let add = |entry: &&MemoryEntry| {
+            let status = match (rejected, &entry.status) {
+                (Some(reason), _) => EntryStatus::Rejected(reason.to_owned()),
+                (None, EntryStatus::Active) => EntryStatus::Archived,
+                (None, status) => status.clone(),
+            };
+            let now = MemoryEntry { status, ..(*entry).clone() };
+            // It was there before, and came back.
+            match archive.get(&entry.id).filter(|before| before.text == now.text) {
+                Some(before) => EntryEdit::Change { was: before.clone(), now: Box::new(now) },
+                None => EntryEdit::Add(now),
+            }
+        };
+        let adds: Vec<EntryEdit> = there.iter().map(add).collect();
+        let moves: Vec<EntryEdit> = there.iter().map(|entry| EntryEdit::Move((*entry).clone())).collect();
+        let (archive, _) = self.change(writer, holder, EntryFileKind::Archive, &adds)?;
+        crash::point("entries-set-aside");
+        let (left, _) = self.change(writer, holder, from, &moves)?;
+        Ok(left.into_iter().chain(archive).collect())
+    }
+}
+
+/// A proposal that is accepted.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Acceptance {
+    /// Its name.
+    pub(crate) id: String,
+    /// What it is to say instead.
+    pub(crate) text: Option<String>,
+    /// The entry whose place it takes; else the one that it refines or corrects, if there is one.
+    pub(crate) supersedes: Option<String>,
 }
 
 #[cfg(test)]
