@@ -142,3 +142,67 @@ fn what_the_person_has_left_out_or_made_private_by_its_place_is_no_document() {
     assert_eq!(paths, ["a.md"]);
     assert_eq!(documents.look("notes", "diary.md").unwrap(), None);
 }
+
+#[test]
+fn one_that_is_damaged_is_put_aside_and_another_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("index.sqlite");
+    drop(DocumentsDatabase::open(&file).unwrap());
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[4096..].fill(0);
+    fs::write(&file, &bytes).unwrap();
+    let (one, other) = (DocumentsDatabase::open(&file).unwrap(), DocumentsDatabase::open(&file).unwrap());
+    let asked = |database: &DocumentsDatabase| {
+        database.ask(|all| all.query_row("SELECT COUNT(owner) FROM documents", [], |row| row.get::<_, i64>(0)))
+    };
+    for database in [&one, &other] {
+        // Whoever comes second takes the one that is there.
+        assert_eq!(asked(database).unwrap(), 0);
+        assert_eq!(identity(&file), Some(database.id()));
+    }
+    assert!(folder.path().join("index.sqlite.before").exists());
+    assert!(!folder.path().join("index.sqlite.before-1").exists());
+}
+
+#[test]
+fn one_of_another_version_is_emptied_and_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("index.sqlite");
+    let former = DocumentsDatabase::open(&file).unwrap();
+    let older = "DROP TABLE documents; CREATE TABLE documents(id); PRAGMA user_version = 1;";
+    former.ask(|all| all.execute_batch(older)).unwrap();
+    drop(former);
+    let now = DocumentsDatabase::open(&file).unwrap();
+    let rows = now.ask(|all| all.query_row("SELECT COUNT(owner) FROM documents", [], |row| row.get::<_, i64>(0)));
+    assert_eq!(rows.unwrap(), 0);
+    assert!(!folder.path().join("index.sqlite.before").exists());
+}
+
+#[test]
+fn what_is_another_program_s_is_set_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    // As people name folders.
+    let place = folder.path().join("a?b#c%20/index.sqlite");
+    create_private_dir(place.parent().unwrap()).unwrap();
+    let foreign = Connection::open(&place).unwrap();
+    foreign.execute_batch("CREATE TABLE documents(x); INSERT INTO documents VALUES (7)").unwrap();
+    drop(foreign);
+    let before = fs::read(&place).unwrap();
+    drop(DocumentsDatabase::open(&place).unwrap());
+    let aside = place.with_extension("sqlite.before");
+    assert_eq!(fs::read(&aside).unwrap(), before);
+    drop(DocumentsDatabase::open(&place).unwrap());
+    assert!(!place.with_extension("sqlite.before-1").exists(), "ours is not");
+    for foreign in ["not a database, and long enough to be none of SQLite's, whatever it looks like", ""] {
+        fs::write(&place, foreign).unwrap();
+        drop(DocumentsDatabase::open(&place).unwrap());
+    }
+    assert!(place.with_extension("sqlite.before-2").exists());
+    // A link leads nowhere that is written.
+    let elsewhere = folder.path().join("elsewhere");
+    fs::write(&elsewhere, "mine").unwrap();
+    fs::remove_file(&place).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &place).unwrap();
+    drop(DocumentsDatabase::open(&place).unwrap());
+    assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "mine");
+}
