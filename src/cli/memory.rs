@@ -138,27 +138,18 @@ fn told(changed: &EntryChanged, what: &str) -> anyhow::Result<Outcome> {
 /// How often it is looked how far a daemon is, and for how long at most.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 const PATIENCE: Duration = Duration::from_secs(3_600);
-/// Timeout of waiting for one and the same reason.
+/// What failed is tried again after some seconds; what waits for longer waits for something else.
 const STUCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Has it begun, and waits until nothing is left to do, or nothing can be done now.
 fn sync(backend: &mut Backend) -> anyhow::Result<ProcessingView> {
     let mut view = backend.ask(&endpoints::processing::SYNC_MEMORY, &())?;
-    let deadline = Instant::now() + PATIENCE;
-    let mut stuck: Option<(Option<String>, Instant)> = None;
+    let (deadline, mut worked) = (Instant::now() + PATIENCE, Instant::now());
     while backend.is_served() && Instant::now() < deadline {
-        let is_at_work = view.now.state == "working" || (view.now.state == "waiting" && view.now.queued > 0);
-        if !is_at_work {
-            break;
-        }
-        // What failed is tried again after some seconds. What waits for longer waits for something else.
-        match &stuck {
-            Some((reason, since)) if *reason == view.now.reason && view.now.state == "waiting" => {
-                if since.elapsed() > STUCK_TIMEOUT {
-                    break;
-                }
-            }
-            _ => stuck = Some((view.now.reason.clone(), Instant::now())),
+        match view.now.state.as_str() {
+            "working" => worked = Instant::now(),
+            "waiting" if view.now.queued > 0 && worked.elapsed() < STUCK_TIMEOUT => {}
+            _ => break,
         }
         std::thread::sleep(LOOK_EVERY);
         view = backend.ask(&endpoints::processing::PROCESSING, &())?;
