@@ -30,7 +30,7 @@ use crate::base::fs::{Context, FsError, create_private_dir, move_new, write_besi
 use crate::base::path::VaultPath;
 use crate::text::derive::note_sources;
 use crate::text::note::Note;
-use crate::vault::disk::{NoteRules, Outside, ReadError, Stamp, globs, is_note, read, scan};
+use crate::vault::disk::{NoteRules, Outside, Stamp, globs, is_note, read, scan};
 
 /// What has changed since the documents were looked at last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -370,10 +370,6 @@ struct SeenText {
     derived: bool,
 }
 
-/// How often a file is looked at that is just being written, and how long after.
-const LOOKS: usize = 5;
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
-
 /// Maximum number of notes that one may have been made of, each of another: of more it is not known whether all are seen.
 const MAX_SOURCES: usize = 500;
 
@@ -452,30 +448,21 @@ impl SeenFiles {
         if is_agents_elsewhere(within.as_str()) {
             return None;
         }
-        for _ in 0..LOOKS {
-            match read(folder, &within, self.max_file_bytes) {
-                Ok(source) => {
-                    let note = Note::parse(&source.text, path.stem());
-                    if !self.gives(path, &note) {
-                        return None;
-                    }
-                    above.insert(path.to_string());
-                    let elsewhere = self.places.of(path).map(|outside| &outside.name);
-                    let sources = note_sources(&note, &within, elsewhere, &source.text);
-                    for named in &sources {
-                        if above.contains(named) {
-                            continue;
-                        }
-                        self.read_with_sources(&VaultPath::new(named.as_str()).ok()?, above)?;
-                    }
-                    let derived = !sources.is_empty();
-                    return Some(SeenText { text: source.text, stamp: source.stamp, title: note.title, derived });
-                }
-                Err(ReadError::Changing) => std::thread::sleep(LOOK_AGAIN),
-                Err(ReadError::Gone | ReadError::Unfit(_)) => break,
+        let source = read(folder, &within, self.max_file_bytes).ok()?;
+        let note = Note::parse(&source.text, path.stem());
+        if !self.gives(path, &note) {
+            return None;
+        }
+        above.insert(path.to_string());
+        let elsewhere = self.places.of(path).map(|outside| &outside.name);
+        let sources = note_sources(&note, &within, elsewhere, &source.text);
+        for named in &sources {
+            if !above.contains(named) {
+                self.read_with_sources(&VaultPath::new(named.as_str()).ok()?, above)?;
             }
         }
-        None
+        let derived = !sources.is_empty();
+        Some(SeenText { text: source.text, stamp: source.stamp, title: note.title, derived })
     }
 }
 
