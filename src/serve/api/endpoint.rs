@@ -132,12 +132,7 @@ impl<In, Out> Endpoint<In, Out> {
             None => self.path.to_owned(),
         };
         let body = In::send(params, &mut uri)?;
-        Ok(EndpointCall {
-            method: self.method.parts().0,
-            uri,
-            body,
-            is_slow: self.slow,
-        })
+        Ok(EndpointCall { method: self.method.parts().0, uri, body, is_slow: self.slow })
     }
 }
 
