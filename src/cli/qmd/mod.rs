@@ -318,7 +318,7 @@ impl QmdCollectionAction {
                     all.collections.retain(|collection| collection.name != name);
                     Ok(())
                 })?;
-                let dropped = index.documents.drop_other_collections()?;
+                let dropped = index.documents.drop_others()?;
                 say!("✓ Removed collection '{name}'\n  Deleted {dropped} documents");
             }
             Self::Rename { name, new } => {

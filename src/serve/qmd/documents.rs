@@ -57,7 +57,6 @@ pub(crate) struct QmdDocuments {
     database: DocumentsDatabase,
     /// Whose rows are this index's: its folder. Another index may have the same file.
     owner: String,
-    collections: Vec<CollectionConfig>,
     files: SeenFiles,
     names: BTreeMap<String, String>,
 }
@@ -78,7 +77,6 @@ impl QmdDocuments {
             database: DocumentsDatabase::open(&place.database)?,
             owner: place.folder.to_string_lossy().into_owned(),
             files: SeenFiles::of(&place.folder, &in_vault)?,
-            collections: in_vault,
             names,
         })
     }
@@ -95,7 +93,7 @@ impl QmdDocuments {
     pub(crate) fn refresh_at(place: &IndexPaths) -> Result<Option<DatabaseFileId>, QmdError> {
         let Some(collections) = QmdCollections::load(place)? else { return Ok(Self::database_id(place)) };
         let documents = Self::open(place, &collections)?;
-        documents.compare()?;
+        documents.refresh()?;
         Ok(Some(documents.database.id()))
     }
 
@@ -136,22 +134,14 @@ impl QmdDocuments {
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub(crate) fn refresh(&mut self) -> Result<BTreeMap<String, DocumentChanges>, QmdError> {
-        // The person may have changed them.
-        self.files = SeenFiles::of(&self.files.root, &self.collections)?;
-        self.compare()
-    }
-
-    /// The same, by the rules as they were read last.
-    fn compare(&self) -> Result<BTreeMap<String, DocumentChanges>, QmdError> {
+    pub(crate) fn refresh(&self) -> Result<BTreeMap<String, DocumentChanges>, QmdError> {
         loop {
             let (id, mut all) = (self.database.id(), BTreeMap::new());
             for (name, in_vault) in &self.names {
                 let Ok(start) = VaultPath::new(in_vault.as_str()) else { continue };
                 all.insert(name.clone(), self.compare_collection(name, &start)?);
             }
-            self.drop_other_collections()?;
-            self.drop_other_indexes()?;
+            self.drop_others()?;
             // Else it was damaged, and the one that took its place may have only some of them.
             if self.database.id() == id {
                 return Ok(all);
@@ -266,26 +256,22 @@ impl QmdDocuments {
         self.rows(&sql, params, QmdDocument::of)
     }
 
-    /// Drops what is left of indexes whose folder is gone.
-    fn drop_other_indexes(&self) -> Result<(), QmdError> {
-        let sql = "SELECT DISTINCT owner FROM documents WHERE owner <> ?";
-        let owners: Vec<String> = self.rows(sql, [&self.owner], |row| row.get(0))?;
-        owners.iter().filter(|owner| !Path::new(owner).exists()).try_for_each(|owner| {
-            self.database.ask(|all| all.execute("DELETE FROM documents WHERE owner = ?", [owner]).map(drop))
-        })
-    }
-
-    /// Drops the documents of collections that there are no more. Tells how many.
+    /// Drops the documents of collections that there are no more, and tells how many; and what is left of indexes whose folder is gone.
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub(crate) fn drop_other_collections(&self) -> Result<usize, QmdError> {
+    pub(crate) fn drop_others(&self) -> Result<usize, QmdError> {
+        let sql = "SELECT DISTINCT owner, collection FROM documents";
+        let listed: Vec<(String, String)> = self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut dropped = 0;
-        let sql = "SELECT DISTINCT collection FROM documents WHERE owner = ?";
-        let listed: Vec<String> = self.rows(sql, [&self.owner], |row| row.get(0))?;
-        for name in listed.iter().filter(|name| !self.names.contains_key(*name)) {
-            let sql = "DELETE FROM documents WHERE owner = ? AND collection = ?";
-            dropped += self.database.ask(|all| all.execute(sql, [&self.owner, name]))?;
+        for (owner, name) in &listed {
+            let is_own = *owner == self.owner;
+            let stays = if is_own { self.names.contains_key(name) } else { Path::new(owner).exists() };
+            if !stays {
+                let sql = "DELETE FROM documents WHERE owner = ? AND collection = ?";
+                let rows = self.database.ask(|all| all.execute(sql, [owner, name]))?;
+                dropped += if is_own { rows } else { 0 };
+            }
         }
         Ok(dropped)
     }
@@ -409,7 +395,7 @@ impl SeenFiles {
             root: root.to_owned(),
             rules: rules.with(&places, false),
             places,
-            grant: policy.grant.map(|grant| grant.with_folders(&config.collections)).filter(|_| counts),
+            grant: policy.grant.map(|grant| grant.with_folders(collections)).filter(|_| counts),
             private,
             rules_digest: blake3::hash(all.as_bytes()).to_hex().to_string(),
             max_file_bytes: index.max_file_bytes,

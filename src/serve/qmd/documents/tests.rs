@@ -25,7 +25,7 @@ fn the_table_follows_the_files_and_has_no_private_note() {
     let write = |name: &str, text: &str| fs::write(folder.path().join("notes").join(name), text).unwrap();
     write("a.md", "# One\n\nText.\n");
     write("b.md", "---\nprivate: true\n---\n# Mine\n");
-    let mut documents = QmdDocuments::open(&place, &all).unwrap();
+    let documents = QmdDocuments::open(&place, &all).unwrap();
     let changes = documents.refresh().unwrap();
     assert_eq!(changes["notes"], DocumentChanges { new: 1, ..DocumentChanges::default() });
     let [one] = &documents.all(None).unwrap()[..] else { panic!("one document") };
@@ -63,13 +63,13 @@ fn what_a_search_would_not_give_is_no_document() {
     write("memories/user.md", "- [fact] Hides (source secret.md#L1)\n");
     write("agents/ada/MEMORY.md", "# Hers\n");
     write("ill.md", "---\ntags: [health/teeth]\n---\n# Ill\n");
-    let mut documents = QmdDocuments::open(&place, &all).unwrap();
-    let paths = |documents: &mut QmdDocuments| {
+    let documents = QmdDocuments::open(&place, &all).unwrap();
+    let paths = |documents: &QmdDocuments| {
         documents.refresh().unwrap();
         let all = documents.all(None).unwrap().into_iter();
         all.map(|document| document.path).collect::<Vec<_>>()
     };
-    assert_eq!(paths(&mut documents), ["ill.md", "of-open.md", "of-that.md", "open.md"]);
+    assert_eq!(paths(&documents), ["ill.md", "of-open.md", "of-that.md", "open.md"]);
     for hidden in ["of-secret.md", "remark.md", "memories/user.md", "agents/ada/MEMORY.md"] {
         assert_eq!(documents.look("notes", hidden).unwrap(), None, "{hidden}");
     }
@@ -77,7 +77,7 @@ fn what_a_search_would_not_give_is_no_document() {
     assert!(documents.look("notes", "of-that.md").unwrap().is_some());
     write("open.md", "---\nprivate: true\n---\n# Open\n");
     assert_eq!(documents.look("notes", "of-that.md").unwrap(), None);
-    assert_eq!(paths(&mut documents), ["ill.md"]);
+    assert_eq!(paths(&documents), ["ill.md"]);
     write("open.md", "# Open\n");
     // The page of the index's agent counts, and stays as the person has it.
     let page = crate::serve::qmd::collections::page_of(&place.folder);
@@ -90,7 +90,7 @@ fn what_a_search_would_not_give_is_no_document() {
         all.save(&place).unwrap();
         let other = QmdDocuments::open(&place, &all).unwrap();
         assert_eq!(other.look("notes", "ill.md").unwrap().is_some(), seen == ["ill.md"], "{rules}");
-        assert_eq!(paths(&mut documents), seen, "{rules}");
+        assert_eq!(paths(&other), seen, "{rules}");
     }
 }
 
@@ -108,8 +108,8 @@ fn two_indexes_of_one_cache_have_each_its_own_rows() {
     other_all.add(QmdCollection::new("notes", &mine, "**/*.md").unwrap()).unwrap();
     other_all.add(QmdCollection::new("more", &mine.join("x"), "**/*.md").unwrap()).unwrap();
     other_all.save(&other_place).unwrap();
-    let mut one = QmdDocuments::open(&place, &all).unwrap();
-    let mut other = QmdDocuments::open(&other_place, &other_all).unwrap();
+    let one = QmdDocuments::open(&place, &all).unwrap();
+    let other = QmdDocuments::open(&other_place, &other_all).unwrap();
     for _ in 0..2 {
         one.refresh().unwrap();
         other.refresh().unwrap();
@@ -136,7 +136,7 @@ fn what_the_person_has_left_out_or_made_private_by_its_place_is_no_document() {
     let text = fs::read_to_string(&settings).unwrap();
     let own = "[access]\nprivate = [\"notes/diary.md\"]\n\n[index]\nexclude = [\"notes/old.md\"]\n\n";
     fs::write(&settings, format!("{own}{text}")).unwrap();
-    let mut documents = QmdDocuments::open(&place, &all).unwrap();
+    let documents = QmdDocuments::open(&place, &all).unwrap();
     documents.refresh().unwrap();
     let paths: Vec<String> = documents.all(None).unwrap().into_iter().map(|document| document.path).collect();
     assert_eq!(paths, ["a.md"]);
