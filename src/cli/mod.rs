@@ -272,7 +272,7 @@ fn matched(args: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
         let root = command();
         match note_named::listing(&error, &args, &root) {
             Some(args) => command().try_get_matches_from(args),
-            None => Err(error),
+            None => Err(note_named::suggested(error, &args, &root)),
         }
     })
 }

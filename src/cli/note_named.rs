@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
 use super::backend::{Backend, shown_by};
@@ -13,7 +13,7 @@ use crate::base::config::Config;
 use crate::base::path::{AttachmentKind, VaultPath, folded};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{ChunkView, split_lines, split_page};
-use crate::text::derive::nearest::nearest_notes;
+use crate::text::derive::nearest::{nearest, nearest_notes};
 use crate::text::note::Note;
 use crate::vault::attachments::{AttachmentReader, page_lines};
 use crate::vault::disk::{Home, NoteRules, Outside, ReadError, Source, open_file, read, scan};
@@ -307,6 +307,25 @@ fn name_and_part(what: &str) -> Option<(&str, &str)> {
     parts.filter(|(name, _)| !name.trim().is_empty())
 }
 
+/// Names of one act, in this program and in others. Of each the one that is a command is meant.
+const SYNONYMS: [&[&str]; 15] = [
+    &["search", "find", "query", "grep", "ask", "recall"],
+    &["forget", "remove", "delete", "rm", "del", "unset"],
+    &["ls", "list", "dir"],
+    &["save", "add", "new", "create", "write", "set", "remember", "note"],
+    &["get", "show", "cat", "read", "view", "print"],
+    &["related", "similar", "near"],
+    &["undo", "restore", "revert", "rollback", "checkpoints"],
+    &["open", "page", "ui", "web"],
+    &["memory", "memories", "entries", "review", "profile", "summaries", "proposals"],
+    &["model", "models", "embed", "embedding"],
+    &["connect", "setup", "install"],
+    &["config", "configure", "settings", "options"],
+    &["serve", "start", "run", "daemon"],
+    &["status", "info", "stats", "doctor"],
+    &["log", "history", "changes"],
+];
+
 /// The command line with the listing that a group of commands by itself means, where parsing it failed for want of one.
 pub(super) fn listing(error: &Error, args: &[OsString], root: &Command) -> Option<Vec<OsString>> {
     let wants = [
@@ -319,6 +338,27 @@ pub(super) fn listing(error: &Error, args: &[OsString], root: &Command) -> Optio
     let is_group = end > 1 && group.is_subcommand_required_set() && wants.contains(&error.kind());
     let lists = if group.find_subcommand("list").is_some() { "list" } else { "status" };
     is_group.then(|| [&args[..end], &[lists.into()], &args[end..]].concat())
+}
+
+/// The error with the command that is meant in place of one that does not exist.
+pub(super) fn suggested(mut error: Error, args: &[OsString], root: &Command) -> Error {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    let (group, _) = group(args, root);
+    let there: Vec<&str> =
+        group.get_subcommands().filter(|known| !known.is_hide_set()).map(Command::get_name).collect();
+    let meant = SYNONYMS.iter().find(|names| names.contains(&typed.as_str())).copied().unwrap_or_default();
+    let meant: Vec<String> = meant.iter().filter(|name| there.contains(name)).map(|name| (*name).to_owned()).collect();
+    let meant = if meant.is_empty() { nearest(typed, &there).into_iter().collect() } else { meant };
+    if ["edit", "rename", "move", "mv"].contains(&typed.as_str()) {
+        let tip = "notes are files: change them in any editor, and vault follows";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        return error;
+    }
+    error.remove(ContextKind::SuggestedSubcommand);
+    if !meant.is_empty() {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(meant));
+    }
+    error
 }
 
 /// The command that a command line names as far as there is one, and where its name ends.

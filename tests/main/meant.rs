@@ -8,10 +8,25 @@ fn run(args: &[&str]) -> Ran {
 
 #[test]
 fn an_unknown_command_names_the_one_that_is_meant() {
-    for (typed, meant) in [(&["serach", "bread"][..], "search"), (&["memory", "lst"], "list")] {
+    for (typed, meant) in [
+        (&["find", "bread"][..], "search"),
+        (&["delete", "notes/a.md"], "forget"),
+        (&["rm"], "forget"),
+        (&["list"], "ls"),
+        (&["new", "note"], "save"),
+        (&["restore"], "undo"),
+        (&["review"], "memory"),
+        (&["settings"], "config"),
+        (&["serach", "bread"], "search"),
+        (&["--vault", "somewhere", "find"], "search"),
+        (&["agent", "delete", "ada"], "remove"),
+        (&["fact", "add"], "set"),
+        (&["memory", "lst"], "list"),
+    ] {
         let refused = run(typed);
-        let is_named = refused.stderr.contains("similar subcommand") && refused.stderr.contains(&format!("'{meant}'"));
-        assert!(refused.code == 2 && is_named, "{typed:?}: {}", refused.stderr);
+        assert_eq!(refused.code, 2, "{typed:?}");
+        let said = format!("similar subcommand exists: '{meant}'\n");
+        assert!(refused.stderr.contains(&said), "{typed:?}: {}", refused.stderr);
     }
     let refused = run(&["zeppelin"]);
     assert!(refused.code == 2 && !refused.stderr.contains("similar"), "{}", refused.stderr);
