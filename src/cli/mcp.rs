@@ -92,9 +92,24 @@ impl McpCommand {
     }
 }
 
+/// What answers messages, one by one.
+pub(super) trait AnswersMessages: Send + Sync + 'static {
+    /// The answer to a message, where there is one to give.
+    ///
+    /// # Errors
+    /// When nobody can answer.
+    fn answer_message(
+        self: &Arc<Self>,
+        message: &RpcMessage,
+    ) -> impl Future<Output = anyhow::Result<Option<Vec<u8>>>> + Send;
+
+    /// Ends what it has begun. Tells whether the stores could be closed in time, where this process had them open.
+    fn close(&self) -> impl Future<Output = bool> + Send;
+}
+
 /// Answers each line until standard input ends, nobody reads the answers any more, or a signal says so. Tells whether the
 /// stores could be closed in time, where this process had them open.
-async fn answer_lines(link: Arc<DaemonLink>) -> anyhow::Result<bool> {
+pub(super) async fn answer_lines<L: AnswersMessages>(link: Arc<L>) -> anyhow::Result<bool> {
     let mut lines = input_lines();
     let (answers, written) = output_lines();
     let free = Arc::new(Semaphore::new(AT_A_TIME));
@@ -128,7 +143,7 @@ async fn answer_lines(link: Arc<DaemonLink>) -> anyhow::Result<bool> {
     Ok(closed)
 }
 
-async fn answer(link: &DaemonLink, line: Vec<u8>, answers: &mpsc::Sender<Vec<u8>>) {
+async fn answer<L: AnswersMessages>(link: &Arc<L>, line: Vec<u8>, answers: &mpsc::Sender<Vec<u8>>) {
     let answer = match RpcMessage::read(line) {
         Ok(None) => None,
         Err(answer) => Some(answer),
@@ -159,9 +174,9 @@ enum AnswerForm {
 const VERSION_IN_META: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// A request or a notification.
-struct RpcMessage {
+pub(super) struct RpcMessage {
     /// As it came.
-    bytes: Bytes,
+    pub(super) bytes: Bytes,
     /// What its answer is known by; a notification has none.
     id: Option<Value>,
     method: String,
@@ -402,12 +417,11 @@ impl DaemonLink {
         spawn_blocking(caught_up).await?;
         Ok(())
     }
+}
 
+impl AnswersMessages for DaemonLink {
     /// Passes a message on; gives the answer, where there is one to give.
-    ///
-    /// # Errors
-    /// When nobody can answer.
-    async fn answer_message(&self, message: &RpcMessage) -> anyhow::Result<Option<Vec<u8>>> {
+    async fn answer_message(self: &Arc<Self>, message: &RpcMessage) -> anyhow::Result<Option<Vec<u8>>> {
         let mut again = message.changes_nothing;
         let (status, session, body) = loop {
             let stream = self.connect().await?;

@@ -166,6 +166,9 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// Interval at which it is looked whether an index is to be closed.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Interval at which whoever stays says that it is still there.
+const TOUCH_INTERVAL: Duration = Duration::from_secs(60);
+
 const LOG_FILE: &str = "qmd.log";
 
 /// Maximum size of a log, in bytes; a longer one begins anew with the next process.
@@ -253,6 +256,16 @@ fn is_unused(folder: &Path, now: SystemTime) -> bool {
     let asked = mark(folder).metadata().and_then(|meta| meta.modified()).ok();
     let idle = asked.and_then(|asked| now.duration_since(asked).ok()).unwrap_or_default();
     idle > IDLE_TIMEOUT || !folder.join(FILE_NAME).exists()
+}
+
+/// Says so now and then from here on, so that the index is not closed for want of questions while this process lives.
+pub(super) fn keep_open(folder: PathBuf) {
+    std::thread::spawn(move || {
+        loop {
+            touch(&folder);
+            std::thread::sleep(TOUCH_INTERVAL);
+        }
+    });
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `qmd mcp`: the Model Context Protocol as QMD speaks it, on standard input and output or over HTTP.
 
-use std::io::BufRead as _;
 use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -14,13 +14,14 @@ use utoipa::ToSchema;
 
 use super::documents::{LineSelection, MAX_BYTES, document_text, document_texts, index_status, missing};
 use super::find::{ALL_HITS, GivenDocument, QmdHit, QmdSearch};
-use super::index::QmdIndex;
+use super::index::{QmdIndex, keep_open};
 use crate::base::config::Mode;
 use crate::cli::eval::name;
 use crate::cli::exit;
-use crate::cli::terminal::{Outcome, printed, say, stdout};
+use crate::cli::mcp::{AnswersMessages, RpcMessage, answer_lines};
+use crate::cli::terminal::{Outcome, say};
 use crate::serve::api::{ConnectionLimits, serve as serve_http, without_token};
-use crate::serve::mcp::{full_schema_of, read_message, refusal};
+use crate::serve::mcp::full_schema_of;
 use crate::serve::qmd::{IndexPaths, QMD_VERSION};
 use crate::serve::wire::{percent_decode, percent_encode_path};
 
@@ -42,16 +43,17 @@ impl QmdMcpArgs {
     pub(super) fn run(self, index: QmdIndex) -> anyhow::Result<Outcome> {
         // Its searches are to find it open.
         drop(index.client()?);
-        let answers = QmdAnswers { place: index.place };
+        keep_open(index.place.folder.clone());
+        let answers = Arc::new(QmdAnswers { place: index.place });
         match self.http {
             true => serve(answers, self.port),
-            false => answer_lines(&answers),
+            false => exit::after(answer_lines(answers)),
         }
     }
 }
 
 /// Serves over HTTP until it is told to stop.
-fn serve(answers: QmdAnswers, port: u16) -> anyhow::Result<Outcome> {
+fn serve(answers: Arc<QmdAnswers>, port: u16) -> anyhow::Result<Outcome> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
     let listener = listener.with_context(|| format!("cannot listen on port {port}; `--port` names another"))?;
     listener.set_nonblocking(true)?;
@@ -77,22 +79,19 @@ fn serve(answers: QmdAnswers, port: u16) -> anyhow::Result<Outcome> {
     })
 }
 
-/// Answers each line of standard input until that ends, or nobody reads the answers.
-fn answer_lines(answers: &QmdAnswers) -> anyhow::Result<Outcome> {
-    let mut out = stdout().for_json();
-    for line in std::io::stdin().lock().split(b'\n') {
-        let line = line?;
-        let answer = match read_message(&line) {
-            _ if line.trim_ascii().is_empty() => None,
-            Ok(message) => answers.answer(&message),
-            Err((code, why)) => Some(refusal(&Value::Null, code, &why)),
+impl AnswersMessages for QmdAnswers {
+    async fn answer_message(self: &Arc<Self>, message: &RpcMessage) -> anyhow::Result<Option<Vec<u8>>> {
+        let (answers, bytes) = (Arc::clone(self), message.bytes.clone());
+        let answering = move || {
+            let message = serde_json::from_slice(&bytes).ok()?;
+            answers.answer(&message).map(|answer| answer.to_string().into_bytes())
         };
-        if let Some(answer) = answer {
-            writeln!(out, "{answer}");
-            printed()?;
-        }
+        Ok(tokio::task::spawn_blocking(answering).await?)
     }
-    Ok(Outcome::Done)
+
+    async fn close(&self) -> bool {
+        true
+    }
 }
 
 /// The versions of the protocol whose messages these are, the newest first.
