@@ -43,6 +43,11 @@ fn a_project_has_an_index_of_its_own_which_counts_in_it_and_below() {
         let found = run(folder, &["search", "hull", "--json"]).ok().json();
         assert_eq!(found[0]["file"], "qmd://docs/deep/boat.md", "{folder}");
     }
+    // The server in the background is that of the project, too.
+    let started = run("work/project/docs", &["mcp", "--http", "--daemon", "--port", "0"]).ok();
+    assert!(started.stdout.contains("server started"), "{started:?}");
+    assert_eq!(run("work", &["mcp", "stop"]).code, 1, "there is none of the usual index");
+    run("work/project", &["mcp", "stop"]).ok();
     // Outside, or where another is named, it does not count.
     for (folder, args) in [("work", &[][..]), ("work/project", &["--index", "index"])] {
         assert_eq!(run(folder, &[args, &["search", "hull", "--json"]].concat()).ok().json(), Value::Array(vec![]));

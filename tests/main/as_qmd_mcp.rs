@@ -2,8 +2,6 @@
 
 use std::io::{BufRead, BufReader, Write};
 
-use rustix::process::{Pid, Signal, kill_process};
-
 use crate::as_qmd::Workspace;
 use crate::support::prelude::*;
 
@@ -129,16 +127,15 @@ fn send(address: &str, request: &Request) -> (u16, Value) {
 }
 
 #[test]
-fn a_server_answers_over_http_until_it_is_stopped() {
+fn a_server_in_the_background_answers_over_http_until_it_is_stopped() {
     let workspace = workspace();
-    let mut command = workspace.command(&["mcp", "--http", "--port", "0"]);
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let (mut output, mut started) = (BufReader::new(child.stdout.take().unwrap()), String::new());
-    output.read_line(&mut started).unwrap();
-    let port = started.split("localhost:").nth(1).unwrap().split('/').next().unwrap();
+    let started = workspace.run(&["mcp", "--http", "--daemon", "--port", "0"]).ok();
+    let port = started.stdout.split("localhost:").nth(1).unwrap().split('/').next().unwrap();
     let server = format!("127.0.0.1:{port}");
     let post = |address: &str, body: &Value| send(&server, &Request::send("POST", address, body));
     let get = |address: &str| send(&server, &Request::get(address));
+    let again = workspace.run(&["mcp", "--http", "--daemon"]).ok();
+    assert!(again.stdout.contains("already") && again.stdout.contains(&format!(":{port}/")), "{again:?}");
     every_tool_answers(|message| {
         let (status, answer) = post("/mcp", message);
         assert_eq!(status, 200, "{answer}");
@@ -162,7 +159,7 @@ fn a_server_answers_over_http_until_it_is_stopped() {
     }
     assert_eq!(hello("Content-Type", "text/plain"), 415);
     assert_eq!((get("/mcp").0, get("/status").0), (405, 404));
-    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    assert!(child.wait().unwrap().success());
+    workspace.run(&["mcp", "stop"]).ok();
     assert!(Connection::try_open(&server).is_none());
+    assert_eq!(workspace.run(&["mcp", "stop"]).code, 1, "there is none any more");
 }

@@ -1,6 +1,7 @@
 //! `qmd get`, `qmd multi-get`, `qmd ls`, `qmd status`, `qmd update` and `qmd embed`; and `qmd cleanup` and `qmd pull`, for which there is
 //! nothing to do.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -55,7 +56,7 @@ impl QmdGetArgs {
     pub(super) fn run(self, index: &mut QmdIndex) -> anyhow::Result<Outcome> {
         let lines = LineSelection { from: self.from, most: self.lines, numbered: self.numbers.are_wanted(true) };
         let Some(given) = document_text(index, &self.what, &lines)? else {
-            return Err(QmdError::Refused(missing(&self.what)).into());
+            return Err(QmdError::Refused(missing(index, &self.what)?).into());
         };
         match self.full_path {
             true => say!("{}", in_a_line(&on_disk(index, &given.document))),
@@ -264,9 +265,26 @@ fn document(index: &QmdIndex, name: &str) -> anyhow::Result<Option<(QmdDocument,
     Ok(index.documents.look(&document.collection, &document.path)?)
 }
 
-/// What is said of a document that there is none of.
-pub(super) fn missing(what: &str) -> String {
-    format!("Document not found: {what}")
+/// What is said of a document that there is none of, with those that may be meant.
+///
+/// # Errors
+/// When the database cannot be read.
+pub(super) fn missing(index: &QmdIndex, what: &str) -> anyhow::Result<String> {
+    let mut said = format!("Document not found: {what}");
+    let name = split_lines(what).0.rsplit('/').next().unwrap_or(what).to_lowercase();
+    let name = name.trim_end_matches(".md");
+    let near: BTreeSet<String> = index
+        .documents
+        .all(None)?
+        .iter()
+        .filter(|document| name.len() > 2 && document.path.to_lowercase().contains(name))
+        .map(|document| format!("  {}", document.address()))
+        .take(5)
+        .collect();
+    if !near.is_empty() {
+        said += &format!("\nSimilar files:\n{}", near.into_iter().collect::<Vec<_>>().join("\n"));
+    }
+    Ok(said)
 }
 
 /// Between two looks at how far the model is.

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, bail};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::task::spawn_blocking;
@@ -135,7 +136,10 @@ pub(super) fn ask_as_agent<In: Input, Out: DeserializeOwned>(
 fn started(folder: &Path) -> anyhow::Result<Backend> {
     let home = Home::open(folder)?;
     for _ in 0..OPENED_AT_MOST {
-        start(folder)?;
+        in_background::<()>(|command| {
+            // The model is unpacked once for all indexes, wherever each has its cache.
+            command.arg("keep").arg(folder).env_remove("XDG_CACHE_HOME").env_remove("VAULT_DIR");
+        })?;
         // It may be closed in this moment, for whoever changes its collections.
         if let Some(mut client) = Backend::daemon_of(&home)? {
             catch_up(&mut client)?;
@@ -194,7 +198,7 @@ pub(super) fn keep(folder: &Path) -> anyhow::Result<Outcome> {
         })
     };
     let answered = Home::open(folder).map_err(anyhow::Error::from).and_then(answer);
-    answered.inspect_err(|error| tell_starter(&Err(format!("{error:#}"))))
+    answered.inspect_err(|error| tell_starter::<()>(&Err(format!("{error:#}"))))
 }
 
 /// Opens an index; `None` where another process answers for it already.
@@ -212,8 +216,11 @@ fn open(home: &Home) -> anyhow::Result<Option<Daemon>> {
     }
 }
 
-/// Starts the process that answers for the index in a folder, and waits until it says that it does.
-fn start(folder: &Path) -> anyhow::Result<()> {
+/// Starts this program as `qmd` in the background, and waits until that says that it serves; gives its id and what it says.
+///
+/// # Errors
+/// When it cannot be started or serve.
+pub(super) fn in_background<T: DeserializeOwned>(asked: impl FnOnce(&mut Command)) -> anyhow::Result<(u32, T)> {
     let all = indexes_folder()?;
     create_private_dir(&all)?;
     let log = all.join(LOG_FILE);
@@ -223,20 +230,21 @@ fn start(folder: &Path) -> anyhow::Result<()> {
     let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&log);
     let mut command = Command::new(std::env::current_exe().context("cannot tell where this program is")?);
     // By its own name, or `qmd` would be taken for a command of qmd's where the program itself is called so. The keys of a terminal are not
-    // for it. The model is unpacked once for all indexes, wherever each has its cache.
-    command.arg0("vault").args(["qmd", "keep"]).arg(folder).process_group(0).current_dir(&all);
-    command.env_remove("XDG_CACHE_HOME").env_remove("VAULT_DIR");
+    // for it.
+    command.arg0("vault").arg("qmd").process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file.map_or_else(|_| Stdio::null(), Stdio::from));
-    let child = command.spawn().context("cannot start a process in the background")?;
-    let mut line = String::new();
-    BufReader::new(child.stdout.context("the process has no output")?).read_line(&mut line)?;
-    let said: Result<(), String> = serde_json::from_str(&line)
+    command.current_dir(&all);
+    asked(&mut command);
+    let mut child = command.spawn().context("cannot start a process in the background")?;
+    let (mut line, stdout) = (String::new(), child.stdout.take().context("the process has no output")?);
+    BufReader::new(stdout).read_line(&mut line)?;
+    let said: Result<T, String> = serde_json::from_str(&line)
         .with_context(|| format!("a process in the background ended; {} may say why", log.display()))?;
-    said.map_err(anyhow::Error::msg)
+    Ok((child.id(), said.map_err(anyhow::Error::msg)?))
 }
 
 /// Tells whoever has started this process that it serves, or why it cannot: in a line.
-fn tell_starter(said: &Result<(), String>) {
+pub(super) fn tell_starter<T: Serialize>(said: &Result<T, String>) {
     say!("{}", json!(said));
 }
 

@@ -1,11 +1,15 @@
 //! `qmd mcp`: the Model Context Protocol as QMD speaks it, on standard input and output or over HTTP.
 
+use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{Args, Subcommand};
 use rmcp::model::{ErrorCode, ErrorData};
+use rustix::process::{Pid, Signal, kill_process};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -14,12 +18,13 @@ use utoipa::ToSchema;
 
 use super::documents::{LineSelection, MAX_BYTES, document_text, document_texts, index_status, missing};
 use super::find::{ALL_HITS, GivenDocument, QmdHit, QmdSearch};
-use super::index::{QmdIndex, keep_open};
+use super::index::{QmdIndex, in_background, keep_open, tell_starter};
 use crate::base::config::Mode;
+use crate::base::fs::write_atomically;
 use crate::cli::eval::name;
 use crate::cli::exit;
 use crate::cli::mcp::{AnswersMessages, RpcMessage, answer_lines};
-use crate::cli::terminal::{Outcome, say};
+use crate::cli::terminal::{Outcome, remark, say};
 use crate::serve::api::{ConnectionLimits, serve as serve_http, without_token};
 use crate::serve::mcp::full_schema_of;
 use crate::serve::qmd::{IndexPaths, QMD_VERSION};
@@ -31,33 +36,76 @@ const USUAL_PORT: u16 = 8181;
 /// How the protocol is served.
 #[derive(Debug, Args)]
 pub(super) struct QmdMcpArgs {
+    #[command(subcommand)]
+    action: Option<QmdMcpAction>,
     /// Serve over HTTP on this machine, at http://localhost:PORT/mcp, to every program on it: no token is asked for.
     #[arg(long)]
     http: bool,
     /// The port; 0 takes any free one.
     #[arg(long, value_name = "PORT", default_value_t = USUAL_PORT)]
     port: u16,
+    /// Do so in the background, until `qmd mcp stop`.
+    #[arg(long, requires = "http")]
+    daemon: bool,
+    /// Serve as the one in the background; --daemon starts it.
+    #[arg(long, hide = true)]
+    background: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum QmdMcpAction {
+    /// End the one in the background.
+    Stop,
 }
 
 impl QmdMcpArgs {
     pub(super) fn run(self, index: QmdIndex) -> anyhow::Result<Outcome> {
+        if let Some(QmdMcpAction::Stop) = self.action {
+            return stop(&index.place);
+        }
+        if self.daemon {
+            return start(&index.place, self.port);
+        }
+        let background = self.background;
+        let served = self.serve(index);
+        served.inspect_err(|error| {
+            if background {
+                tell_starter::<u16>(&Err(format!("{error:#}")))
+            }
+        })
+    }
+
+    fn serve(self, index: QmdIndex) -> anyhow::Result<Outcome> {
         // Its searches are to find it open.
         drop(index.client()?);
         keep_open(index.place.folder.clone());
         let answers = Arc::new(QmdAnswers { place: index.place });
         match self.http {
-            true => serve(answers, self.port),
+            true => serve(answers, self.port, self.background),
             false => exit::after(answer_lines(answers)),
         }
     }
 }
 
-/// Serves over HTTP until it is told to stop.
-fn serve(answers: Arc<QmdAnswers>, port: u16) -> anyhow::Result<Outcome> {
+/// Maximum time for the one in the background to end, and to answer.
+const WITHIN: Duration = Duration::from_secs(20);
+
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Serves over HTTP until it is told to stop; in the background it says on which port.
+fn serve(answers: Arc<QmdAnswers>, port: u16, background: bool) -> anyhow::Result<Outcome> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port));
     let listener = listener.with_context(|| format!("cannot listen on port {port}; `--port` names another"))?;
     listener.set_nonblocking(true)?;
-    say!("serving MCP at http://localhost:{}/mcp", listener.local_addr()?.port());
+    let port = listener.local_addr()?.port();
+    match background {
+        true => {
+            let said = format!("{} {port}\n", std::process::id());
+            write_atomically(&mark(&answers.place), said.as_bytes(), 0o600)?;
+            tell_starter(&Ok(port));
+        }
+        false => say!("serving MCP at http://localhost:{port}/mcp"),
+    }
     // Messages of MCP, and searches for those who ask without it.
     let answer = move |path: &str, asked: &Value| match path {
         "/mcp" => answers.answer(asked).map_or((202, None), |answer| (200, Some(answer))),
@@ -77,6 +125,61 @@ fn serve(answers: Arc<QmdAnswers>, port: u16) -> anyhow::Result<Outcome> {
         tokio::join!(serve_http(listener, router, ConnectionLimits::default(), stopped), ended);
         Ok(true)
     })
+}
+
+/// Starts one in the background, and waits until it serves.
+fn start(place: &IndexPaths, port: u16) -> anyhow::Result<Outcome> {
+    if let Some((pid, port)) = running(place) {
+        say!("QMD MCP server is running already: http://localhost:{port}/mcp (PID {pid})");
+        return Ok(Outcome::Done);
+    }
+    let (pid, port) = in_background::<u16>(|command| {
+        match place.project() {
+            // It has no name; it is meant by whoever is called there.
+            Some(project) => command.current_dir(project).env_remove("QMD_CONFIG_DIR"),
+            None => command.args(["--index", &place.name]),
+        };
+        command.args(["mcp", "--http", "--background", "--port", &port.to_string()]);
+    })?;
+    say!("QMD MCP server started: http://localhost:{port}/mcp (PID {pid})");
+    Ok(Outcome::Done)
+}
+
+/// Ends the one in the background.
+fn stop(place: &IndexPaths) -> anyhow::Result<Outcome> {
+    let Some((pid, _)) = running(place) else {
+        remark!("No QMD MCP server is running in the background.");
+        return Ok(Outcome::NothingFound);
+    };
+    // It may have ended just now.
+    let _ = Pid::from_raw(pid).map(|pid| kill_process(pid, Signal::TERM));
+    let started = Instant::now();
+    while running(place).is_some() {
+        if started.elapsed() > WITHIN {
+            bail!("process {pid} does not end");
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    say!("Stopped QMD MCP server (PID {pid}).");
+    Ok(Outcome::Done)
+}
+
+/// The file with the id and the port of the process in the background.
+fn mark(place: &IndexPaths) -> PathBuf {
+    place.folder.join("mcp.pid")
+}
+
+/// The process in the background and its port, where one serves. It says its id itself: what is left of one that is gone names a process
+/// that may be anybody's by now.
+fn running(place: &IndexPaths) -> Option<(i32, u16)> {
+    let text = fs::read_to_string(mark(place)).ok()?;
+    let (pid, port) = text.trim().split_once(' ')?;
+    let (pid, port) = (pid.parse().ok()?, port.parse().ok()?);
+    let config = ureq::Agent::config_builder().timeout_global(Some(WITHIN)).proxy(None);
+    let agent: ureq::Agent = config.build().into();
+    let mut health = agent.get(format!("http://{}:{port}/health", Ipv4Addr::LOCALHOST)).call().ok()?;
+    let health: Value = serde_json::from_str(&health.body_mut().read_to_string().ok()?).ok()?;
+    (health["pid"] == pid).then_some((pid, port))
 }
 
 impl AnswersMessages for QmdAnswers {
@@ -141,7 +244,7 @@ impl QmdAnswers {
                 let uri = params["uri"].as_str().unwrap_or_default();
                 let wanted = LineSelection { from: None, most: None, numbered: false };
                 let given = self.index().and_then(|mut index| document_text(&mut index, &percent_decode(uri), &wanted));
-                let missing = || ErrorData::resource_not_found(missing(uri), None);
+                let missing = || ErrorData::resource_not_found(format!("Document not found: {uri}"), None);
                 json!({ "contents": [resource(&given.map_err(unusable)?.ok_or_else(missing)?)["resource"]] })
             }
             "prompts/list" => json!({ "prompts": [] }),
@@ -354,7 +457,7 @@ fn get(index: &mut QmdIndex, asked: &GetArguments) -> anyhow::Result<Value> {
         LineSelection { from: whole(asked.from_line), most: whole(asked.max_lines), numbered: asked.line_numbers };
     match document_text(index, &asked.file, &wanted)? {
         Some(given) => Ok(json!({ "content": [resource(&given)] })),
-        None => bail!("{}", missing(&asked.file)),
+        None => bail!("{}", missing(index, &asked.file)?),
     }
 }
 
