@@ -1,6 +1,6 @@
 //! Who answers a command: the running daemon, over its Unix socket, or this process, by the same router.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,6 @@ use axum::Router;
 use axum::body::Body;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
-use hyper::client::conn::http1::SendRequest;
 use hyper::service::Service;
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
@@ -33,42 +32,22 @@ use crate::vault::disk::{Home, HomeError};
 pub(super) struct Backend {
     runtime: Runtime,
     answers: Answers,
-    /// The vault, where this process has it open.
-    app: Option<Arc<App>>,
     patience: Duration,
     /// The agent that is asked for; the person where there is none.
     agent: Option<String>,
-    /// Connects anew where who answered is gone; nothing where nobody answers any more.
-    reconnect: Reconnect,
 }
-
-type Reconnect = Box<dyn FnMut() -> anyhow::Result<Option<Backend>>>;
 
 /// The way to who answers.
 enum Answers {
-    /// The daemon, over its socket.
-    Daemon(SendRequest<Full<Bytes>>),
-    /// This process.
-    Here(TowerToHyperService<Router>),
-}
-
-/// Why there is no answer.
-enum CallError {
-    /// It did not come in time.
-    Late,
-    /// The connection ended before anything of the answer came.
-    Lost {
-        /// Whether any of the request was written.
-        is_sent: bool,
-        why: anyhow::Error,
-    },
-    /// It ended within the answer.
-    Torn(anyhow::Error),
+    /// The daemon, at its socket.
+    Daemon(PathBuf),
+    /// This process, which has the vault open.
+    Here(Arc<App>, TowerToHyperService<Router>),
 }
 
 /// A daemon that has not answered by then does not answer: searches take milliseconds, and what takes longer is not
 /// waited for over HTTP.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(30);
 /// What reads the whole index or calls a model may take longer, on a disk that is slow.
 const SLOW_PATIENCE: Duration = Duration::from_secs(1800);
 
@@ -93,41 +72,27 @@ pub(super) fn shown_by(home: &Home) -> Config {
 }
 
 impl Backend {
-    /// Connects; `None` when nobody listens. Each answer is waited for so long.
-    ///
-    /// The system takes a connection for a process that was killed a moment ago, and resets it. Where it ends before anything of an answer
-    /// comes, it is made once more, and what may be asked twice is asked again.
-    pub(super) fn connect(socket: &Path, patience: Duration) -> anyhow::Result<Option<Self>> {
+    fn new(answers: Answers, patience: Duration) -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let sender = runtime.block_on(async {
-            let Ok(stream) = UnixStream::connect(socket).await else { return Ok(None) };
-            let (sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-            tokio::spawn(connection);
-            anyhow::Ok(Some(sender))
-        })?;
-        let socket = socket.to_owned();
-        Ok(sender.map(|sender| Self {
-            runtime,
-            answers: Answers::Daemon(sender),
-            app: None,
-            patience,
-            agent: None,
-            reconnect: Box::new(move || Self::connect(&socket, patience)),
-        }))
+        Ok(Self { runtime, answers, patience, agent: None })
     }
 
-    /// Connects to who answers; `None` when nobody does: also where the system alone takes connections still, for a process that was killed a
-    /// moment ago.
+    /// The daemon at a socket; `None` when nobody answers there: also where the system alone takes connections still, for a process that was
+    /// killed a moment ago.
     ///
     /// # Errors
     /// When somebody is there who does not answer in time.
-    pub(super) fn reach(socket: &Path, patience: Duration) -> anyhow::Result<Option<Self>> {
-        let Some(mut client) = Self::connect(socket, patience)? else { return Ok(None) };
-        match client.exchange(&EndpointCall::get("/health"))? {
-            Ok(_) => Ok(Some(client)),
-            Err(CallError::Late) => Err(late(patience)),
-            Err(CallError::Lost { .. } | CallError::Torn(_)) => Ok(None),
-        }
+    fn reach(socket: &Path, patience: Duration) -> anyhow::Result<Option<Self>> {
+        let client = Self::new(Answers::Daemon(socket.to_owned()), patience)?;
+        Ok(client.exchange(&EndpointCall::get("/health"))?.is_ok().then_some(client))
+    }
+
+    /// The daemon of a vault, where one answers.
+    ///
+    /// # Errors
+    /// As [`Self::reach`].
+    pub(super) fn daemon_of(home: &Home) -> anyhow::Result<Option<Self>> {
+        home.daemon().map_or(Ok(None), |daemon| Self::reach(&daemon.socket, PATIENCE))
     }
 
     /// Connects to the vault's daemon, or starts to work alone. `adjust` changes the configuration for the latter.
@@ -160,9 +125,7 @@ impl Backend {
         let home = home(named)?;
         let started = Instant::now();
         loop {
-            if let Some(daemon) = home.daemon()
-                && let Some(daemon) = Self::reach(&daemon.socket, PATIENCE)?
-            {
+            if let Some(daemon) = Self::daemon_of(&home)? {
                 return Ok(daemon);
             }
             let mut config = Config::load(home.root())?;
@@ -185,21 +148,19 @@ impl Backend {
     /// # Errors
     /// When there is no room to ask it.
     pub(super) fn of(app: App) -> anyhow::Result<Self> {
-        let (runtime, app) = (tokio::runtime::Builder::new_current_thread().enable_all().build()?, Arc::new(app));
-        let answers = Answers::Here(TowerToHyperService::new(alone(Arc::clone(&app))));
-        let reconnect = Box::new(|| Ok(None));
-        Ok(Self { runtime, answers, app: Some(app), patience: Duration::MAX, agent: None, reconnect })
+        let app = Arc::new(app);
+        Self::new(Answers::Here(Arc::clone(&app), TowerToHyperService::new(alone(app))), Duration::MAX)
     }
 
     /// Whether the daemon answers.
     pub(super) fn is_served(&self) -> bool {
-        self.app.is_none()
+        matches!(self.answers, Answers::Daemon(_))
     }
 
     /// Finds passages.
     pub(super) fn search(&mut self, params: &SearchQuery) -> anyhow::Result<SearchResponse> {
         let mut found = self.ask(&routes::SEARCH, params)?;
-        if self.app.is_some() {
+        if !self.is_served() {
             // All that was saved before has been read before.
             found.fresh = Some(true);
         }
@@ -214,7 +175,7 @@ impl Backend {
 
     /// Has events kept; without a daemon nobody takes them.
     pub(super) fn send_events(&mut self, events: &[Value]) -> anyhow::Result<()> {
-        if self.app.is_some() {
+        if !self.is_served() {
             return Err(anyhow!("no daemon serves this vault; start `vault serve`"));
         }
         self.post::<EventsAccepted>("/api/user-memory/events", &events).map(drop)
@@ -222,7 +183,7 @@ impl Backend {
 
     /// Lets the index catch up with the files, when this process works alone; the daemon does so all the time.
     pub(super) fn catch_up(&self, embed: bool) -> anyhow::Result<()> {
-        let Some(app) = &self.app else { return Ok(()) };
+        let Answers::Here(app, _) = &self.answers else { return Ok(()) };
         let shared = &app.shared;
         if let Some(failure) = follow_files(shared).failure {
             return Err(anyhow!(failure));
@@ -231,11 +192,6 @@ impl Backend {
             follow_embeddings(shared, EMBED_WAIT);
         }
         Ok(())
-    }
-
-    /// Connects anew by this from now on, where who answered is gone.
-    pub(super) fn reconnect_by(&mut self, reconnect: impl FnMut() -> anyhow::Result<Option<Self>> + 'static) {
-        self.reconnect = Box::new(reconnect);
     }
 
     /// Asks as an agent from now on, or as the person.
@@ -294,28 +250,12 @@ impl Backend {
         self.send(&EndpointCall {
             method: Method::POST,
             body: serde_json::to_vec(body)?.into(),
-            is_repeatable: false,
             ..EndpointCall::get(path)
         })
     }
 
     fn send<T: DeserializeOwned>(&mut self, asked: &EndpointCall) -> anyhow::Result<T> {
-        let mut answer = self.exchange(asked)?;
-        if let Err(CallError::Lost { is_sent, .. }) = answer
-            && (asked.is_repeatable || !is_sent)
-            && let Some(anew) = (self.reconnect)()?
-        {
-            (self.runtime, self.answers) = (anew.runtime, anew.answers);
-            answer = self.exchange(asked)?;
-        }
-        let patience = self.patience_for(asked);
-        let (status, bytes) = match answer {
-            Ok(answer) => answer,
-            Err(CallError::Late) => return Err(late(patience)),
-            Err(CallError::Lost { why, .. } | CallError::Torn(why)) => {
-                return Err(why.context("the daemon does not answer"));
-            }
-        };
+        let (status, bytes) = self.exchange(asked)?.context("the daemon does not answer")?;
         if status.is_success() {
             return serde_json::from_slice(&bytes).context("the daemon is of another version; restart it");
         }
@@ -328,15 +268,11 @@ impl Backend {
         })
     }
 
-    fn patience_for(&self, asked: &EndpointCall) -> Duration {
-        if asked.is_slow { self.patience.max(SLOW_PATIENCE) } else { self.patience }
-    }
-
-    /// Sends a request and waits for what comes of it.
+    /// Sends a request and waits for what comes of it; the inner error is that nobody answers.
     ///
     /// # Errors
-    /// When there can be no such request.
-    fn exchange(&mut self, asked: &EndpointCall) -> anyhow::Result<Result<(StatusCode, Bytes), CallError>> {
+    /// When it does not come in time.
+    fn exchange(&self, asked: &EndpointCall) -> anyhow::Result<anyhow::Result<(StatusCode, Bytes)>> {
         let mut request = Request::builder()
             .method(&asked.method)
             .uri(&asked.uri)
@@ -346,29 +282,26 @@ impl Backend {
             request = request.header(AS_AGENT, agent.as_str());
         }
         let request = request.body(Full::new(asked.body.clone()))?;
-        let patience = self.patience_for(asked);
-        let answers = &mut self.answers;
+        let patience = if asked.is_slow { self.patience.max(SLOW_PATIENCE) } else { self.patience };
         let exchanged = async {
-            let response = match answers {
-                Answers::Daemon(sender) => {
-                    sender.ready().await.map_err(|error| CallError::Lost { is_sent: false, why: error.into() })?;
-                    let response = sender.try_send_request(request).await.map_err(|mut error| CallError::Lost {
-                        is_sent: error.take_message().is_none(),
-                        why: error.into_error().into(),
-                    })?;
-                    response.map(Body::new)
+            let response = match &self.answers {
+                Answers::Daemon(socket) => {
+                    let stream = TokioIo::new(UnixStream::connect(socket).await?);
+                    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
+                    tokio::spawn(connection);
+                    sender.send_request(request).await?.map(Body::new)
                 }
-                Answers::Here(router) => {
+                Answers::Here(_, router) => {
                     let Ok(response) = router.call(request).await;
                     response
                 }
             };
             let status = response.status();
-            let body = response.into_body().collect().await.map_err(|error| CallError::Torn(anyhow!(error)))?;
-            Ok((status, body.to_bytes()))
+            let body = response.into_body().collect().await.map_err(|error| anyhow!(error))?;
+            anyhow::Ok((status, body.to_bytes()))
         };
         let answer = self.runtime.block_on(async { tokio::time::timeout(patience, exchanged).await });
-        Ok(answer.unwrap_or(Err(CallError::Late)))
+        answer.map_err(|_| late(patience))
     }
 }
 
@@ -384,10 +317,9 @@ mod tests {
     fn a_daemon_that_is_stopped_is_not_waited_for_forever() {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("sock");
-        assert!(Backend::connect(&socket, PATIENCE).unwrap().is_none());
         // As with a stopped process: the system accepts, and nobody answers.
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-        let mut client = Backend::connect(&socket, Duration::from_millis(20)).unwrap().unwrap();
+        let mut client = Backend::new(Answers::Daemon(socket), Duration::from_millis(20)).unwrap();
         let error = client.send::<Value>(&EndpointCall::get("/status")).unwrap_err().to_string();
         assert!(error.starts_with("the daemon did not answer within 20ms"), "{error}");
     }
@@ -416,24 +348,6 @@ mod tests {
         })
     }
 
-    fn posted() -> EndpointCall {
-        EndpointCall { method: Method::POST, ..EndpointCall::get("/a") }
-    }
-
-    #[test]
-    fn what_may_be_asked_twice_is_asked_again_where_the_daemon_was_killed() {
-        let folder = tempfile::tempdir().unwrap();
-        let socket = folder.path().join("sock");
-        let asked = daemon(&socket, &[false, true, false, true, false]);
-        let connected = || Backend::connect(&socket, PATIENCE).unwrap().unwrap();
-        assert_eq!(connected().send::<Value>(&EndpointCall::get("/a")).unwrap(), true);
-        assert_eq!(connected().send::<Value>(&EndpointCall { is_repeatable: true, ..posted() }).unwrap(), true);
-        // What has perhaps been done is not done again.
-        let error = connected().post::<Value>("/a", &()).unwrap_err().to_string();
-        assert_eq!(error, "the daemon does not answer");
-        assert_eq!(asked.join().unwrap(), ["GET", "GET", "POST", "POST", "POST"]);
-    }
-
     #[test]
     fn who_was_killed_a_moment_ago_is_not_reached() {
         let folder = tempfile::tempdir().unwrap();
@@ -445,23 +359,5 @@ mod tests {
         assert!(reached());
         assert_eq!(asked.join().unwrap(), ["GET", "GET"]);
         assert!(!reached(), "nobody listens any more");
-    }
-
-    #[test]
-    fn another_daemon_is_asked_where_one_is_started_anew() {
-        let folder = tempfile::tempdir().unwrap();
-        let (socket, next) = (folder.path().join("sock"), folder.path().join("next"));
-        let killed = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-        let mut client = Backend::connect(&socket, PATIENCE).unwrap().unwrap();
-        // The system has taken the connection, and resets it.
-        drop(killed);
-        let asked = daemon(&next, &[true]);
-        let started = next.clone();
-        client.reconnect_by(move || Backend::connect(&started, PATIENCE));
-        // None of it has been sent, or it cannot be told and is not asked again.
-        let posted = client.post::<Value>("/a", &());
-        let answer = if posted.is_ok() { posted } else { client.send(&EndpointCall::get("/a")) };
-        assert_eq!(answer.unwrap(), true);
-        assert_eq!(asked.join().unwrap().len(), 1);
     }
 }

@@ -2,10 +2,9 @@
 
 mod settings;
 
-use std::io::{BufRead, BufReader, Read, Seek, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
@@ -22,9 +21,6 @@ use crate::access::policy::agent_file;
 use crate::serve::api::endpoints;
 use crate::serve::wire::{AgentParams, AgentRules};
 use crate::vault::disk::{Home, slug};
-
-/// Where taOS has the address of the memory, with a token in it.
-const USER_MEMORY_URL: &str = "QMD_USER_MEMORY_URL";
 
 /// Set up a program so that it can search your notes, over MCP.
 ///
@@ -50,7 +46,7 @@ pub(super) struct ConnectCommand {
     /// Remove vault from its settings.
     #[arg(long, requires = "program", group = "what")]
     undo: bool,
-    /// Start the configured command as the program would, and ask how many notes it sees. For taOS, ask the address in its environment.
+    /// Start the configured command as the program would, and ask how many notes it sees.
     #[arg(long, group = "what")]
     check: bool,
     /// Do not ask.
@@ -70,17 +66,14 @@ impl ConnectCommand {
         }
         let home = home(vault)?;
         let agent = slug(self.agent.as_deref().unwrap_or(program.agent));
-        match program.settings()? {
-            Some(file) => self.put_in(program, &file, &home, &agent),
-            None => self.by_environment(program, &home, &agent),
-        }
+        self.put_in(program, &program.settings()?, &home, &agent)
     }
 
     /// What is known of each program.
     fn all(&self) -> anyhow::Result<Outcome> {
         let mut found = Vec::new();
         for program in PROGRAMS {
-            let Some(file) = program.settings()? else { continue };
+            let file = program.settings()?;
             // What cannot be read has no entry of ours, as far as can be told.
             let entry = file.read().ok().and_then(|text| file.entry(&text).ok().flatten());
             found.push((program, file, entry.is_some_and(|entry| is_ours(&entry))));
@@ -88,8 +81,6 @@ impl ConnectCommand {
         if self.check {
             let connected: Vec<&Program> =
                 found.iter().filter(|(.., ours)| *ours).map(|(program, ..)| *program).collect();
-            let is_taos = |program: &&Program| program.path.is_empty() && std::env::var_os(USER_MEMORY_URL).is_some();
-            let connected: Vec<&Program> = connected.into_iter().chain(PROGRAMS.iter().filter(is_taos)).collect();
             if connected.is_empty() {
                 bail!("no program is set up; `vault connect PROGRAM` sets one up");
             }
@@ -184,23 +175,8 @@ impl ConnectCommand {
         })
     }
 
-    /// What takes an address and a token from its environment.
-    fn by_environment(&self, program: &Program, home: &Home, agent: &str) -> anyhow::Result<Outcome> {
-        let address = home.daemon().filter(|daemon| !daemon.is_stopgap()).map(|daemon| daemon.address);
-        let address = address.unwrap_or_else(|| "127.0.0.1:7833".into());
-        say!("export {USER_MEMORY_URL}=\"http://TOKEN@{address}\"");
-        remark!(
-            "vault: {} reads this from its environment; replace TOKEN with a token: `vault agent add {agent} --allow` \
-             prints one, `vault agent rotate {agent}` another",
-            program.title
-        );
-        Ok(Outcome::Done)
-    }
-
     fn take_out(&self, program: &Program) -> anyhow::Result<Outcome> {
-        let Some(file) = program.settings()? else {
-            bail!("{} is set up by its environment; remove {USER_MEMORY_URL} from it", program.title);
-        };
+        let file = program.settings()?;
         let now = file.read()?;
         if !file.entry(&now)?.is_some_and(|entry| is_ours(&entry)) {
             bail!("{} has no entry of `vault connect`", file.path.display());
@@ -218,37 +194,20 @@ impl ConnectCommand {
         let mut answers = Vec::new();
         for program in programs {
             let name = program.name;
-            let (answer, with) = match program.settings()? {
-                None => {
-                    let Ok(url) = std::env::var(USER_MEMORY_URL) else {
-                        bail!(
-                            "{USER_MEMORY_URL} is not set here: run this where {} runs, or with what `vault connect {name}` prints",
-                            program.title
-                        );
-                    };
-                    let notes = check_address(&url)
-                        .with_context(|| format!("the address in {USER_MEMORY_URL} does not answer"))?;
-                    (json!({ "program": name, "notes": notes }), String::new())
-                }
-                Some(file) => {
-                    let path = file.path.display();
-                    let Some(entry) = file.entry(&file.read()?)?.filter(is_ours) else {
-                        bail!("{path} has no entry of `vault connect`; `vault connect {name}` writes it");
-                    };
-                    let (tools, notes) =
-                        check_entry(&entry).with_context(|| format!("the command in {path} does not answer"))?;
-                    let answer = json!({ "program": name, "file": file.path, "tools": tools, "notes": notes });
-                    (answer, format!("with {tools} tools, "))
-                }
+            let file = program.settings()?;
+            let path = file.path.display();
+            let Some(entry) = file.entry(&file.read()?)?.filter(is_ours) else {
+                bail!("{path} has no entry of `vault connect`; `vault connect {name}` writes it");
             };
+            let (tools, notes) =
+                check_entry(&entry).with_context(|| format!("the command in {path} does not answer"))?;
             if !is_in_json() {
-                let notes = &answer["notes"];
-                say!("{name}: answers, {with}and sees {notes} notes");
-                if *notes == 0 {
+                say!("{name}: answers, with {tools} tools, and sees {notes} notes");
+                if notes == 0 {
                     remark!("vault: it sees no note of yours; `vault agent list` shows what each agent may read");
                 }
             }
-            answers.push(answer);
+            answers.push(json!({ "program": name, "file": file.path, "tools": tools, "notes": notes }));
         }
         if is_in_json() {
             stdout().json(&json!({ "programs": answers }));
@@ -270,9 +229,6 @@ fn is_ours(entry: &Value) -> bool {
     called == Some("vault") && entry["args"][0] == "mcp"
 }
 
-/// Maximum time for an answer over HTTP.
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// Asks what an entry starts for its tools, and one of them for what it sees; gives how many tools and notes there are.
 ///
 /// # Errors
@@ -281,35 +237,26 @@ fn check_entry(entry: &Value) -> anyhow::Result<(usize, u64)> {
     let command = entry["command"].as_str().context("the entry has no `command`")?;
     let args = entry["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let env = entry["env"].as_object().into_iter().flatten();
-    let mut said = tempfile::tempfile()?;
     let mut process = Command::new(command);
     process.args(args).envs(env.map(|(name, value)| (name, value.as_str().unwrap_or_default())));
-    process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(said.try_clone()?);
+    process.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = process.spawn().with_context(|| format!("cannot start {command}"))?;
     let asked = ask_tools(&mut child);
     if asked.is_err() {
         // It may never end by itself.
         let _ = child.kill();
     }
-    let _ = child.wait();
-    asked.map_err(|error| {
-        let mut text = String::new();
-        match said.rewind().and_then(|()| said.read_to_string(&mut text)) {
-            Ok(1..) => error.context(format!("it said: {}", text.trim())),
-            _ => error,
-        }
+    let ended = child.wait_with_output()?;
+    asked.map_err(|error| match String::from_utf8_lossy(&ended.stderr).trim() {
+        "" => error,
+        said => error.context(format!("it said: {said}")),
     })
 }
 
 fn ask_tools(child: &mut Child) -> anyhow::Result<(usize, u64)> {
     let (mut stdin, stdout) = child.stdin.take().zip(child.stdout.take()).context("it has no input and output")?;
-    let (sender, receiver) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        let lines = BufReader::new(stdout).lines().map_while(Result::ok);
-        let mut answers = lines.flat_map(|line| serde_json::from_str::<Value>(&line));
-        answers.all(|answer| sender.send(answer).is_ok())
-    });
-    let mut answers = std::iter::from_fn(|| receiver.recv_timeout(PATIENCE).ok());
+    let lines = BufReader::new(stdout).lines().map_while(Result::ok);
+    let mut answers = lines.flat_map(|line| serde_json::from_str::<Value>(&line));
     let mut ask = |id: u32, method: &str, params: Value| {
         // Where it has ended, what it said is the reason.
         let _ = writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
@@ -334,30 +281,6 @@ fn ask_tools(child: &mut Child) -> anyhow::Result<(usize, u64)> {
     Ok((tools, notes.context("its tool `status` does not say how many notes it sees")?))
 }
 
-/// Asks at an address with a token in it (`http://TOKEN@HOST:PORT`), as clients of `qmd serve` do, how many notes it sees.
-///
-/// # Errors
-/// When it is no such address, nobody answers there in time, or the token does not count.
-fn check_address(url: &str) -> anyhow::Result<u64> {
-    let rest = url.strip_prefix("http://").context("it does not begin with `http://`")?;
-    let rest = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-    let (token, host) = rest
-        .rsplit_once('@')
-        .map(|(token, host)| (token.split(':').next().unwrap_or(token), host))
-        .filter(|(token, _)| !token.is_empty())
-        .context("there is no token before the `@`")?;
-    let config = ureq::Agent::config_builder().timeout_global(Some(PATIENCE)).proxy(None);
-    let agent: ureq::Agent = config.http_status_as_error(false).max_redirects(0).build().into();
-    let asked = agent.get(format!("http://{host}/status")).header("authorization", format!("Bearer {token}")).call();
-    let mut answer = asked.with_context(|| format!("nobody listens at {host}"))?;
-    let body: Value = serde_json::from_str(&answer.body_mut().read_to_string()?).context("the answer is not JSON")?;
-    match answer.status().as_u16() {
-        200 => body["files"].as_u64().context("the answer does not say how many notes it sees"),
-        401 => bail!("the token is not valid; `vault agent rotate NAME` prints another"),
-        status => bail!("{status} {}", body["error"]["message"].as_str().unwrap_or_default()),
-    }
-}
-
 /// A program.
 #[derive(Debug)]
 struct Program {
@@ -366,8 +289,7 @@ struct Program {
     title: &'static str,
     /// The agent that it asks as, when nobody says.
     agent: &'static str,
-    /// Its settings: `~/…` below the home folder, else below the user's folder of configurations, as the system names it. Of one that takes
-    /// them from its environment, nothing.
+    /// Its settings: `~/…` below the home folder, else below the user's folder of configurations, as the system names it.
     path: &'static str,
     /// A variable that names the folder of the file, and one that names the file itself.
     folder_in: Option<&'static str>,
@@ -452,7 +374,6 @@ const PROGRAMS: &[Program] = &[
         then: "restart its gateway",
         ..USUAL
     },
-    Program { name: "taos", title: "taOS", agent: "taos", ..USUAL },
     Program {
         name: "vscode",
         title: "VS Code",
@@ -467,30 +388,25 @@ const PROGRAMS: &[Program] = &[
 
 /// What names a program on the command line.
 fn names() -> PossibleValuesParser {
-    let about = |program: &Program| match program.path {
-        "" => format!("{}, which reads an address from its environment", program.title),
-        _ => program.title.to_owned(),
-    };
-    PossibleValuesParser::new(PROGRAMS.iter().map(|program| PossibleValue::new(program.name).help(about(program))))
+    PossibleValuesParser::new(PROGRAMS.iter().map(|program| PossibleValue::new(program.name).help(program.title)))
 }
 
 impl Program {
-    /// Its settings; `None` where they are its environment.
+    /// Its settings.
     ///
     /// # Errors
     /// When there is no home folder.
-    fn settings(&self) -> anyhow::Result<Option<SettingsFile>> {
+    fn settings(&self) -> anyhow::Result<SettingsFile> {
         let dirs = BaseDirs::new().context("you have no home folder, so programs have no settings")?;
         let named = |variable: &str| std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
         let usual = match self.path.strip_prefix("~/") {
-            _ if self.path.is_empty() => return Ok(None),
             Some(path) => dirs.home_dir().join(path),
             None => dirs.config_dir().join(self.path),
         };
         let format = if self.path.ends_with(".toml") { SettingsFormat::Toml } else { SettingsFormat::Json };
         let in_folder = self.folder_in.and_then(named).zip(usual.file_name()).map(|(folder, name)| folder.join(name));
         let path = self.file_in.and_then(named).or(in_folder).unwrap_or(usual);
-        Ok(Some(SettingsFile::new(path, format, self.servers)))
+        Ok(SettingsFile::new(path, format, self.servers))
     }
 
     /// What stands in its settings for this vault.

@@ -11,7 +11,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
-use super::backend::{Backend, PATIENCE, home};
+use super::backend::{Backend, home};
 use super::exit;
 use super::terminal::{
     Outcome, count, follow_embeddings, follow_files, is_in_json, printed, remark, say, shell_quoted, stdout,
@@ -154,10 +154,7 @@ const OPENING: Duration = Duration::from_secs(2);
 impl OpenCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let home = home(vault)?;
-        let running = match home.daemon() {
-            Some(daemon) => Backend::reach(&daemon.socket, PATIENCE)?.map(|client| (daemon, client)),
-            None => None,
-        };
+        let running = home.daemon().zip(Backend::daemon_of(&home)?);
         let Some((daemon, mut client)) = running else {
             let root = shell_quoted(home.root());
             bail!(

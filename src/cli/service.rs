@@ -9,7 +9,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::backend::home;
-use super::terminal::{Outcome, is_in_json, remark, say, stdout};
+use super::terminal::{Outcome, answer, is_in_json, remark, say};
 use crate::base::fs::{create_dir, write_atomically};
 use crate::vault::disk::Home;
 
@@ -46,19 +46,15 @@ impl ServiceCommand {
             }
             Self::Status => {
                 let installed = unit.file.exists();
-                if is_in_json() {
-                    let state = if installed { unit.state()? } else { "not installed".to_owned() };
-                    let runs = state == "active";
-                    let (name, file) = (&unit.name, unit.file.display().to_string());
-                    stdout().json(
-                        &json!({ "name": name, "file": file, "installed": installed, "state": state, "runs": runs }),
-                    );
-                    return Ok(if runs { Outcome::Done } else { Outcome::NothingFound });
-                }
-                if !installed {
+                if !installed && !is_in_json() {
                     bail!("this vault has no service; `vault service install` installs one");
                 }
-                return Ok(if unit.show()? { Outcome::Done } else { Outcome::NothingFound });
+                let state = if installed { unit.state()? } else { "not installed".to_owned() };
+                let runs = state == "active";
+                let (name, file) = (&unit.name, unit.file.display().to_string());
+                let status =
+                    json!({ "name": name, "file": file, "installed": installed, "state": state, "runs": runs });
+                return answer(&status, runs, |out| writeln!(out, "{name} is {state}\nlogs: {}", unit.logs()));
             }
             Self::Remove => {
                 if !unit.file.exists() {
@@ -126,20 +122,6 @@ impl Unit {
             drop(std::fs::remove_file(folder.join("default.target.wants").join(&self.name)));
         }
         std::fs::remove_file(&self.file).with_context(|| format!("cannot remove {}", self.file.display()))
-    }
-
-    /// Has the system show the service; gives whether it runs.
-    fn show(&self) -> anyhow::Result<bool> {
-        if LAUNCHD {
-            return run("launchctl", &["list", &self.name]).map(|()| true);
-        }
-        let status = Command::new("systemctl").args(["--user", "--no-pager", "status", &self.name]).status();
-        // Its codes are those of the Linux Standard Base: 3 is a service that does not run (systemctl(1)).
-        match status.context("cannot run systemctl")?.code() {
-            Some(0) => Ok(true),
-            Some(3) => Ok(false),
-            _ => has_session().and_then(|()| bail!("`systemctl --user status {}` failed", self.name)),
-        }
     }
 
     /// How it is, in the words of systemd: `active`, `inactive`, `failed`.

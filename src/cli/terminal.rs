@@ -3,7 +3,6 @@
 //! own, and are handed over apart from the text.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -13,7 +12,7 @@ use std::time::{Duration, Instant};
 use std::{fmt, io};
 
 use anstyle::{AnsiColor, Style};
-use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -460,16 +459,9 @@ pub(super) fn remark_behind(searchable: bool) {
     }
 }
 
-/// A bar on standard error with rate and time left; nothing when that is not a terminal. Its words are ours alone, so it needs
-/// not go the way of what may hold a note's.
-pub(super) struct Bar {
-    bar: ProgressBar,
-    /// Where it is drawn, until it is for the first time.
-    target: Cell<Option<ProgressDrawTarget>>,
-}
-
-/// Before that long nobody can tell how fast it is.
-const SETTLES_AFTER: Duration = Duration::from_secs(1);
+/// A bar on standard error; nothing when that is not a terminal. Its words are ours alone, so it needs not go the way of what may hold a
+/// note's.
+pub(super) struct Bar(ProgressBar);
 
 /// What bars show.
 pub(super) const READING: &str = "reading notes";
@@ -478,46 +470,28 @@ pub(super) const EMBEDDING: &str = "embedding passages";
 impl Bar {
     /// Counts notes, passages or questions.
     pub(super) fn of(what: &'static str) -> Self {
-        Self::with_template(what, "{msg:20} {bar:30} {human_pos}/{human_len}  {rate}  {left}")
+        Self::with_template(what, "{msg:20} {bar:30} {human_pos}/{human_len}")
     }
 
     /// Counts bytes.
     pub(super) fn bytes(what: &'static str) -> Self {
-        Self::with_template(what, "{msg:20} {bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {left}")
+        Self::with_template(what, "{msg:20} {bar:30} {bytes}/{total_bytes}")
     }
 
     fn with_template(what: &'static str, template: &str) -> Self {
-        let style = ProgressStyle::with_template(template)
-            .expect("the template is well formed")
-            // Writing into a text cannot fail.
-            .with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
-                let _ = out.write_str(&rate(state.per_sec(), state.elapsed()));
-            })
-            .with_key("left", |state: &ProgressState, out: &mut dyn fmt::Write| {
-                let _ = out.write_str(&left(state.eta(), state.elapsed()));
-            });
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        bar.set_style(style);
-        bar.set_message(what);
-        Self { bar, target: Cell::new(Some(ProgressDrawTarget::stderr())) }
+        let style = ProgressStyle::with_template(template).expect("the template is well formed");
+        Self(ProgressBar::no_length().with_style(style).with_message(what))
     }
 
     /// Shows so many done and so many left.
     pub(super) fn show(&self, done: usize, left: usize) {
-        self.bar.set_length((done + left) as u64);
-        self.bar.set_position(done as u64);
-        if let Some(target) = self.target.take() {
-            // What was done before says nothing of how fast it is now.
-            self.bar.tick();
-            self.bar.reset_elapsed();
-            self.bar.set_draw_target(target);
-            self.bar.tick();
-        }
+        self.0.set_length((done + left) as u64);
+        self.0.set_position(done as u64);
     }
 
     /// Takes the bar off the screen.
     pub(super) fn finish(&self) {
-        self.bar.finish_and_clear();
+        self.0.finish_and_clear();
     }
 }
 
@@ -555,20 +529,6 @@ fn follow(
             return progress;
         }
     }
-}
-
-fn rate(per_second: f64, elapsed: Duration) -> String {
-    match per_second {
-        _ if elapsed < SETTLES_AFTER => String::new(),
-        0.05..10.0 => format!("{per_second:.1}/s"),
-        10.0.. => format!("{}/s", HumanCount(per_second.round() as u64)),
-        _ => String::new(),
-    }
-}
-
-/// indicatif says 0 where it does not know.
-fn left(left: Duration, elapsed: Duration) -> String {
-    if left.is_zero() || elapsed < SETTLES_AFTER { String::new() } else { format!("{:#} left", HumanDuration(left)) }
 }
 
 #[cfg(test)]
@@ -668,24 +628,5 @@ mod tests_of_output {
     #[test]
     fn bytes_are_told_in_a_unit_that_fits() {
         assert_eq!((bytes(999), bytes(25_279_584)), ("999 B".into(), "25.3 MB".into()));
-    }
-}
-
-#[cfg(test)]
-mod tests_of_bars {
-    use super::*;
-
-    #[test]
-    fn rates_are_rounded_and_what_nobody_knows_yet_is_not_told() {
-        let (early, late) = (Duration::from_millis(200), Duration::from_secs(3));
-        for (per_second, told) in
-            [(12.2674, "12/s"), (1234.5, "1,235/s"), (3.0519, "3.1/s"), (0.0, ""), (f64::NAN, ""), (-1.0, "")]
-        {
-            assert_eq!(rate(per_second, late), told);
-            assert_eq!(rate(per_second, early), "");
-        }
-        assert_eq!(left(Duration::ZERO, late), "");
-        assert_eq!(left(Duration::from_secs(90), early), "");
-        assert_eq!(left(Duration::from_secs(42), late), "42s left");
     }
 }

@@ -111,8 +111,6 @@ fn nothing_is_written_unless_it_is_agreed_to() {
     assert_eq!(entry["mcpServers"]["vault"]["args"], args);
     assert_eq!(fs::read_to_string(&path).unwrap(), JSON);
     assert!(!world.vault.path("agents").exists());
-    let env = world.run(&["taos"]).ok();
-    assert!(env.stdout.starts_with("export QMD_USER_MEMORY_URL=\"http://TOKEN@127.0.0.1:"), "{}", env.stdout);
 }
 
 #[test]
@@ -235,32 +233,5 @@ fn what_a_person_has_added_to_the_entry_stays_when_it_is_brought_up_to_date() {
         world.run(&[program, "--check"]).ok();
         world.run(&[program, "--undo", "--yes"]).ok();
         assert!(!fs::read_to_string(&path).unwrap_or_default().contains("vault"));
-    }
-}
-
-#[test]
-fn taos_is_proved_at_the_address_in_its_environment() {
-    let mut world = World::new();
-    let unset = world.run(&["taos", "--check"]);
-    assert!(unset.code == 2 && unset.stderr.contains("QMD_USER_MEMORY_URL is not set"), "{}", unset.stderr);
-    world.vault.start().settle();
-    let added = world.vault.run(&["agent", "add", "taos", "--allow", "--json"]).ok().json();
-    let check = |url: &str, args: &[&str]| Ran::of(world.command(args).env("QMD_USER_MEMORY_URL", url));
-    let (token, address) = (added["token"].as_str().unwrap(), world.vault.address());
-    let good = format!("http://{token}@{address}");
-    let proved = check(&good, &["taos", "--check", "--json"]).ok().json();
-    assert_eq!(proved["programs"][0], json!({ "program": "taos", "notes": 1 }), "all but what is private");
-    assert!(check(&good, &["taos", "--check"]).ok().stdout.contains("taos: answers, and sees 1 notes"));
-    // With all that are set up.
-    assert_eq!(check(&good, &["--check", "--json"]).ok().json()["programs"][0]["program"], "taos");
-    for (url, why) in [
-        (format!("http://wrong@{address}"), "the token is not valid"),
-        (format!("http://{address}"), "no token"),
-        ("http://x@127.0.0.1:1".to_owned(), "nobody listens"),
-        (format!("ftp://{token}@{address}"), "http://"),
-    ] {
-        let refused = check(&url, &["taos", "--check"]);
-        assert!(refused.code == 2 && refused.stderr.contains(why), "{url}: {}", refused.stderr);
-        assert!(!refused.stderr.contains(token), "the token is not shown");
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use jsonc_parser::errors::ParseError;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
 use crate::base::fs::{create_dir, write_new, write_over};
@@ -75,10 +75,7 @@ impl SettingsFile {
                 let tree = tree(text).map_err(|error| self.unreadable("JSON or JSON5", &error))?;
                 tree.to_serde_value().unwrap_or_default()
             }
-            SettingsFormat::Toml => {
-                let document: DocumentMut = text.parse().map_err(|error| self.unreadable("TOML", &error))?;
-                value_of(document.as_item())
-            }
+            SettingsFormat::Toml => toml::from_str(text).map_err(|error| self.unreadable("TOML", &error))?,
         };
         Ok(self.keys.iter().try_fold(&all, |value, key| value.get(key)).cloned())
     }
@@ -188,18 +185,6 @@ fn toml_item(value: &Value) -> Item {
         }
         Value::Array(list) => toml_edit::value(list.iter().filter_map(Value::as_str).collect::<toml_edit::Array>()),
         other => toml_edit::value(other.as_str().unwrap_or_default()),
-    }
-}
-
-/// What an item says, as far as entries have it: texts, lists and tables. Their keys keep their order, so that an entry is written as it was.
-fn value_of(item: &Item) -> Value {
-    if let Some(table) = item.as_table_like() {
-        return table.iter().map(|(key, item)| (key.to_owned(), value_of(item))).collect::<Map<_, _>>().into();
-    }
-    match (item.as_str(), item.as_array()) {
-        (Some(text), _) => text.into(),
-        (None, Some(list)) => list.iter().map(|value| value_of(&Item::Value(value.clone()))).collect(),
-        (None, None) => item.to_string().trim().into(),
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::task::spawn_blocking;
 use crate::access::request::{ErrorKind, RequestError};
 use crate::base::config::{Config, FILE_NAME};
 use crate::base::fs::create_private_dir;
-use crate::cli::backend::{Backend, PATIENCE};
+use crate::cli::backend::Backend;
 use crate::cli::exit;
 use crate::cli::terminal::{Outcome, remark, say};
 use crate::serve::api::{Endpoint, Input};
@@ -93,14 +93,13 @@ impl QmdIndex {
         self.collections.context_of(self.collections.named(&document.collection)?, &document.path)
     }
 
-    /// A connection to the process that answers, which is started where there is none. Where it is gone by the time it is asked, another is
-    /// started.
+    /// The process that answers, which is started where there is none.
     ///
     /// # Errors
     /// When it cannot be started, or the index cannot be opened.
     pub(super) fn client(&self) -> anyhow::Result<Backend> {
         touch(&self.place.folder);
-        match connect(&Home::open(&self.place.folder)?)? {
+        match Backend::daemon_of(&Home::open(&self.place.folder)?)? {
             Some(client) => Ok(client),
             None => started(&self.place.folder),
         }
@@ -142,7 +141,7 @@ fn started(folder: &Path) -> anyhow::Result<Backend> {
             command.arg("keep").arg(folder).env_remove("XDG_CACHE_HOME").env_remove("VAULT_DIR");
         })?;
         // It may be closed in this moment, for whoever changes its collections.
-        if let Some(mut client) = connect(&home)? {
+        if let Some(mut client) = Backend::daemon_of(&home)? {
             catch_up(&mut client)?;
             return Ok(client);
         }
@@ -163,17 +162,6 @@ pub(super) fn catch_up(client: &mut Backend) -> anyhow::Result<()> {
         remark!("qmd: {} files are not read yet; they are found as soon as they are", status.pending_files);
     }
     Ok(())
-}
-
-/// Connects to the process that answers for an index; `None` where there is none.
-fn connect(home: &Home) -> anyhow::Result<Option<Backend>> {
-    let Some(daemon) = home.daemon() else { return Ok(None) };
-    let mut client = Backend::reach(&daemon.socket, PATIENCE)?;
-    if let Some(client) = &mut client {
-        let folder = home.root().to_owned();
-        client.reconnect_by(move || started(&folder).map(Some));
-    }
-    Ok(client)
 }
 
 /// Idle timeout after which an index that gets no command is closed.
@@ -218,7 +206,7 @@ fn open(home: &Home) -> anyhow::Result<Option<Daemon>> {
     let started = Instant::now();
     loop {
         match Daemon::start(home.clone(), Config::load(home.root())?, Serves::Locally) {
-            Err(DaemonError::Home(HomeError::Held(_))) if connect(home)?.is_some() => return Ok(None),
+            Err(DaemonError::Home(HomeError::Held(_))) if Backend::daemon_of(home)?.is_some() => return Ok(None),
             // It is just being closed, or changed.
             Err(DaemonError::Home(HomeError::Held(_))) if started.elapsed() < CLOSES_WITHIN => {
                 std::thread::sleep(LOOK_AGAIN);

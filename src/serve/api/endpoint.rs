@@ -29,8 +29,6 @@ pub(crate) struct Endpoint<In, Out> {
     pub(super) path: &'static str,
     /// Whether the answer may take as long as the disk does.
     pub(super) slow: bool,
-    /// Whether it may be asked twice: nothing is changed, or nothing more the second time.
-    pub(super) repeatable: bool,
     /// Whether it takes bodies of up to [`MAX_TRACE_BYTES`].
     pub(super) large: bool,
     /// Whether it waits for what was saved just before, if it is asked over the Unix socket.
@@ -70,14 +68,12 @@ pub(crate) struct EndpointCall {
     pub(crate) body: Bytes,
     /// Whether the answer may take as long as the disk does.
     pub(crate) is_slow: bool,
-    /// Whether it may be sent twice: it changes nothing, or nothing more the second time.
-    pub(crate) is_repeatable: bool,
 }
 
 impl EndpointCall {
     /// A `GET` of an address.
     pub(crate) fn get(uri: &str) -> Self {
-        Self { method: Method::GET, uri: uri.to_owned(), body: Bytes::new(), is_slow: false, is_repeatable: true }
+        Self { method: Method::GET, uri: uri.to_owned(), body: Bytes::new(), is_slow: false }
     }
 }
 
@@ -109,14 +105,13 @@ pub(super) type Run<In, Out, R> = fn(Asked<'_, R, <In as Input>::Params>) -> Res
 
 impl<In, Out> Endpoint<In, Out> {
     pub(super) const fn new(method: EndpointMethod, path: &'static str) -> Self {
-        let repeatable = matches!(method, EndpointMethod::GET);
-        Self { method, path, slow: false, repeatable, large: false, fresh: false, types: PhantomData }
+        Self { method, path, slow: false, large: false, fresh: false, types: PhantomData }
     }
 
     /// The same, whose answer is read as the person gets it: as one type, where agents get another.
     pub(crate) const fn answering<T>(&self) -> Endpoint<In, T> {
-        let Self { method, path, slow, repeatable, large, fresh, .. } = *self;
-        Endpoint { method, path, slow, repeatable, large, fresh, types: PhantomData }
+        let Self { method, path, slow, large, fresh, .. } = *self;
+        Endpoint { method, path, slow, large, fresh, types: PhantomData }
     }
 
     /// The request that asks it. `name` stands for the part of the address in braces.
@@ -135,13 +130,7 @@ impl<In, Out> Endpoint<In, Out> {
             None => self.path.to_owned(),
         };
         let body = In::send(params, &mut uri)?;
-        Ok(EndpointCall {
-            method: self.method.parts().0,
-            uri,
-            body,
-            is_slow: self.slow,
-            is_repeatable: self.repeatable,
-        })
+        Ok(EndpointCall { method: self.method.parts().0, uri, body, is_slow: self.slow })
     }
 }
 

@@ -23,11 +23,11 @@ endpoints! {
         STATUS = GET "/status", () => AnyStatus, Viewer: |a| status(a);
 
         /// Compares every note with the index, or rebuilds the index; `status` shows the progress.
-        REINDEX = POST "/reindex", JsonBody<ReindexParams> => Done, Owner [repeatable]:
+        REINDEX = POST "/reindex", JsonBody<ReindexParams> => Done, Owner:
             |a| crate::serve::jobs::reindex(a.role, a.params.full);
 
         /// Compares everything in the index with its checksums, and starts to repair what is damaged.
-        VERIFY = POST "/verify", () => Verification, Owner [slow repeatable]: |a| crate::serve::jobs::verify(a.role);
+        VERIFY = POST "/verify", () => Verification, Owner [slow]: |a| crate::serve::jobs::verify(a.role);
 
         /// Loads the model that memory.toml names now. The present model is used until the new vectors are complete.
         RELOAD_MODEL = POST "/model/reload", () => ModelReloaded, Owner: |a| crate::serve::jobs::reload_model(a.role);

@@ -14,7 +14,7 @@ use crate::base::config::{CollectionConfig, FILE_NAME, MAX_FILE_BYTES};
 use crate::base::fs::{Context, create_private_dir, write_atomically};
 use crate::base::path::folded;
 use crate::text::note::yaml_mapping;
-use crate::vault::disk::Globs;
+use crate::vault::disk::{Globs, below_home};
 
 /// Maximum length of a name, in bytes. None that a person or a program gives is longer.
 const MAX_NAME_BYTES: usize = 200;
@@ -298,7 +298,7 @@ impl QmdCollections {
                     ));
                     continue;
                 }
-                None => below_home(path),
+                None => below_home(Path::new(path)).into_owned(),
             };
             let made = QmdCollection::new(name, &path, said("pattern").unwrap_or(EVERY_NOTE)).and_then(|mut made| {
                 let context = value.get("context").and_then(Value::as_object).into_iter().flatten();
@@ -383,13 +383,6 @@ fn texts(value: Option<&Value>) -> Vec<String> {
 fn within(project: &Path, path: &str) -> Option<PathBuf> {
     let folder = project.join(path).canonicalize().ok()?;
     folder.starts_with(project.canonicalize().ok()?).then_some(folder)
-}
-
-fn below_home(path: &str) -> PathBuf {
-    match (Path::new(path).strip_prefix("~"), std::env::home_dir()) {
-        (Ok(below), Some(home)) => home.join(below),
-        _ => path.into(),
-    }
 }
 
 #[cfg(test)]

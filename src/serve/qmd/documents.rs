@@ -7,25 +7,30 @@
 #[cfg(test)]
 mod tests;
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, fs};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use rusqlite::types::Type;
-use rusqlite::{Connection, Row, Transaction, params};
+use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior, params};
 use sha2::{Digest as _, Sha256};
 
 use super::collections::{AGENT, QmdCollections, page_of};
-use super::database::{DocumentsDatabase, identity};
 use super::place::{IndexPaths, QmdError};
 use crate::access::rules::{Globs, Grant, Policy, Session, Subject, is_agents_elsewhere, may_read};
 use crate::base::config::{CollectionConfig, Config};
+use crate::base::fs::{Context, FsError, create_private_dir, move_new, write_beside};
 use crate::base::path::VaultPath;
 use crate::text::derive::note_sources;
 use crate::text::note::Note;
-use crate::vault::disk::{NoteRules, Outside, ReadError, Stamp, globs, is_note, read, scan};
+use crate::vault::disk::{NoteRules, Outside, Stamp, globs, is_note, read, scan};
 
 /// What has changed since the documents were looked at last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,11 +57,8 @@ pub(crate) struct QmdDocuments {
     database: DocumentsDatabase,
     /// Whose rows are this index's: its folder. Another index may have the same file.
     owner: String,
-    collections: Vec<CollectionConfig>,
     files: SeenFiles,
     names: BTreeMap<String, String>,
-    /// Whether it is just being made anew.
-    is_healing: Cell<bool>,
 }
 
 impl QmdDocuments {
@@ -75,14 +77,12 @@ impl QmdDocuments {
             database: DocumentsDatabase::open(&place.database)?,
             owner: place.folder.to_string_lossy().into_owned(),
             files: SeenFiles::of(&place.folder, &in_vault)?,
-            collections: in_vault,
             names,
-            is_healing: Cell::new(false),
         })
     }
 
-    /// Which file the database of an index is now, if there is one: its device and its inode.
-    pub(crate) fn database_id(place: &IndexPaths) -> Option<(u64, u64)> {
+    /// Which file the database of an index is now, if there is one.
+    pub(crate) fn database_id(place: &IndexPaths) -> Option<DatabaseFileId> {
         identity(&place.database)
     }
 
@@ -90,30 +90,11 @@ impl QmdDocuments {
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub(crate) fn refresh_at(place: &IndexPaths) -> Result<Option<(u64, u64)>, QmdError> {
+    pub(crate) fn refresh_at(place: &IndexPaths) -> Result<Option<DatabaseFileId>, QmdError> {
         let Some(collections) = QmdCollections::load(place)? else { return Ok(Self::database_id(place)) };
         let documents = Self::open(place, &collections)?;
-        documents.compare()?;
+        documents.refresh()?;
         Ok(Some(documents.database.id()))
-    }
-
-    /// Whether all documents of the database were looked at by the rules of now.
-    fn is_current(&self) -> Result<bool, QmdError> {
-        let digests = self.rows("SELECT digest FROM rules WHERE owner = ?", [&self.owner], |row| row.get(0))?;
-        Ok(digests.first() == Some(&self.files.rules_digest))
-    }
-
-    /// Asks the database. One that turns out to be damaged is put aside, made anew from the files, and asked again: all of it is derived.
-    fn ask_whole<T>(&self, ask: impl Fn(&mut Connection) -> rusqlite::Result<T>) -> Result<T, QmdError> {
-        match self.database.ask(&ask) {
-            Err(error) if error.is_damage() && !self.is_healing.replace(true) => {
-                let healed = self.database.put_damaged_aside().and_then(|()| self.compare().map(drop));
-                self.is_healing.set(false);
-                healed?;
-                self.database.ask(&ask)
-            }
-            asked => asked,
-        }
     }
 
     /// Where a document is on disk.
@@ -130,101 +111,110 @@ impl QmdDocuments {
     /// # Errors
     /// When the database cannot be used.
     pub(crate) fn look(&self, collection: &str, path: &str) -> Result<Option<(QmdDocument, String)>, QmdError> {
-        let Some(in_vault) = self.vault_path(collection, path) else { return Ok(None) };
-        let mut fresh: Vec<_> = self.files.read(&in_vault).map(|read| (path.to_owned(), read)).into_iter().collect();
-        let document = fresh.first().map(|(path, read)| QmdDocument::of_read(collection, path, read));
-        let known = self.ask("owner = ?1 AND collection = ?2 AND path = ?3", [&*self.owner, collection, path])?.pop();
-        if known != document {
-            let gone = if fresh.is_empty() { vec![path.to_owned()] } else { Vec::new() };
-            self.write_changes(collection, &fresh, &gone)?;
+        let read = self.read(collection, path);
+        let document = read.as_ref().map(|(document, _)| document);
+        let known = self.ask("owner = ?1 AND collection = ?2 AND path = ?3", [&*self.owner, collection, path])?;
+        if known.first() != document {
+            self.write_changes(collection, document, document.is_none().then_some(path))?;
         }
-        Ok(document.zip(fresh.pop().map(|(_, read)| read.text)))
+        Ok(read)
+    }
+
+    /// The document that a file is, with its text; `None` for what is no note that programs may see.
+    fn read(&self, collection: &str, path: &str) -> Option<(QmdDocument, String)> {
+        let SeenText { text, title, stamp, derived } = self.files.read(&self.vault_path(collection, path)?)?;
+        let hash = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let modified_at = jiff::Timestamp::from_nanosecond(stamp.mtime_ns.into()).unwrap_or_default().to_string();
+        let stamp = format!("{}{}", if derived { DERIVED } else { "" }, self.files.stamp(&stamp));
+        let (collection, path) = (collection.to_owned(), path.to_owned());
+        Some((QmdDocument { collection, path, title, hash, modified_at, stamp }, text))
     }
 
     /// Compares all documents with the files, and gives what has changed in each collection.
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub(crate) fn refresh(&mut self) -> Result<BTreeMap<String, DocumentChanges>, QmdError> {
-        // The person may have changed them.
-        self.files = SeenFiles::of(&self.files.root, &self.collections)?;
-        self.compare()
-    }
-
-    /// The same, by the rules as they were read last.
-    fn compare(&self) -> Result<BTreeMap<String, DocumentChanges>, QmdError> {
-        let is_current = self.is_current()?;
-        let mut all = BTreeMap::new();
-        for (name, in_vault) in &self.names {
-            let Ok(start) = VaultPath::new(in_vault.as_str()) else { continue };
-            all.insert(name.clone(), self.compare_collection(name, &start, is_current)?);
+    pub(crate) fn refresh(&self) -> Result<BTreeMap<String, DocumentChanges>, QmdError> {
+        loop {
+            let (id, mut all) = (self.database.id(), BTreeMap::new());
+            for (name, in_vault) in &self.names {
+                let Ok(start) = VaultPath::new(in_vault.as_str()) else { continue };
+                all.insert(name.clone(), self.compare_collection(name, &start)?);
+            }
+            self.drop_others()?;
+            // Else it was damaged, and the one that took its place may have only some of them.
+            if self.database.id() == id {
+                return Ok(all);
+            }
         }
-        self.drop_other_collections()?;
-        self.drop_other_indexes()?;
-        if !is_current {
-            let row = [&self.owner, &self.files.rules_digest];
-            self.write(|transaction| transaction.execute("INSERT OR REPLACE INTO rules VALUES (?1, ?2)", row))?;
-        }
-        Ok(all)
     }
 
     /// Writes those documents of a collection that were read, and takes those away that are gone.
-    fn write_changes(&self, collection: &str, fresh: &[(String, SeenText)], gone: &[String]) -> Result<(), QmdError> {
-        if fresh.is_empty() && gone.is_empty() {
-            return Ok(());
-        }
-        let is_now = |path: &str, stamp: &Stamp| {
-            let on_disk = self.vault_path(collection, path).map(|path| self.files.on_disk(&path));
-            let meta = on_disk.and_then(|path| path.symlink_metadata().ok());
-            meta.is_some_and(|meta| Stamp::of(&meta) == *stamp)
+    fn write_changes<'d>(
+        &self,
+        collection: &str,
+        fresh: impl IntoIterator<Item = &'d QmdDocument> + Clone,
+        gone: impl IntoIterator<Item = &'d str> + Clone,
+    ) -> Result<(), QmdError> {
+        let is_now = |document: &QmdDocument| {
+            let meta = self.on_disk(document).and_then(|path| path.symlink_metadata().ok());
+            meta.is_some_and(|meta| document.stamp.ends_with(&self.files.stamp(&Stamp::of(&meta))))
         };
-        self.write(|transaction| {
+        self.database.ask(|connection| {
+            let transaction = connection.transaction()?;
+            let sql = "INSERT INTO documents(collection, path, title, hash, created_at, modified_at, owner, stamp)
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7)
+                       ON CONFLICT(owner, collection, path) DO UPDATE
+                       SET title = ?3, hash = ?4, modified_at = ?5, stamp = ?7";
             // What was changed since it was read, and may be private now, is looked at again by whoever notices that.
-            for (path, read) in fresh.iter().filter(|(path, read)| is_now(path, &read.stamp)) {
-                put(transaction, &self.owner, &QmdDocument::of_read(collection, path, read), read)?;
+            for document in fresh.clone().into_iter().filter(|document| is_now(document)) {
+                let QmdDocument { collection, path, title, hash, modified_at, stamp } = document;
+                transaction.execute(sql, params![collection, path, title, hash, modified_at, self.owner, stamp])?;
             }
-            // Their stamps go with them.
             let sql = "DELETE FROM documents WHERE owner = ? AND collection = ? AND path = ?";
-            gone.iter().try_for_each(|path| transaction.execute(sql, [&*self.owner, collection, path]).map(drop))
+            for path in gone.clone() {
+                transaction.execute(sql, [&*self.owner, collection, path])?;
+            }
+            transaction.commit()
         })
     }
 
     /// Compares the documents of a collection with its files.
-    fn compare_collection(&self, name: &str, start: &VaultPath, is_current: bool) -> Result<DocumentChanges, QmdError> {
+    fn compare_collection(&self, name: &str, start: &VaultPath) -> Result<DocumentChanges, QmdError> {
         let scan = scan(&self.files.root, &self.files.rules, Some(start));
+        let within = |path: &VaultPath| {
+            let below = path.as_str().strip_prefix(start.as_str())?;
+            Some(below.trim_start_matches('/').to_owned())
+        };
         let mut changes = DocumentChanges::default();
-        let known = self.stamps(name)?;
-        let (mut fresh, mut seen) = (Vec::new(), BTreeSet::new());
+        let known = self.all(Some(name))?.into_iter().map(|document| (document.path.clone(), document));
+        let mut known: BTreeMap<String, QmdDocument> = known.collect();
+        let mut fresh = Vec::new();
         for found in &scan.files {
-            let Some(path) = found.path.as_str().strip_prefix(start.as_str()).map(|rest| &rest[1..]) else {
+            let Some(path) = within(&found.path) else { continue };
+            if known.get(&path).is_some_and(|before| before.stamp == self.files.stamp(&found.stamp)) {
+                known.remove(&path);
+                changes.unchanged += 1;
                 continue;
-            };
-            match known.get(path) {
-                Some((stamp, derived)) if *stamp == found.stamp && is_current && !derived => {
-                    changes.unchanged += 1;
-                }
-                before => match self.files.read(&found.path) {
-                    // By other rules, or as what it was made of is seen still.
-                    Some(read) if before.is_some_and(|(stamp, _)| *stamp == read.stamp) => changes.unchanged += 1,
-                    Some(read) => {
-                        *if before.is_some() { &mut changes.updated } else { &mut changes.new } += 1;
-                        fresh.push((path.to_owned(), read));
-                    }
-                    None => continue,
-                },
             }
-            seen.insert(path.to_owned());
+            let Some((document, _)) = self.read(name, &path) else { continue };
+            let before = known.remove(&path);
+            match &before {
+                None => changes.new += 1,
+                Some(before) if before.hash == document.hash => changes.unchanged += 1,
+                Some(_) => changes.updated += 1,
+            }
+            fresh.extend((before.as_ref() != Some(&document)).then_some(document));
         }
         // While a folder cannot be listed, its files are unknown, not gone.
-        let unknown = |path: &str| {
-            scan.unreadable.iter().any(|folder| {
-                let rest = folder.as_str().strip_prefix(start.as_str()).map(|rest| rest.trim_start_matches('/'));
-                rest.is_some_and(|rest| rest.is_empty() || path.starts_with(&format!("{rest}/")))
-            })
-        };
-        let gone: Vec<String> = known.into_keys().filter(|path| !seen.contains(path) && !unknown(path)).collect();
-        changes.removed = gone.len();
-        self.write_changes(name, &fresh, &gone)?;
+        let unreadable: Vec<String> = scan.unreadable.iter().filter_map(within).collect();
+        known.retain(|path, _| {
+            !unreadable.iter().any(|folder| folder.is_empty() || path.starts_with(&format!("{folder}/")))
+        });
+        changes.removed = known.len();
+        if !(fresh.is_empty() && known.is_empty()) {
+            self.write_changes(name, &fresh, known.keys().map(String::as_str))?;
+        }
         Ok(changes)
     }
 
@@ -255,7 +245,7 @@ impl QmdDocuments {
         params: impl rusqlite::Params + Copy,
         of: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, QmdError> {
-        self.ask_whole(|connection| {
+        self.database.ask(|connection| {
             let mut asked = connection.prepare_cached(sql)?;
             asked.query_map(params, &of)?.collect()
         })
@@ -266,56 +256,32 @@ impl QmdDocuments {
         self.rows(&sql, params, QmdDocument::of)
     }
 
-    /// The stamp of each document of a collection, and whether it was made of others.
-    fn stamps(&self, collection: &str) -> Result<BTreeMap<String, (Stamp, bool)>, QmdError> {
-        let sql = "SELECT path, mtime_ns, ctime_ns, size, inode, derived FROM documents JOIN stamps ON document = id
-                   WHERE owner = ? AND collection = ?";
-        let row = |row: &Row<'_>| Ok((row.get(0)?, (stamp(row, 1)?, row.get(5)?)));
-        Ok(self.rows(sql, [&*self.owner, collection], row)?.into_iter().collect())
-    }
-
-    fn write<T>(&self, change: impl Fn(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T, QmdError> {
-        self.ask_whole(|connection| {
-            let transaction = connection.transaction()?;
-            let done = change(&transaction)?;
-            transaction.commit()?;
-            Ok(done)
-        })
-    }
-
-    /// Drops what is left of indexes whose folder is gone.
-    fn drop_other_indexes(&self) -> Result<(), QmdError> {
-        let sql = "SELECT DISTINCT owner FROM documents WHERE owner <> ?";
-        let owners: Vec<String> = self.rows(sql, [&self.owner], |row| row.get(0))?;
-        owners.iter().filter(|owner| !Path::new(owner).exists()).try_for_each(|owner| {
-            self.write(|transaction| {
-                transaction.execute("DELETE FROM rules WHERE owner = ?", [owner])?;
-                transaction.execute("DELETE FROM documents WHERE owner = ?", [owner]).map(drop)
-            })
-        })
-    }
-
-    /// Drops the documents of collections that there are no more. Tells how many.
+    /// Drops the documents of collections that there are no more, and tells how many; and what is left of indexes whose folder is gone.
     ///
     /// # Errors
     /// When the database cannot be used.
-    pub(crate) fn drop_other_collections(&self) -> Result<usize, QmdError> {
+    pub(crate) fn drop_others(&self) -> Result<usize, QmdError> {
+        let sql = "SELECT DISTINCT owner, collection FROM documents";
+        let listed: Vec<(String, String)> = self.rows(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut dropped = 0;
-        let sql = "SELECT DISTINCT collection FROM documents WHERE owner = ?";
-        let listed: Vec<String> = self.rows(sql, [&self.owner], |row| row.get(0))?;
-        for name in listed.iter().filter(|name| !self.names.contains_key(*name)) {
-            let sql = "DELETE FROM documents WHERE owner = ? AND collection = ?";
-            dropped += self.write(|transaction| transaction.execute(sql, [&self.owner, name]))?;
+        for (owner, name) in &listed {
+            let is_own = *owner == self.owner;
+            let stays = if is_own { self.names.contains_key(name) } else { Path::new(owner).exists() };
+            if !stays {
+                let sql = "DELETE FROM documents WHERE owner = ? AND collection = ?";
+                let rows = self.database.ask(|all| all.execute(sql, [owner, name]))?;
+                dropped += if is_own { rows } else { 0 };
+            }
         }
         Ok(dropped)
     }
 
-    /// Looks at every page; a database that is damaged anywhere is made anew.
+    /// Looks at every page; in the place of a database that is damaged anywhere there is an empty one then.
     ///
     /// # Errors
     /// When it cannot be used.
     pub(crate) fn check(&self) -> Result<(), QmdError> {
-        self.ask_whole(|connection| {
+        self.database.ask(|connection| {
             let said: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
             let corrupt = || rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
             if said == "ok" { Ok(()) } else { Err(rusqlite::Error::SqliteFailure(corrupt(), Some(said))) }
@@ -324,7 +290,7 @@ impl QmdDocuments {
 }
 
 /// What a document is read from.
-const COLUMNS: &str = "collection, path, title, hash, modified_at";
+const COLUMNS: &str = "collection, path, title, hash, modified_at, stamp";
 
 /// SHA-256 in hex.
 const HASH_DIGITS: usize = 64;
@@ -342,7 +308,12 @@ pub(crate) struct QmdDocument {
     pub hash: String,
     /// When it was last changed, as RFC 3339.
     pub modified_at: String,
+    /// Another, where its file or the rules by which it is seen may be others.
+    stamp: String,
 }
+
+/// How the stamp of a document begins that was made of other notes: it is seen where those are, though it is as it was.
+const DERIVED: &str = "of others ";
 
 impl QmdDocument {
     /// The name by which it is given: `#` and six digits of its hash.
@@ -360,14 +331,6 @@ impl QmdDocument {
         format!("qmd://{}", self.name())
     }
 
-    /// That of a file that was read.
-    fn of_read(collection: &str, path: &str, read: &SeenText) -> Self {
-        let SeenText { text, stamp, title, .. } = read;
-        let hash = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-        let modified_at = jiff::Timestamp::from_nanosecond(stamp.mtime_ns.into()).unwrap_or_default().to_string();
-        Self { collection: collection.to_owned(), path: path.to_owned(), title: title.clone(), hash, modified_at }
-    }
-
     /// That of a row which begins with [`COLUMNS`].
     ///
     /// # Errors
@@ -378,7 +341,8 @@ impl QmdDocument {
             let why = format!("{hash:?} is no hash").into();
             return Err(rusqlite::Error::FromSqlConversionFailure(3, Type::Text, why));
         }
-        Ok(Self { collection: row.get(0)?, path: row.get(1)?, title: row.get(2)?, hash, modified_at: row.get(4)? })
+        let (collection, path, title) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(Self { collection, path, title, hash, modified_at: row.get(4)?, stamp: row.get(5)? })
     }
 }
 
@@ -388,44 +352,9 @@ struct SeenText {
     text: String,
     stamp: Stamp,
     title: String,
-    /// Whether it was made of other notes, so that it is seen where those are, though it is as it was.
+    /// Whether it was made of other notes.
     derived: bool,
 }
-
-/// A stamp, from a column on.
-///
-/// # Errors
-/// When the columns hold none.
-fn stamp(row: &Row<'_>, at: usize) -> rusqlite::Result<Stamp> {
-    // SQLite has no numbers without a sign.
-    let bits = |number: i64| number as u64;
-    Ok(Stamp {
-        mtime_ns: row.get(at)?,
-        ctime_ns: row.get(at + 1)?,
-        size: bits(row.get(at + 2)?),
-        inode: bits(row.get(at + 3)?),
-    })
-}
-
-/// Writes a document, with the stamp of the file that it was read from.
-///
-/// # Errors
-/// When the database cannot be written.
-fn put(transaction: &Transaction<'_>, owner: &str, document: &QmdDocument, read: &SeenText) -> rusqlite::Result<()> {
-    let QmdDocument { collection, path, title, hash, modified_at: at } = document;
-    let SeenText { stamp, derived, .. } = read;
-    let sql = "INSERT INTO documents(collection, path, title, hash, created_at, modified_at, active, owner)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?5, 1, ?6)
-               ON CONFLICT(owner, collection, path) DO UPDATE SET title = ?3, hash = ?4, modified_at = ?5, active = 1
-               RETURNING id";
-    let id: i64 = transaction.query_row(sql, params![collection, path, title, hash, at, owner], |row| row.get(0))?;
-    let stamp = params![id, stamp.mtime_ns, stamp.ctime_ns, stamp.size as i64, stamp.inode as i64, derived];
-    transaction.execute("INSERT OR REPLACE INTO stamps VALUES (?1, ?2, ?3, ?4, ?5, ?6)", stamp).map(drop)
-}
-
-/// How often a file is looked at that is just being written, and how long after.
-const LOOKS: usize = 5;
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 /// Maximum number of notes that one may have been made of, each of another: of more it is not known whether all are seen.
 const MAX_SOURCES: usize = 500;
@@ -466,7 +395,7 @@ impl SeenFiles {
             root: root.to_owned(),
             rules: rules.with(&places, false),
             places,
-            grant: policy.grant.map(|grant| grant.with_folders(&config.collections)).filter(|_| counts),
+            grant: policy.grant.map(|grant| grant.with_folders(collections)).filter(|_| counts),
             private,
             rules_digest: blake3::hash(all.as_bytes()).to_hex().to_string(),
             max_file_bytes: index.max_file_bytes,
@@ -478,6 +407,11 @@ impl SeenFiles {
         let private = note.is_private() || self.private.is_match(path.as_str());
         let subject = Subject { path: path.as_str(), tags: &note.tags, doubtful: &note.doubtful, private };
         self.grant.as_ref().is_some_and(|grant| grant.refusal(&subject).is_none())
+    }
+
+    /// What says that a file, and the rules, are as they were.
+    fn stamp(&self, Stamp { mtime_ns, ctime_ns, size, inode }: &Stamp) -> String {
+        format!("{mtime_ns} {ctime_ns} {size} {inode} {}", self.rules_digest)
     }
 
     /// Where a file is.
@@ -500,29 +434,172 @@ impl SeenFiles {
         if is_agents_elsewhere(within.as_str()) {
             return None;
         }
-        for _ in 0..LOOKS {
-            match read(folder, &within, self.max_file_bytes) {
-                Ok(source) => {
-                    let note = Note::parse(&source.text, path.stem());
-                    if !self.gives(path, &note) {
-                        return None;
-                    }
-                    above.insert(path.to_string());
-                    let elsewhere = self.places.of(path).map(|outside| &outside.name);
-                    let sources = note_sources(&note, &within, elsewhere, &source.text);
-                    for named in &sources {
-                        if above.contains(named) {
-                            continue;
-                        }
-                        self.read_with_sources(&VaultPath::new(named.as_str()).ok()?, above)?;
-                    }
-                    let derived = !sources.is_empty();
-                    return Some(SeenText { text: source.text, stamp: source.stamp, title: note.title, derived });
-                }
-                Err(ReadError::Changing) => std::thread::sleep(LOOK_AGAIN),
-                Err(ReadError::Gone | ReadError::Unfit(_)) => break,
+        let source = read(folder, &within, self.max_file_bytes).ok()?;
+        let note = Note::parse(&source.text, path.stem());
+        if !self.gives(path, &note) {
+            return None;
+        }
+        above.insert(path.to_string());
+        let elsewhere = self.places.of(path).map(|outside| &outside.name);
+        let sources = note_sources(&note, &within, elsewhere, &source.text);
+        for named in &sources {
+            if !above.contains(named) {
+                self.read_with_sources(&VaultPath::new(named.as_str()).ok()?, above)?;
             }
         }
-        None
+        let derived = !sources.is_empty();
+        Some(SeenText { text: source.text, stamp: source.stamp, title: note.title, derived })
     }
+}
+
+/// `vqmd`: whose database it is.
+const APPLICATION: i64 = 0x7671_6d64;
+
+/// Raised when the table is another than before.
+const VERSION: i64 = 5;
+
+/// How long a connection waits for another's transaction.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Maximum number of files that are put aside because they stood in the place of ours.
+const MAX_SET_ASIDE: usize = 100;
+
+/// The first line drops what former versions had: all of it is derived.
+const SCHEMA: &str = "
+DROP TABLE IF EXISTS documents; DROP TABLE IF EXISTS stamps; DROP TABLE IF EXISTS rules;
+CREATE TABLE documents(
+    id INTEGER PRIMARY KEY, collection TEXT NOT NULL, path TEXT NOT NULL, title TEXT NOT NULL, hash TEXT NOT NULL,
+    created_at TEXT NOT NULL, modified_at TEXT NOT NULL, active INTEGER NOT NULL DEFAULT 1, owner TEXT NOT NULL,
+    stamp TEXT NOT NULL, UNIQUE(owner, collection, path));
+CREATE INDEX documents_by_hash ON documents(hash);
+";
+
+/// The database of the documents at a path.
+struct DocumentsDatabase {
+    file: PathBuf,
+    /// The connection, and the file that it is of.
+    open: RefCell<(Connection, DatabaseFileId)>,
+}
+
+/// Which file it is, by whatever name: its device and its inode.
+pub(crate) type DatabaseFileId = (u64, u64);
+
+impl DocumentsDatabase {
+    /// Opens the one at a path, and makes it where there is none of ours.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn open(file: &Path) -> Result<Self, QmdError> {
+        Ok(Self { file: file.to_owned(), open: RefCell::new(open(file, None)?) })
+    }
+
+    /// Which file is open.
+    fn id(&self) -> DatabaseFileId {
+        self.open.borrow().1
+    }
+
+    /// Asks it. Where it turns out to be damaged, an empty one takes its place and is asked: all of it comes from the files again.
+    ///
+    /// # Errors
+    /// When it cannot answer.
+    pub(super) fn ask<T>(&self, ask: impl Fn(&mut Connection) -> rusqlite::Result<T>) -> Result<T, QmdError> {
+        let (mut open_now, wrong) = (self.open.borrow_mut(), QmdError::of(&self.file));
+        match ask(&mut open_now.0).map_err(&wrong) {
+            Err(error) if error.is_damage() => {
+                *open_now = open(&self.file, Some(open_now.1))?;
+                ask(&mut open_now.0).map_err(wrong)
+            }
+            asked => asked,
+        }
+    }
+}
+
+/// Which file stands at a path, if any; a folder or a link is none.
+fn identity(file: &Path) -> Option<DatabaseFileId> {
+    let meta = file.symlink_metadata().ok()?;
+    meta.is_file().then(|| (meta.dev(), meta.ino()))
+}
+
+/// Opens the database at a path. What cannot be one of ours, or is the one that is `damaged`, is put aside, and an empty one is made. Whoever
+/// has an index in this folder waits for the same lock, so that nobody puts aside what another has just made.
+fn open(file: &Path, damaged: Option<DatabaseFileId>) -> Result<(Connection, DatabaseFileId), QmdError> {
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    create_private_dir(folder)?;
+    let guard = File::open(folder).on("open", folder)?;
+    guard.lock().on("lock", folder)?;
+    // Known before it is opened: what takes its place meanwhile is seen to be another.
+    if let Some(id) = identity(file).filter(|id| Some(*id) != damaged && is_ours(file)) {
+        match connect(file) {
+            Err(error) if error.is_damage() => {}
+            connected => return Ok((connected?, id)),
+        }
+    }
+    set_aside(file)?;
+    move_new(&write_beside(folder, b"", Some(0o600))?, file)?;
+    let id = identity(file).unwrap_or_default();
+    Ok((connect(file)?, id))
+}
+
+/// What of a path is written as it is in the address of a database.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/');
+
+/// Whether a database of ours is at a path. It is asked as one that does not change: so SQLite takes no lock, and reads the mark also where
+/// a writer is at work or was killed. (To open and close the file beside SQLite would release the locks that this process has on it.)
+fn is_ours(file: &Path) -> bool {
+    let address = format!("file://{}?immutable=1", percent_encode(file.as_os_str().as_bytes(), PLAIN));
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let mark = Connection::open_with_flags(address, flags)
+        .and_then(|connection| connection.pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0)));
+    mark.is_ok_and(|mark| mark == APPLICATION)
+}
+
+/// Connects to a database of ours; one that is new or of another version gets its table.
+fn connect(file: &Path) -> Result<Connection, QmdError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connect = || {
+        let mut connection = Connection::open_with_flags(file, flags)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.set_transaction_behavior(TransactionBehavior::Immediate);
+        connection.pragma_update(None, "journal_mode", "DELETE")?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "secure_delete", "ON")?;
+        let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if version != VERSION {
+            let transaction = connection.transaction()?;
+            transaction.execute_batch(SCHEMA)?;
+            transaction.pragma_update(None, "application_id", APPLICATION)?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
+            transaction.commit()?;
+        }
+        Ok(connection)
+    };
+    connect().map_err(QmdError::of(file))
+}
+
+/// Renames what stands at a path, with what SQLite keeps beside it.
+fn set_aside(file: &Path) -> Result<(), FsError> {
+    if file.symlink_metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        return Ok(());
+    }
+    let with = |path: &Path, end: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        PathBuf::from(name)
+    };
+    for number in 0..MAX_SET_ASIDE {
+        let to = with(file, &if number == 0 { ".before".into() } else { format!(".before-{number}") });
+        match move_new(file, &to) {
+            Err(error) if error.source.kind() == ErrorKind::AlreadyExists => {}
+            moved => {
+                moved?;
+                for end in ["-wal", "-shm", "-journal"] {
+                    // Most of them are not there.
+                    drop(move_new(&with(file, end), &with(&to, end)));
+                }
+                tracing::warn!("{} cannot be used, and is now {}", file.display(), to.display());
+                return Ok(());
+            }
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into()).on("rename", file)
 }

@@ -4,7 +4,6 @@
 //! elsewhere, which are only ever read.
 
 mod collections;
-mod database;
 mod documents;
 mod place;
 

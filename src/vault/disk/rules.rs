@@ -296,7 +296,7 @@ fn without_links(path: &Path) -> PathBuf {
 }
 
 /// Puts the home folder in the place of `~`.
-pub(super) fn below_home(path: &Path) -> Cow<'_, Path> {
+pub(crate) fn below_home(path: &Path) -> Cow<'_, Path> {
     match (path.strip_prefix("~"), std::env::home_dir()) {
         (Ok(below), Some(home)) => Cow::Owned(home.join(below)),
         _ => Cow::Borrowed(path),
