@@ -352,7 +352,6 @@ impl Files {
             by: act.by.map(str::to_owned),
             bytes: had.map(|had| had.len() as u64),
             before: had.map(|had| blake3::hash(had).to_hex().to_string()),
-            base: None,
             changed_ms: had.and_then(|_| changed_ms(&path.on_disk(&self.root))),
             written: act.written,
             mode: mode(&path.on_disk(&self.root)),
