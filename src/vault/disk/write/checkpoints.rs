@@ -30,8 +30,6 @@ pub enum Action {
     Trash,
     /// It was brought back.
     Restore,
-    /// A side of a conflict was kept whole, of a file of any kind, or that was undone.
-    Settle,
 }
 
 impl Action {
@@ -48,7 +46,6 @@ impl Action {
             Self::Forget => "forget",
             Self::Trash => "trash",
             Self::Restore => "restore",
-            Self::Settle => "settle",
         }
     }
 

@@ -64,10 +64,7 @@ impl Files {
         let _one = self.one_at_a_time()?;
         let (checkpoint, content) = self.checkpoints.get(id)?;
         let path = checkpoint.path.clone();
-        // So that this can be undone, too.
-        let is_settled = checkpoint.action == Action::Settle || act.action == Action::Settle;
-        let act = if is_settled { Act { action: Action::Settle, ..act } } else { act };
-        let there = if is_settled { self.read_whole(&path)? } else { self.read(&path)? };
+        let there = self.read(&path)?;
         let now = there.as_ref().map(|(_, hash)| *hash);
         // Whoever made the checkpoint was killed before the change, or somebody has undone it already.
         if now == content.as_deref().map(blake3::hash) {
@@ -91,7 +88,7 @@ impl Files {
             (Some(now), None) => self.move_to_trash(&path, now, act)?,
             (None, None) => id.clone(),
             (Some(_), Some(content)) => {
-                self.check_as(&path, is_settled)?;
+                self.check(&path)?;
                 self.write(&path, now, &content, act, None)?
             }
             (None, Some(content)) => {
@@ -218,7 +215,7 @@ impl Files {
     }
 
     fn move_to_trash(&self, path: &VaultPath, before: Hash, act: Act<'_>) -> Result<CheckpointId, WriteError> {
-        self.check_as(path, act.action == Action::Settle || path.is_document())?;
+        self.check_file(path)?;
         let had = self.expect(path, before)?;
         let trashed = self.place_in_trash(path)?;
         let (from, to) = (path.on_disk(&self.root), trashed.on_disk(&self.root));
