@@ -91,6 +91,8 @@ describe("what was changed in two places", () => {
     const page = await opened();
     await page.locator("#conflicts li", { hasText: copy }).waitFor();
     assert.equal(await page.locator("#conflicts li a, #conflicts li button").count(), 0);
+    [copy, "files/scan.pdf"].forEach((path) => vault.delete(path));
+    await eventually("nothing to settle", async () => !(await listed()).length);
   });
 
   test("a note that has changed meanwhile is not written over, and that is said", async () => {

@@ -184,13 +184,6 @@ pub(crate) trait Engine: Send + Sync {
     /// When they are damaged, so that [`Engine::clear`] has to be called, or the disk refuses.
     fn open(&self, distrust: bool) -> Result<Box<dyn Writer>, EngineError>;
 
-    /// Reads stores that were closed, where nothing can be written: on a disk that is full or read-only. `None` when there are none,
-    /// or they were not closed.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    fn read_at_rest(&self) -> Result<Option<Arc<dyn Reader>>, EngineError>;
-
     /// Makes closed stores with damage fit to be opened.
     ///
     /// # Errors

@@ -1,12 +1,11 @@
 //! One published state of the index, for searches.
 
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::catalog::{CatalogReader, log_bytes};
-use super::keyword::{KeywordSearcher, has_words, open_searcher, reading};
-use super::store::{Store, WORDS};
+use super::catalog::CatalogReader;
+use super::keyword::{KeywordSearcher, reading};
+use super::store::Store;
 use super::vectors::VectorSet;
 use crate::base::config::StemmerLanguage;
 use crate::base::fs::crash;
@@ -16,7 +15,6 @@ use crate::index::engine::{
 };
 use crate::models::{ContentHash, Fingerprint, PackedTokens};
 use crate::text::derive::ChunkId;
-use crate::vault::disk::Globs;
 
 /// Readers of the catalog that a snapshot holds: as many searches read texts at the same time.
 const READERS: usize = 2;
@@ -44,39 +42,6 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Opens the stores in a folder, which nobody writes, where nothing can be written: on a disk that is full or read-only. Without
-    /// embeddings. Notes that match `private` are private whatever they say themselves. `None` when there are no stores, or they were not
-    /// closed.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn open(folder: &Path, private: &Globs) -> Result<Option<Self>, EngineError> {
-        let (database, words) = (folder.join("catalog.db"), folder.join(WORDS));
-        if !(database.is_file() && has_words(&words)) || log_bytes(&database) > 0 {
-            return Ok(None);
-        }
-        let reader = CatalogReader::open(&database, true)?;
-        let mut files = FileTable::default();
-        for mut file in reader.files()? {
-            file.info.private |= private.is_match(file.path.as_str());
-            files.insert(Arc::new(file));
-        }
-        let chunks = files.iter().flat_map(|file| &file.chunks);
-        Ok(Some(Self {
-            seq: 0,
-            embeddable: chunks.filter(|chunk| chunk.content.is_some()).count(),
-            withholds_private: false,
-            files,
-            keyword: Some(open_searcher(&words)?),
-            model: None,
-            vectors: None,
-            statistics: OnceLock::new(),
-            scope_counts: ScopeCounts::default(),
-            readers: vec![Mutex::new(reader)],
-            spare: Arc::default(),
-        }))
-    }
-
     fn counted(&self, scope: &FileSet) -> ScopeCount {
         self.scope_counts.of(scope, || ScopeCount {
             statistics: self.files.statistics(Some(scope)),

@@ -472,11 +472,6 @@ impl Engine for LocalEngine {
         Ok(Box::new(Store::open(&self.folder, self.settings.clone(), distrust)?))
     }
 
-    fn read_at_rest(&self) -> Result<Option<Arc<dyn Reader>>, EngineError> {
-        let snapshot = Snapshot::open(&self.folder, &self.settings.private)?;
-        Ok(snapshot.map(|snapshot| Arc::new(snapshot) as Arc<dyn Reader>))
-    }
-
     fn clear(&self, damage: &Damage) -> Result<(), EngineError> {
         match damage {
             Damage::Catalog(_) => {
@@ -492,7 +487,7 @@ impl Engine for LocalEngine {
 }
 
 /// The folder of the keyword index.
-pub(super) const WORDS: &str = "tantivy";
+const WORDS: &str = "tantivy";
 
 /// What the stores are in their folder, and whether it is a folder itself.
 const STORES: [(&str, bool); 5] =

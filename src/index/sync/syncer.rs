@@ -274,7 +274,6 @@ fn run(
             Ok(Err(error)) => match error.damage() {
                 Some(damage) => damage.clone(),
                 None => {
-                    search_at_rest(&options, shared);
                     let place = options.engine.location();
                     fail(format!("the index in {place} cannot be kept up to date: {error}"), RETRY);
                     continue;
@@ -346,15 +345,6 @@ fn work(
             store.close()
         }
         Next::Heal(damage) => Err(EngineError::damaged(damage.to_string(), damage)),
-    }
-}
-
-/// After a start on a full or read-only disk: what was indexed before can be searched all the same.
-fn search_at_rest(options: &SyncOptions, shared: &Shared) {
-    if shared.snapshot().is_none()
-        && let Ok(Some(reader)) = options.engine.read_at_rest()
-    {
-        shared.publish(reader);
     }
 }
 

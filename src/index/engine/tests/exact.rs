@@ -109,10 +109,6 @@ impl Engine for ExactEngine {
         Ok(Box::new(ExactWriter { language, stores, closed: Arc::clone(&self.closed) }))
     }
 
-    fn read_at_rest(&self) -> Result<Option<Arc<dyn Reader>>, EngineError> {
-        Ok(Some(Arc::new(self.closed().now.clone())))
-    }
-
     fn clear(&self, _: &Damage) -> Result<(), EngineError> {
         *self.closed() = ExactStores::default();
         Ok(())

@@ -10,5 +10,5 @@ mod writer;
 
 pub use reader::CatalogReader;
 pub(super) use reader::check;
-pub(super) use schema::{damaged, log_bytes};
+pub(super) use schema::damaged;
 pub use writer::Catalog;

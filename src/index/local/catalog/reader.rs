@@ -18,12 +18,12 @@ pub struct CatalogReader {
 }
 
 impl CatalogReader {
-    /// Opens a catalog for reading, at its state of now; one that is `at_rest` where nothing can be written.
+    /// Opens a catalog for reading, at its state of now.
     ///
     /// # Errors
     /// When it is not there, damaged or of another format.
-    pub fn open(path: &Path, at_rest: bool) -> Result<Self, EngineError> {
-        let reader = Self { connection: open_reader(path, at_rest)? };
+    pub fn open(path: &Path) -> Result<Self, EngineError> {
+        let reader = Self { connection: open_reader(path)? };
         reader.renew()?;
         Ok(reader)
     }
@@ -313,7 +313,7 @@ pub(in crate::index::local) fn check(
     if !path.is_file() {
         return Err(damaged(format!("{} is missing", path.display())));
     }
-    let reader = CatalogReader { connection: open_reader(path, false)? };
+    let reader = CatalogReader { connection: open_reader(path)? };
     let names = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name";
     let tables =
         reader.connection.prepare(names)?.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;

@@ -98,17 +98,11 @@ pub(super) fn open(path: &Path, new_meta: &Meta) -> Result<Connection, EngineErr
     Ok(connection)
 }
 
-/// Opens the database for reading. SQLite wants to write a log and its index even for that, unless it is told that the
-/// database is `at_rest`: that nobody changes it, and that its log is empty.
-pub(super) fn open_reader(path: &Path, at_rest: bool) -> Result<Connection, EngineError> {
+/// Opens the database for reading.
+pub(super) fn open_reader(path: &Path) -> Result<Connection, EngineError> {
     check_header(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = if at_rest {
-        let path = path.to_string_lossy().replace('%', "%25").replace('?', "%3F").replace('#', "%23");
-        Connection::open_with_flags(format!("file:{path}?immutable=1"), flags | OpenFlags::SQLITE_OPEN_URI)?
-    } else {
-        Connection::open_with_flags(path, flags)?
-    };
+    let connection = Connection::open_with_flags(path, flags)?;
     connection.pragma_update(None, "cache_size", -2_000)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(32);
@@ -117,13 +111,6 @@ pub(super) fn open_reader(path: &Path, at_rest: bool) -> Result<Connection, Engi
         return Err(other_format(found));
     }
     Ok(connection)
-}
-
-/// The length of the write-ahead log of the database at `path`.
-pub(in crate::index::local) fn log_bytes(path: &Path) -> u64 {
-    let mut log = path.to_owned().into_os_string();
-    log.push("-wal");
-    std::fs::metadata(log).map_or(0, |meta| meta.len())
 }
 
 /// What a catalog says of itself.

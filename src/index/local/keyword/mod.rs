@@ -14,4 +14,4 @@ mod writer;
 pub(super) use schema::{check, damaged, reading};
 pub(crate) use searcher::KeywordSearcher;
 pub use writer::{FORMAT, open_searcher};
-pub(crate) use writer::{KeywordWriter, Payload, WordDocument, has_words};
+pub(crate) use writer::{KeywordWriter, Payload, WordDocument};

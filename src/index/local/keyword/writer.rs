@@ -196,11 +196,6 @@ impl KeywordWriter {
     }
 }
 
-/// Whether there is an index in a folder.
-pub(crate) fn has_words(folder: &Path) -> bool {
-    folder.join("meta.json").is_file()
-}
-
 /// Opens an index that another process writes, as it is now.
 ///
 /// # Errors
