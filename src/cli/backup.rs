@@ -92,7 +92,7 @@ impl InitCommand {
 ///
 /// vault uses your own git, with your name, hooks and .gitignore. It commits only files of the vault, never `.vault/` or `.trash/`;
 /// what you have staged elsewhere in the repository stays staged. During a merge or a rebase, with a detached head or conflicts,
-/// it says so and changes nothing; it leaves out notes with conflict markers. It never forces anything. With `[backup] every = "1h"`
+/// it says so and changes nothing. It never forces anything. With `[backup] every = "1h"`
 /// in memory.toml the daemon does it, once you have done it by hand.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 backed up or nothing to do, 2 not done, or not in full.")]
