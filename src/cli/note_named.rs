@@ -57,7 +57,7 @@ impl<'h> NoteNames<'h> {
         let config = shown_by(home);
         let outside = Outside::new(home.root(), &config.collections)?;
         let current = std::env::current_dir().and_then(std::fs::canonicalize).ok();
-        let attachments = AttachmentReader::looking_at(&home.index_dir(&config.index.dir));
+        let attachments = AttachmentReader::default();
         Ok(Self { home, config, outside, current, attachments })
     }
 

@@ -163,8 +163,6 @@ type Said = Result<DocumentText, String>;
 pub struct AttachmentReader {
     /// Where what is read is kept, if it is.
     folder: Option<PathBuf>,
-    /// Whether another process keeps what is read.
-    only_looks: bool,
     /// Held while a process reads: one at a time, so that what all of them take together is bounded.
     one: Mutex<()>,
 }
@@ -175,11 +173,6 @@ impl AttachmentReader {
         let folder = index_dir.join("attachments");
         remove_unfinished(&folder, Duration::ZERO);
         Self { folder: Some(folder), ..Self::default() }
-    }
-
-    /// One that looks at what another process has kept, and keeps nothing itself.
-    pub fn looking_at(index_dir: &Path) -> Self {
-        Self { folder: Some(index_dir.join("attachments")), only_looks: true, ..Self::default() }
     }
 
     /// Reads the document at a path, which is open. Gives its text, with the stamp and the hash of its file, and what of it could not be read.
@@ -257,7 +250,7 @@ impl AttachmentReader {
     }
 
     fn keep(&self, path: &VaultPath, document: &blake3::Hash, said: &Said) -> Result<(), FsError> {
-        let Some(folder) = self.folder.as_ref().filter(|_| !self.only_looks) else { return Ok(()) };
+        let Some(folder) = &self.folder else { return Ok(()) };
         let kept = CachedText { version: VERSION, document: document.to_hex().to_string(), said: said.clone() };
         let json = serde_json::to_vec(&kept).map_err(io::Error::from).on("write", folder)?;
         let bytes = [blake3::hash(&json).to_hex().as_bytes(), &json].concat();
@@ -267,7 +260,7 @@ impl AttachmentReader {
 
     /// Keeps nothing of a path any more, and says why it could not.
     pub(crate) fn forget(&self, path: &VaultPath) -> Option<String> {
-        let file = self.file(path).filter(|_| !self.only_looks)?;
+        let file = self.file(path)?;
         remove_file(&file).err().map(|error| format!("the index still has the text of `{path}`: {error}"))
     }
 

@@ -1,5 +1,6 @@
 //! What was changed in two places: which notes, how they differ, and what of them is kept. Nothing is merged by itself.
 
+use std::fs;
 use std::path::Path;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use crate::serve::wire::{
 };
 use crate::text::note::{CONFLICT_MARKS, has_conflict, sides};
 use crate::vault::disk::{
-    Action, CheckpointId, Files, FoundNote, NoteRules, ReadError, Scan, are_same, conflict_copy, file_of, is_markdown, numbered,
+    Action, CheckpointId, Files, FoundNote, NoteRules, ReadError, Scan, conflict_copy, file_of, is_markdown, numbered,
 };
 
 /// Who left conflict markers.
@@ -54,10 +55,15 @@ pub(crate) fn conflict_copies(workspace: &Workspace, problems: &[(String, String
 fn found(root: &Path, rules: &NoteRules) -> Vec<ConflictCopy> {
     let scan = Scan::of(root, rules, NoteRules::takes_conflict_copy, None);
     let is_there = |path: &str| VaultPath::new(path).is_ok_and(|path| file_of(root, rules, &path).is_some());
+    let bytes = |path: &VaultPath| fs::read(rules.outside().on_disk(root, path)).ok();
     let copy = |file: FoundNote| {
         let (of, made_by) = conflict_copy(&file.path, is_there)?;
-        let same = VaultPath::new(of.as_str()).is_ok_and(|of| are_same(root, rules, &file.path, &of));
         let by_hand = (!is_markdown(file.path.as_str())).then(|| NO_NOTE.to_owned());
+        let original = VaultPath::new(of.as_str()).ok().filter(|_| by_hand.is_none());
+        let same = original.is_some_and(|of| {
+            let is_as_long = file_of(root, rules, &of).is_some_and(|meta| meta.len() == file.stamp.size);
+            is_as_long && bytes(&file.path).is_some_and(|bytes_of_copy| bytes(&of) == Some(bytes_of_copy))
+        });
         Some(ConflictCopy { path: file.path.to_string(), of, made_by: made_by.into(), same, by_hand })
     };
     scan.files.into_iter().filter_map(copy).collect()
@@ -241,8 +247,6 @@ fn text_of(workspace: &Workspace, path: &VaultPath) -> Result<Option<String>, Re
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
@@ -276,7 +280,7 @@ mod tests {
             said,
             [
                 ("files/Grüße.md", false, true),
-                ("files/a.pdf", true, false),
+                ("files/a.pdf", false, false),
                 ("files/gone.bin", false, false),
                 ("memory.toml", false, false),
             ]
