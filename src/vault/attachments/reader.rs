@@ -146,8 +146,8 @@ pub(super) enum DocumentPart {
     End,
 }
 
-/// Takes the parts of a document; an error where whoever listens wants no more.
-pub(super) type Tell<'a> = &'a mut dyn FnMut(DocumentPart) -> io::Result<()>;
+/// Takes the parts of a document. It ends the process that reads where nobody wants more.
+pub(super) type Tell<'a> = &'a mut dyn FnMut(DocumentPart);
 
 /// Maximum length of a paragraph, in bytes; a longer one is told in pieces.
 pub(super) const MAX_PARAGRAPH: usize = 64 * 1024;
