@@ -16,8 +16,8 @@ use super::terminal::{
 use crate::base::clock::{local, local_time};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{
-    AnnotateParams, ChangesParams, CheckpointsParams, ConflictChoice, ConflictParams, DerivedNote,
-    ForgetParams, Forgotten, ForgottenView, KeepParams, RestoreParams, SaveParams,
+    AnnotateParams, ChangesParams, CheckpointsParams, ConflictChoice, ConflictParams, DerivedNote, ForgetParams,
+    Forgotten, ForgottenView, KeepParams, RestoreParams, SaveParams,
 };
 
 /// List the changes this program made to your notes, newest first.

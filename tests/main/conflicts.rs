@@ -216,7 +216,10 @@ fn copies_of_documents_are_listed_and_left_to_the_person() {
     assert_eq!((all.len(), &all[0]["of"], &all[0]["same"]), (1, &json!("files/page.html"), &json!(true)));
     assert!(all[0]["by_hand"].as_str().unwrap().contains("not a note"), "{all:?}");
     let status = vault.run(&["status", "--json"]).ok().json();
-    assert_eq!((&status["conflict_copies"], &vault.get("/api/conflicts").json()["conflicts"]), (&json!(all), &json!(all)));
+    assert_eq!(
+        (&status["conflict_copies"], &vault.get("/api/conflicts").json()["conflicts"]),
+        (&json!(all), &json!(all))
+    );
     let name = all[0]["path"].as_str().unwrap();
     for refused in [vault.run(&["conflicts", "show", name]), vault.run(&["conflicts", "keep", name, "--ours"])] {
         assert!(refused.code != 0 && refused.stderr.contains("not a note"), "{}", refused.stderr);
