@@ -12,7 +12,7 @@ use crate::text::derive::words::Stemming;
 use crate::text::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading, note_sources};
 use crate::text::note::{Note, PrivateReason, Visibility};
 use crate::vault::attachments::AttachmentReader;
-use crate::vault::disk::{NoteRules, ReadError, Source, Stamp, open_file, read};
+use crate::vault::disk::{NoteRules, ReadError, Source, Stamp, read_file};
 
 /// What reading a file came to.
 #[derive(Debug)]
@@ -54,19 +54,14 @@ pub fn prepare(
     let (folder, within) = rules.outside().place(root, &path);
     let mut read = || -> Result<PreparedFile, ReadError> {
         let within = within.as_deref().ok_or(ReadError::Gone)?;
-        let (source, problems) = if path.is_document() {
-            let opened = open_file(folder, within, max_bytes)?;
-            // Only what has changed is worth a process.
-            if let Some(same) = as_known(known, &path, opened.stamp, opened.hash, read_ns) {
-                return Ok(same);
-            }
-            attachments.read(&path, opened)?
-        } else {
-            let source = read(folder, within, max_bytes)?;
-            if let Some(same) = as_known(known, &path, source.stamp, source.hash, read_ns) {
-                return Ok(same);
-            }
-            (source, Vec::new())
+        let file = read_file(folder, within, max_bytes)?;
+        // Only what has changed is worth a process.
+        if let Some(same) = as_known(known, &path, file.stamp, file.hash, read_ns) {
+            return Ok(same);
+        }
+        let (source, problems) = match path.is_document() {
+            true => attachments.read(&path, file)?,
+            false => (file.text()?, Vec::new()),
         };
         let elsewhere = rules.outside().of(&path).map(|folder| (folder.name.clone(), within.clone()));
         let mut update = update(path.clone(), elsewhere, source, read_ns, stemming);

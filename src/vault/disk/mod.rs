@@ -17,7 +17,7 @@ pub(crate) use debounce::Debounce;
 pub(crate) use git::{BackupError, GIT_LOCK, Git, UNDER_WAY, commits_of, committed_at, git_is_busy};
 pub use home::Home;
 pub(crate) use home::{DaemonInfo, HomeError, Identity, Lock, Stamp, adopt, init, is_starter, state_dir};
-pub(crate) use read::{OpenedFile, ReadError, Source, open_file, read, read_lines};
+pub(crate) use read::{FileBytes, ReadError, Source, read, read_file, read_lines};
 pub use rules::{NoteRules, globs};
 pub(crate) use rules::{Outside, RulesError, conflict_copy, is_markdown};
 pub use scan::scan;
