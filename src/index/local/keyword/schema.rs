@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use tantivy::directory::error::{DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
-    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, META_LOCK, MmapDirectory, TerminatingWrite,
-    WatchCallback, WatchHandle, WritePtr,
+    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite, WatchCallback,
+    WatchHandle, WritePtr,
 };
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
@@ -344,15 +344,7 @@ impl Directory for UnsyncedDirectory {
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
-        match self.mapped.acquire_lock(lock) {
-            // A reader's lock keeps writers off, of which a read-only disk has none.
-            Err(LockError::IoError(error))
-                if lock.filepath == META_LOCK.filepath && error.kind() == io::ErrorKind::ReadOnlyFilesystem =>
-            {
-                Ok(DirectoryLock::from(Box::new(())))
-            }
-            locked => locked,
-        }
+        self.mapped.acquire_lock(lock)
     }
 
     fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {

@@ -251,10 +251,7 @@ impl Files {
         let mut own = HashSet::new();
         let checkpoints: Vec<Checkpoint> = self.checkpoints_of(path)?.collect();
         for checkpoint in &checkpoints {
-            own.extend(checkpoint.after.clone());
-            // One of an older version does not say.
-            let of_content = || Some(blake3::hash(&self.had(checkpoint)?).to_hex().to_string());
-            own.extend(checkpoint.before.clone().or_else(of_content));
+            own.extend(checkpoint.after.iter().chain(&checkpoint.before).cloned());
             places.extend(checkpoint.trashed.clone());
         }
         let mut emptied = Vec::new();
