@@ -86,9 +86,9 @@ fn without_room_for_all_watches_the_rest_is_polled_until_there_is() {
         assert_eq!(watching["by"], "events and polling");
         let reason = watching["reason"].as_str().unwrap();
         // Of four watches the folder of the cookies has one, and the vault's own another.
-        assert!(reason.starts_with("7 folders are not watched: the system's limit of inotify watches"), "{reason}");
-        assert!(reason.contains("`sudo sysctl fs.inotify.max_user_watches="), "{reason}");
-        assert!(daemon.run(&["status"]).ok().stdout.contains("limit of inotify watches"));
+        assert!(reason.starts_with("7 folders are not watched: the system's limit of 4 inotify watches"), "{reason}");
+        assert!(reason.contains("`sudo sysctl user.max_inotify_watches=524288`"), "{reason}");
+        assert!(daemon.run(&["status"]).ok().stdout.contains("limit of 4 inotify watches"));
         for at in 0..9 {
             fs::write(daemon.path(&format!("folder{at}/a.md")), format!("after{at}")).unwrap();
         }

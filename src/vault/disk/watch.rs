@@ -442,8 +442,8 @@ pub(super) fn explain(error: &Error) -> String {
         _ => return format!("file events are not available: {error}"),
     };
     format!(
-        "the system's limit of inotify {what} is reached. Raise it with `sudo sysctl fs.inotify.max_user_{what}={enough}` (in a \
-         container also `user.max_inotify_{what}`), and write that setting into a file in /etc/sysctl.d to keep it"
+        "the system's limit of inotify {what} is reached. Raise it with `sudo sysctl fs.inotify.max_user_{what}={enough}`, and \
+         write that setting into a file in /etc/sysctl.d to keep it"
     )
 }
 
