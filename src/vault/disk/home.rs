@@ -2,7 +2,7 @@
 //! folder a vault.
 
 use std::fs::{File, Metadata, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fs, io};
 
 use include_dir::{Dir, include_dir};
+use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
 use crate::access::rules::Token;
@@ -96,17 +97,17 @@ impl DaemonInfo {
 }
 
 impl Home {
-    /// Opens the vault at `root` and makes sure that `.vault/` is there and stays out of git.
+    /// Opens the vault at `root` and makes sure that `.vault/` is there and stays out of git. Where it may not be written,
+    /// a folder of the user's own stands in for it.
     ///
     /// # Errors
-    /// When the folder is not a vault, or `.vault/` may not be written.
+    /// When the folder is not a vault, or there is no place for the program's own files.
     pub fn open(root: &Path) -> Result<Self, HomeError> {
         let root = fs::canonicalize(root).on("open", root)?;
         if !root.join(FILE_NAME).is_file() {
             return Err(HomeError::NotAVault(root));
         }
-        let dir = root.join(DIR_NAME);
-        create_private_dir(&dir)?;
+        let dir = own_dir(&root, state_dir, writable)?;
         let ignore = dir.join(".gitignore");
         if !ignore.exists() {
             write_atomically(&ignore, b"*\n", 0o644)?;
@@ -279,6 +280,32 @@ impl Home {
 
     fn daemon_file(&self) -> PathBuf {
         self.dir.join("daemon.json")
+    }
+}
+
+/// Where the program's own files are: in the vault, else where the user's programs keep theirs. A vault that may only be
+/// read is searched all the same.
+fn own_dir(
+    root: &Path,
+    state: impl Fn() -> Option<PathBuf>,
+    writable: impl Fn(&Path) -> Result<(), FsError>,
+) -> Result<PathBuf, FsError> {
+    let near = root.join(DIR_NAME);
+    let Err(error) = writable(&near) else { return Ok(near) };
+    let refused = [ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem].contains(&error.source.kind());
+    let elsewhere = state().filter(|_| refused).ok_or(error)?.join(key(root));
+    writable(&elsewhere)?;
+    Ok(elsewhere)
+}
+
+/// Makes a folder where there is none, and checks that files can be made in it.
+fn writable(folder: &Path) -> Result<(), FsError> {
+    create_private_dir(folder)?;
+    let (open, lock) = (Access::WRITE_OK | Access::EXEC_OK, folder.join("lock"));
+    access(folder, open).map_err(std::io::Error::from).on("write to", folder)?;
+    match access(&lock, Access::READ_OK | Access::WRITE_OK).map_err(std::io::Error::from) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).on("write to", &lock),
+        _ => Ok(()),
     }
 }
 
@@ -482,6 +509,31 @@ mod tests {
         assert_eq!(error, "a daemon serves this vault already: `vault serve`, process 1 on 127.0.0.1:7833");
         drop(lock);
         home.lock().unwrap();
+    }
+
+    #[test]
+    fn a_vault_that_may_only_be_read_is_kept_elsewhere() {
+        let (folder, home) = vault();
+        let state = tempfile::tempdir().unwrap();
+        let elsewhere = || Some(state.path().to_owned());
+        let dir = own_dir(home.root(), elsewhere, |dir| match dir.starts_with(home.root()) {
+            true => Err(std::io::Error::from(ErrorKind::ReadOnlyFilesystem)).on("write to", dir),
+            false => writable(dir),
+        });
+        assert_eq!(dir.unwrap(), state.path().join(key(home.root())));
+        let full = |dir: &Path| Err(std::io::Error::from(ErrorKind::StorageFull)).on("write to", dir);
+        assert!(own_dir(home.root(), elsewhere, full).is_err(), "that is no reason to go elsewhere");
+        assert_eq!(own_dir(home.root(), elsewhere, writable).unwrap(), home.root().join(DIR_NAME));
+        // Nothing is refused to root.
+        if !rustix::process::geteuid().is_root() {
+            use std::os::unix::fs::PermissionsExt;
+            let own = folder.path().join(DIR_NAME);
+            let mode = |mode| fs::set_permissions(&own, fs::Permissions::from_mode(mode)).unwrap();
+            mode(0o500);
+            let dir = own_dir(home.root(), elsewhere, writable);
+            mode(0o700);
+            assert_eq!(dir.unwrap(), state.path().join(key(home.root())));
+        }
     }
 
     #[test]
