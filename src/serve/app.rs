@@ -384,7 +384,7 @@ impl App {
             index_bytes: folder_bytes(&workspace.index_dir),
             index_dir: workspace.index_dir.display().to_string(),
             text_bytes: snapshot.map_or(0, |snapshot| snapshot.files().iter().map(|file| file.stamp.size).sum()),
-            conflict_copies: snapshot.map(|snapshot| notes::conflict_copies(snapshot, &problems)).unwrap_or_default(),
+            conflict_copies: notes::conflict_copies(workspace, &problems, true),
             problems: problems
                 .into_iter()
                 .filter(|(_, reason)| !reason.ends_with(CONFLICT_MARKS))

@@ -85,6 +85,16 @@ describe("what was changed in two places", () => {
     assert.deepEqual([vault.read("notes/plan.md"), vault.read("notes/plan 2.md")], [OURS, THEIRS]);
   });
 
+  test("a copy of what is no note is listed and left to the person", async () => {
+    const copy = "files/scan.sync-conflict-20260105-183012-ABC2DEF.pdf";
+    await written({ "files/scan.pdf": "%PDF one", [copy]: "%PDF the other" }, 1);
+    const page = await opened();
+    await page.locator("#conflicts li", { hasText: copy }).waitFor();
+    assert.equal(await page.locator("#conflicts li a, #conflicts li button").count(), 0);
+    [copy, "files/scan.pdf"].forEach((path) => vault.delete(path));
+    await eventually("nothing to settle", async () => !(await listed()).length);
+  });
+
   test("a note that has changed meanwhile is not written over, and that is said", async () => {
     await written({ [COPY]: THEIRS }, 1);
     const page = await opened();

@@ -206,23 +206,43 @@ fn two_machines_by_git_settle_a_merge_that_stopped() {
 }
 
 #[test]
-fn copies_of_documents_are_listed_and_left_to_the_person() {
-    let mut vault = Daemon::with_config("[index]\nattachments = true\n");
-    for html in ["files/page.html", "files/page.sync-conflict-20260105-183012-ABC2DEF.html"] {
-        vault.write(html, "<p>A quokka");
+fn copies_of_settings_and_documents_are_listed_and_left_to_the_person() {
+    let copy = "sync-conflict-20260105-183012-ABC2DEF";
+    let (pdf, toml) = (format!("files/scan.{copy}.pdf"), format!("memory.{copy}.toml"));
+    let docx = format!("files/letter.{copy}.docx");
+    for (served, attachments) in [(false, false), (true, true)] {
+        let config = format!("[index]\nattachments = {attachments}\n");
+        let mut vault = Daemon::with_config(&config);
+        let settings = text(&vault, "memory.toml").unwrap();
+        vault
+            .write("files/scan.pdf", b"%PDF-1.4\n\xff one")
+            .write(&pdf, b"%PDF-1.4\n\xff the other")
+            .write("files/letter.docx", b"PK\x03\x04 no archive")
+            .write(&docx, b"PK\x03\x04 no archive")
+            .write(&toml, format!("{settings}# of the phone\n"));
+        if served {
+            vault.start().settle();
+        }
+        let all = conflicts(&vault);
+        let of: Vec<&str> = all.iter().map(|copy| copy["of"].as_str().unwrap()).collect();
+        assert_eq!(of, ["files/letter.docx", "files/scan.pdf", "memory.toml"]);
+        assert!(all.iter().all(|copy| copy["by_hand"].as_str().unwrap().contains("not a note")), "{all:?}");
+        let status = vault.run(&["status", "--json"]).ok().json();
+        assert_eq!(status["conflict_copies"], json!(all));
+        let told = vault.run(&["status"]).ok().stdout;
+        assert!(told.contains("3 conflicts of files that were changed in two places"), "{told}");
+        assert!(told.contains(&format!("  {pdf}  of files/scan.pdf, by Syncthing; it is not a note")), "{told}");
+        if served {
+            assert_eq!(vault.get("/api/conflicts").json()["conflicts"], json!(all));
+        }
+        for name in [&pdf, &toml] {
+            let before = fs::read(vault.path(name)).unwrap();
+            for refused in [vault.run(&["conflicts", "show", name]), vault.run(&["conflicts", "keep", name, "--ours"])] {
+                assert!(refused.code != 0 && refused.stderr.contains("not a note"), "{}", refused.stderr);
+            }
+            assert_eq!(fs::read(vault.path(name)).unwrap(), before);
+        }
+        assert_ne!(vault.run(&["forget", "memory.toml"]).code, 0);
+        assert!(vault.path("memory.toml").exists());
     }
-    vault.start().settle();
-    let all = conflicts(&vault);
-    assert_eq!((all.len(), &all[0]["of"], &all[0]["same"]), (1, &json!("files/page.html"), &json!(true)));
-    assert!(all[0]["by_hand"].as_str().unwrap().contains("not a note"), "{all:?}");
-    let status = vault.run(&["status", "--json"]).ok().json();
-    assert_eq!(
-        (&status["conflict_copies"], &vault.get("/api/conflicts").json()["conflicts"]),
-        (&json!(all), &json!(all))
-    );
-    let name = all[0]["path"].as_str().unwrap();
-    for refused in [vault.run(&["conflicts", "show", name]), vault.run(&["conflicts", "keep", name, "--ours"])] {
-        assert!(refused.code != 0 && refused.stderr.contains("not a note"), "{}", refused.stderr);
-    }
-    assert!(vault.path(name).exists());
 }

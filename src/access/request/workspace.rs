@@ -19,6 +19,7 @@ use crate::memory::generated_files::SummaryFiles;
 use crate::memory::items::{EntryStore, FactStore};
 use crate::memory::trace_files::TraceFiles;
 use crate::models::ModelChoice;
+use crate::serve::wire::ConflictCopy;
 use crate::text::derive::{ChunkId, chunk};
 use crate::text::note::{Note, sources};
 use crate::vault::attachments::AttachmentReader;
@@ -78,6 +79,8 @@ pub struct Workspace {
     pub(super) reranker: RerankHelp,
     /// How often chunks were given.
     pub usage: UsageTable,
+    /// The conflict copies on disk: when they were looked for, how long that took, and what was found.
+    pub(crate) conflicts_seen: Mutex<Option<(Instant, Duration, Vec<ConflictCopy>)>>,
 }
 
 impl Deref for Workspace {
@@ -98,7 +101,8 @@ impl Workspace {
         let chat = ChatHelp::of(&parts.config.chat);
         let reranker = RerankHelp::of(&parts.config.search, parts.home.root());
         let usage = UsageTable::new(&parts.state);
-        Self { pending, parts, saving: Mutex::default(), chat, reranker, usage }
+        let (saving, conflicts_seen) = Default::default();
+        Self { pending, parts, saving, chat, reranker, usage, conflicts_seen }
     }
 
     /// Who writes summaries and digests.

@@ -2,6 +2,7 @@
 //! folders elsewhere whose notes belong to it; and the copies that sync services leave beside a note that was changed in two places.
 
 use std::borrow::Cow;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -14,6 +15,8 @@ use crate::access::rules::{GlobError, Globs};
 use crate::base::config::CollectionConfig;
 use crate::base::path::VaultPath;
 
+/// The folder of what agents tell of their work.
+const TRACES: &str = "traces";
 /// Maximum size of Obsidian's settings, in bytes; they are far shorter.
 const MAX_SETTINGS: u64 = 1 << 20;
 /// Maximum number of Obsidian's patterns that are compiled.
@@ -124,6 +127,11 @@ impl NoteRules {
     /// Whether a file is an attachment that belongs to the vault, be it searched or not.
     pub(crate) fn takes_attachment(&self, file: &VaultPath) -> bool {
         file.attachment().is_some() && self.keeps(file)
+    }
+
+    /// Whether a file, of whatever kind, belongs to the vault and has the name of a conflict copy. Traces are the program's own.
+    pub(crate) fn takes_conflict_copy(&self, file: &VaultPath) -> bool {
+        conflict_copy(file, |_| true).is_some() && file.collection() != TRACES && self.keeps(file)
     }
 
     /// Whether nothing leaves a file out.
@@ -341,6 +349,11 @@ pub(crate) fn conflict_copy(path: &VaultPath, is_there: impl Fn(&str) -> bool) -
         let of = format!("{}{of}{extension}", &text[..folder]);
         (!shape.doubtful || is_there(&of)).then_some((of, shape.made_by))
     })
+}
+
+/// What the file system says of a file of a vault; `None` where there is none, or something else.
+pub(crate) fn file_of(root: &Path, rules: &NoteRules, path: &VaultPath) -> Option<Metadata> {
+    rules.outside().on_disk(root, path).symlink_metadata().ok().filter(Metadata::is_file)
 }
 
 #[cfg(test)]

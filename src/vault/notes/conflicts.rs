@@ -1,18 +1,21 @@
 //! What was changed in two places: which notes, how they differ, and what of them is kept. Nothing is merged by itself.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::fs;
+use std::path::Path;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
 
 use similar::TextDiff;
 
 use crate::access::request::{Owner, RequestError, Workspace, note_path};
 use crate::base::path::VaultPath;
-use crate::index::engine::{FileEntry, Reader};
 use crate::serve::wire::{
     ConflictChoice, ConflictCopy, ConflictParams, ConflictResolved, ConflictView, ConflictsView, KeepParams,
 };
 use crate::text::note::{CONFLICT_MARKS, has_conflict, sides};
-use crate::vault::disk::{Action, CheckpointId, Files, ReadError, conflict_copy, is_markdown, numbered};
+use crate::vault::disk::{
+    Action, CheckpointId, Files, FoundNote, NoteRules, ReadError, Scan, conflict_copy, file_of, is_markdown, numbered,
+};
 
 /// Who left conflict markers.
 const GIT: &str = "git";
@@ -26,20 +29,44 @@ const SMALLEST: Duration = Duration::from_millis(500);
 /// Why a copy is listed and not settled here.
 const NO_NOTE: &str = "it is not a note: resolve it in a file manager";
 
-/// The files of the index that were changed in two places, by path; `problems` are those of the index.
-pub(crate) fn conflict_copies(reader: &dyn Reader, problems: &[(String, String)]) -> Vec<ConflictCopy> {
-    let files = reader.files();
-    let copy = |file: &Arc<FileEntry>| {
-        let (of, made_by) = conflict_copy(&file.path, |path| files.at(path).is_some())?;
-        let same = files.at(&of).is_some_and(|of| of.hash == file.hash);
-        let by_hand = (!is_markdown(file.path.as_str())).then(|| NO_NOTE.to_owned());
-        Some(ConflictCopy { path: file.path.to_string(), of, made_by: made_by.into(), same, by_hand })
-    };
+/// How many times as long as a look takes the next one is put off, where what was seen lately will do.
+const PAUSES_FOR_LOOKS: u32 = 10;
+
+/// The files that were changed in two places, by path, as they are now; `lately`, for whoever asks again and again, the copies as they were a
+/// moment ago. `problems` are those of the index.
+pub(crate) fn conflict_copies(workspace: &Workspace, problems: &[(String, String)], lately: bool) -> Vec<ConflictCopy> {
+    // Not held while the vault is walked.
+    let seen = || workspace.conflicts_seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = seen().clone().filter(|(at, took, _)| lately && at.elapsed() < *took * (PAUSES_FOR_LOOKS + 1));
+    let copies = known.map(|(.., copies)| copies).unwrap_or_else(|| {
+        let at = Instant::now();
+        let copies = workspace.rules().map(|rules| found(workspace.home.root(), &rules)).unwrap_or_default();
+        *seen() = Some((at, at.elapsed(), copies.clone()));
+        copies
+    });
     let marked = problems.iter().filter(|(_, reason)| reason.ends_with(CONFLICT_MARKS));
     let marked = marked.map(|(path, _)| marked_note(path));
-    let mut all: Vec<ConflictCopy> = files.iter().filter_map(copy).chain(marked).collect();
+    let mut all: Vec<ConflictCopy> = copies.into_iter().chain(marked).collect();
     all.sort_by(|one, two| (&one.path, &one.of).cmp(&(&two.path, &two.of)));
     all
+}
+
+/// The copies on disk.
+fn found(root: &Path, rules: &NoteRules) -> Vec<ConflictCopy> {
+    let scan = Scan::of(root, rules, NoteRules::takes_conflict_copy, None);
+    let is_there = |path: &str| VaultPath::new(path).is_ok_and(|path| file_of(root, rules, &path).is_some());
+    let bytes = |path: &VaultPath| fs::read(rules.outside().on_disk(root, path)).ok();
+    let copy = |file: FoundNote| {
+        let (of, made_by) = conflict_copy(&file.path, is_there)?;
+        let by_hand = (!is_markdown(file.path.as_str())).then(|| NO_NOTE.to_owned());
+        let original = VaultPath::new(of.as_str()).ok().filter(|_| by_hand.is_none());
+        let same = original.is_some_and(|of| {
+            let is_as_long = file_of(root, rules, &of).is_some_and(|meta| meta.len() == file.stamp.size);
+            is_as_long && bytes(&file.path).is_some_and(|bytes_of_copy| bytes(&of) == Some(bytes_of_copy))
+        });
+        Some(ConflictCopy { path: file.path.to_string(), of, made_by: made_by.into(), same, by_hand })
+    };
+    scan.files.into_iter().filter_map(copy).collect()
 }
 
 fn marked_note(path: &str) -> ConflictCopy {
@@ -51,9 +78,8 @@ fn marked_note(path: &str) -> ConflictCopy {
 /// # Errors
 /// When the index cannot be read.
 pub(crate) fn conflicts(owner: &Owner) -> Result<ConflictsView, RequestError> {
-    let scope = owner.now()?;
-    let problems = scope.reader().problems()?;
-    Ok(ConflictsView { conflicts: conflict_copies(scope.reader(), &problems) })
+    let problems = owner.now()?.reader().problems()?;
+    Ok(ConflictsView { conflicts: conflict_copies(owner.workspace(), &problems, false) })
 }
 
 /// Both sides of a conflict, read from the disk.
@@ -168,7 +194,12 @@ fn find(owner: &Owner, path: &str) -> Result<Conflict, RequestError> {
     let now = owner.now()?;
     let files = now.reader().files();
     let workspace = owner.workspace();
-    if let Some((of, made_by)) = conflict_copy(&path, |path| files.at(path).is_some()) {
+    let rules = workspace.rules().ok_or_else(|| RequestError::invalid("`index.exclude` has an invalid glob"))?;
+    let is_there = |path: &str| {
+        let on_disk = || VaultPath::new(path).ok().and_then(|path| file_of(workspace.home.root(), &rules, &path));
+        files.at(path).is_some() || on_disk().is_some()
+    };
+    if let Some((of, made_by)) = conflict_copy(&path, is_there) {
         if !is_markdown(path.as_str()) {
             return Err(RequestError::invalid(format!("`{path}`: {NO_NOTE}")));
         }
@@ -184,7 +215,7 @@ fn find(owner: &Owner, path: &str) -> Result<Conflict, RequestError> {
         let copy = marked_note(path.as_str());
         return Ok(Conflict { copy, of: path.clone(), path, ours: Some(sides.ours), theirs: sides.theirs });
     }
-    let copies = conflict_copies(now.reader(), &[]).into_iter();
+    let copies = conflict_copies(workspace, &[], false).into_iter();
     let copies: Vec<ConflictCopy> = copies.filter(|copy| path.same_as(&copy.of)).collect();
     match copies.as_slice() {
         [] => Err(no_conflict(path.as_str())),
@@ -211,5 +242,48 @@ fn text_of(workspace: &Workspace, path: &VaultPath) -> Result<Option<String>, Re
         Ok(source) => Ok(Some(source.text)),
         Err(ReadError::Gone) => Ok(None),
         Err(error) => Err(RequestError::invalid(format!("`{path}`: {error}; resolve it in a file manager"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_of_files_of_any_kind_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let rules = NoteRules::new(root, &["archive/**".into()]).unwrap();
+        fs::create_dir_all(root.join("files")).unwrap();
+        fs::create_dir_all(root.join("archive")).unwrap();
+        fs::create_dir_all(root.join("traces/ada")).unwrap();
+        fs::create_dir_all(root.join(".obsidian")).unwrap();
+        let copy = "sync-conflict-20260105-183012-ABC2DEF";
+        for name in ["memory.toml", "files/a.pdf", "files/b.bin", "files/Plan-DESKTOP-4F2K9QX.pdf"] {
+            fs::write(root.join(name), name).unwrap();
+        }
+        for name in [
+            format!("memory.{copy}.toml"),
+            format!("files/a.{copy}.pdf"),
+            format!("files/gone.{copy}.bin"),
+            format!("files/Grüße.{copy}.md"),
+            format!("archive/a.{copy}.pdf"),
+            format!("traces/ada/x.{copy}.jsonl"),
+            format!(".obsidian/app.{copy}.json"),
+        ] {
+            fs::write(root.join(name), "files/a.pdf").unwrap();
+        }
+        let mut all = found(root, &rules);
+        all.sort_by(|one, other| one.path.cmp(&other.path));
+        let said: Vec<_> = all.iter().map(|copy| (&*copy.of, copy.same, copy.by_hand.is_none())).collect();
+        assert_eq!(
+            said,
+            [
+                ("files/Grüße.md", false, true),
+                ("files/a.pdf", false, false),
+                ("files/gone.bin", false, false),
+                ("memory.toml", false, false),
+            ]
+        );
     }
 }
