@@ -32,7 +32,7 @@ impl Files {
     pub(super) fn exchange(&self, path: &VaultPath, before: Hash, bytes: &[u8]) -> Result<(), WriteError> {
         let on_disk = path.on_disk(&self.root);
         let ours = blake3::hash(bytes);
-        let beside = self.put(bytes, mode(&on_disk), |beside| {
+        let beside = self.put(&on_disk, bytes, mode(&on_disk), |beside| {
             give_owner_of(&on_disk, beside);
             give_attributes_of(&on_disk, beside);
             let marked = Self::mark(beside, before, ours)?;
@@ -72,16 +72,29 @@ impl Files {
         Ok(true)
     }
 
-    /// Writes a file among the program's own and has it put in its place, which has to be on the same disk. Gives what `place` does.
+    /// Writes a file and has it put in its place: from among the program's own, or from beside it where that is another disk.
+    /// Gives what `place` does.
     pub(super) fn put(
         &self,
+        target: &Path,
         bytes: &[u8],
         mode: Option<u32>,
-        place: impl FnOnce(&Path) -> Result<PathBuf, FsError>,
+        place: impl Fn(&Path) -> Result<PathBuf, FsError>,
     ) -> Result<PathBuf, FsError> {
         create_private_dir(&self.unfinished)?;
-        let beside = write_beside(&self.unfinished, bytes, mode)?;
-        place(&beside).inspect_err(|_| drop(fs::remove_file(&beside)))
+        let folder = target.parent().unwrap_or(&self.root);
+        let put_from = |from: &Path| {
+            let beside = write_beside(from, bytes, mode)?;
+            place(&beside).inspect_err(|_| drop(fs::remove_file(&beside)))
+        };
+        match put_from(&self.unfinished) {
+            Err(FsError { source, .. }) if source.kind() == ErrorKind::CrossesDevices => {
+                // A killed process may have left one there.
+                self.clear(folder);
+                put_from(folder)
+            }
+            put => put,
+        }
     }
 
     /// Gives a whole new text, before it changes places with a note's, a name that says what may come to lie under it without
@@ -102,11 +115,11 @@ impl Files {
             }
             return;
         }
-        let discarded = match read_bytes(beside).map(|bytes| blake3::hash(&bytes)) {
+        let discarded = match read_bytes(beside).map(|bytes| (blake3::hash(&bytes), bytes)) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error).on("read", beside).map_err(WriteError::from),
-            Ok(hash) if known.contains(&hash) => fs::remove_file(beside).on("remove", beside).map_err(Into::into),
-            Ok(_) => self.rescue(path, beside),
+            Ok((hash, _)) if known.contains(&hash) => fs::remove_file(beside).on("remove", beside).map_err(Into::into),
+            Ok((_, bytes)) => self.rescue(path, beside, &bytes),
         };
         if let Err(error) = discarded {
             tracing::warn!("a text that lay beside `{path}` stays at {}: {error}", beside.display());
@@ -128,10 +141,10 @@ impl Files {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks through what a killed process left: half-written texts go, and so does what is known; somebody's
+    /// Looks through what a killed process left in a folder: half-written texts go, and so does what is known; somebody's
     /// text goes to the trash.
-    pub(super) fn clear(&self) {
-        let Ok(entries) = fs::read_dir(&self.unfinished) else { return };
+    pub(super) fn clear(&self, folder: &Path) {
+        let Ok(entries) = fs::read_dir(folder) else { return };
         for entry in entries.flatten() {
             let name = entry.file_name();
             let Some(name) = name.to_str().filter(|name| name.starts_with(UNFINISHED)) else { continue };
@@ -143,13 +156,15 @@ impl Files {
         }
     }
 
-    fn rescue(&self, path: &VaultPath, beside: &Path) -> Result<(), WriteError> {
+    fn rescue(&self, path: &VaultPath, beside: &Path, bytes: &[u8]) -> Result<(), WriteError> {
         let trashed = self.place_in_trash(path)?;
         let to = trashed.on_disk(&self.root);
-        move_new(beside, &to)?;
+        // The trash may be on another disk.
+        let copy = write_beside(to.parent().unwrap_or(&self.root), bytes, mode(beside))?;
+        move_new(&copy, &to).inspect_err(|_| drop(fs::remove_file(&copy)))?;
         sync_folder(&to)?;
         tracing::warn!("`{trashed}` has a text of `{path}` that was written at the moment of another change");
-        Ok(())
+        Ok(fs::remove_file(beside).on("remove", beside)?)
     }
 }
 

@@ -63,7 +63,7 @@ impl Files {
             held: Mutex::default(),
             log: None,
         };
-        files.clear();
+        files.clear(&files.unfinished);
         if let Err(error) = files.checkpoints.clear_unfinished() {
             tracing::warn!("what a killed write left stays: {error}");
         }
@@ -278,7 +278,7 @@ impl Files {
         self.check_place(path)?;
         let on_disk = path.on_disk(&self.root);
         create_dir(on_disk.parent().unwrap_or(&self.root))?;
-        self.put(bytes, mode, |beside| move_new(beside, &on_disk).map(|()| on_disk.clone())).map_err(|error| {
+        self.put(&on_disk, bytes, mode, |beside| move_new(beside, &on_disk).map(|()| on_disk.clone())).map_err(|error| {
             match error.source.kind() {
                 ErrorKind::AlreadyExists => WriteError::Exists(path.clone()),
                 _ => error.into(),

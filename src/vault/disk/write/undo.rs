@@ -12,7 +12,7 @@ use super::super::read::read_bytes;
 use super::checkpoints::{Act, Action, Checkpoint, CheckpointId, WriteError, mode};
 use super::files::Files;
 use super::names::numbered;
-use crate::base::fs::{Context, crash, create_dir, move_new, sync_folder};
+use crate::base::fs::{Context, FsError, crash, create_dir, move_new, sync_folder};
 use crate::base::path::VaultPath;
 use crate::base::state::StateError;
 
@@ -220,7 +220,16 @@ impl Files {
         let trashed = self.place_in_trash(path)?;
         let (from, to) = (path.on_disk(&self.root), trashed.on_disk(&self.root));
         let id = self.change(path, act, Some(&had), None, Some(trashed), || {
-            move_new(&from, &to)?;
+            match move_new(&from, &to) {
+                // The trash is another disk.
+                Err(FsError { source, .. }) if source.kind() == ErrorKind::CrossesDevices => {
+                    self.put(&to, &had, mode(&from), |beside| move_new(beside, &to).map(|()| to.clone()))?;
+                    let removed =
+                        self.expect(path, before).and_then(|_| Ok(fs::remove_file(&from).on("remove", &from)?));
+                    return removed.inspect_err(|_| drop(fs::remove_file(&to)));
+                }
+                moved => moved?,
+            }
             crash::point("note-trashed");
             if read_bytes(&to).map(|bytes| blake3::hash(&bytes)).on("read", &to)? != before {
                 // Written to at this very moment: it goes back, unless it is there again. Then the trash keeps it.
