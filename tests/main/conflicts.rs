@@ -237,7 +237,8 @@ fn copies_of_settings_and_documents_are_listed_and_left_to_the_person() {
         }
         for name in [&pdf, &toml] {
             let before = fs::read(vault.path(name)).unwrap();
-            for refused in [vault.run(&["conflicts", "show", name]), vault.run(&["conflicts", "keep", name, "--ours"])] {
+            for refused in [vault.run(&["conflicts", "show", name]), vault.run(&["conflicts", "keep", name, "--ours"])]
+            {
                 assert!(refused.code != 0 && refused.stderr.contains("not a note"), "{}", refused.stderr);
             }
             assert_eq!(fs::read(vault.path(name)).unwrap(), before);

@@ -278,12 +278,12 @@ impl Files {
         self.check_place(path)?;
         let on_disk = path.on_disk(&self.root);
         create_dir(on_disk.parent().unwrap_or(&self.root))?;
-        self.put(&on_disk, bytes, mode, |beside| move_new(beside, &on_disk).map(|()| on_disk.clone())).map_err(|error| {
-            match error.source.kind() {
+        self.put(&on_disk, bytes, mode, |beside| move_new(beside, &on_disk).map(|()| on_disk.clone())).map_err(
+            |error| match error.source.kind() {
                 ErrorKind::AlreadyExists => WriteError::Exists(path.clone()),
                 _ => error.into(),
-            }
-        })?;
+            },
+        )?;
         crash::point("note-made");
         Ok(sync_folder(&on_disk)?)
     }
