@@ -92,7 +92,7 @@ impl InitCommand {
 ///
 /// vault uses your own git, with your name, hooks and .gitignore. It commits only files of the vault, never `.vault/` or `.trash/`;
 /// what you have staged elsewhere in the repository stays staged. During a merge or a rebase, with a detached head or conflicts,
-/// it says so and changes nothing; it leaves out notes with conflict markers. It never forces anything. With `[backup] every = "1h"`
+/// it says so and changes nothing. It never forces anything. With `[backup] every = "1h"`
 /// in memory.toml the daemon does it, once you have done it by hand.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 backed up or nothing to do, 2 not done, or not in full.")]
@@ -151,7 +151,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Write the whole vault into one file, to move or archive it.
 ///
 /// The file is a tar archive compressed with Zstandard. It holds every file of the folder with times and permissions, including
-/// `.trash/` and the git repository, but nothing of `.vault/`: no index, no token, no checkpoints. `vault import` turns it into a
+/// `.trash/`, but no git repository, and nothing of `.vault/`: no index, no token, no checkpoints. `vault import` turns it into a
 /// vault again, and so does `tar --zstd -xf FILE -C DIR`. The file appears only when it is complete. It is not encrypted, and only
 /// you can read it. Where it goes to standard output, --json prints to standard error.
 #[derive(Debug, Args)]
@@ -165,15 +165,11 @@ pub(super) struct ExportCommand {
     /// Tokens are never exported.
     #[arg(long)]
     with_state: bool,
-    /// Leave out the git repository.
-    #[arg(long)]
-    no_git: bool,
 }
 
 impl ExportCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let home = home(vault)?;
-        let options = backup::Export { state: self.with_state, git: !self.no_git };
         let to_stdout = self.file == Path::new("-");
         let waiting = waiting(&home);
         // Before the files are read: so an event that is written meanwhile may be in the archive twice, and is never missing.
@@ -187,9 +183,9 @@ impl ExportCommand {
             let Some(pipe) = pipe() else {
                 bail!("standard output is a terminal; name a file, or use a pipe");
             };
-            backup::export_to(home.root(), options, &made, pipe, &mut show)
+            backup::export_to(home.root(), self.with_state, &made, pipe, &mut show)
         } else {
-            backup::export(home.root(), options, &made, &self.file, &mut show)
+            backup::export(home.root(), self.with_state, &made, &self.file, &mut show)
         };
         bar.finish();
         let exported = exported?;

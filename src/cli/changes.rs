@@ -16,8 +16,8 @@ use super::terminal::{
 use crate::base::clock::{local, local_time};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{
-    AnnotateParams, ChangesParams, CheckpointsParams, ConflictChoice, ConflictParams, ConflictSide, DerivedNote,
-    ForgetParams, Forgotten, ForgottenView, KeepParams, RestoreParams, SaveParams,
+    AnnotateParams, ChangesParams, CheckpointsParams, ConflictChoice, ConflictParams, DerivedNote, ForgetParams,
+    Forgotten, ForgottenView, KeepParams, RestoreParams, SaveParams,
 };
 
 /// List the changes this program made to your notes, newest first.
@@ -486,15 +486,9 @@ impl ConflictsCommand {
             Some(ConflictsAction::Show { path }) => {
                 let params = ConflictParams { path: file_named(&path, &home(vault)?)? };
                 let found = Backend::caught_up(vault)?.ask(&endpoints::conflicts::DIFFERENCE, &params)?;
-                let (of, copy) = (&found.conflict.of, &found.conflict.path);
+                let copy = &found.conflict.path;
                 answer(&found, true, |out| {
-                    if found.theirs.is_some() {
-                        let (ours, theirs) = (found.ours.as_ref(), found.theirs.as_ref());
-                        write!(out, "{}{}", described(of, ours), described(copy, theirs));
-                        if found.conflict.same {
-                            remark!("vault: both sides are the same, to the byte");
-                        }
-                    } else if found.diff.is_empty() {
+                    if found.diff.is_empty() {
                         let moves = format!("`vault conflicts keep {copy} --ours` moves the copy to .trash/");
                         remark!("vault: both sides have the same text; {moves}");
                     } else {
@@ -525,13 +519,5 @@ pub(super) fn about(copy: &crate::serve::wire::ConflictCopy) -> String {
             Some(why) => format!("of {}, by {}; {why}", copy.of, copy.made_by),
             None => format!("of {}, by {}", copy.of, copy.made_by),
         },
-    }
-}
-
-/// How one side of a conflict is that is no text.
-fn described(path: &str, side: Option<&ConflictSide>) -> String {
-    match side {
-        Some(ConflictSide { bytes, updated_at }) => format!("{path}  {bytes} bytes, changed {updated_at}\n"),
-        None => format!("{path}  does not exist\n"),
     }
 }

@@ -33,13 +33,12 @@ use crate::vault::disk::{FilesElsewhere, FoldersWatcher, Stamp};
 /// program's files.
 ///
 /// Without --from, vault unpacks FILE beside DIR, checks all of it, and then moves it there in one step: a truncated or changed archive
-/// leaves nothing behind. It refuses paths and links that lead out of the folder. It leaves out a git repository's hooks and the settings
-/// that could make git run a program, and names each; `tar --zstd -xf FILE` unpacks them too. --no-git leaves out the whole repository. It
-/// also leaves out permanently forgotten text (`vault forget --purge`), as recorded in the archive (`vault export --with-state`) and in the
+/// leaves nothing behind. It refuses paths and links that lead out of the folder. It leaves out git repositories, and
+/// permanently forgotten text (`vault forget --purge`), as recorded in the archive (`vault export --with-state`) and in the
 /// vault that --vault names or you are in. It says how much, and `vault forgotten list` shows it; text that you `lift` there first is kept.
 #[derive(Debug, Args)]
 #[command(
-    override_usage = "vault import --from <KIND> [--dry-run | --watch] [--json] <PATH>\n       vault import [--no-git] [--json] <FILE> <DIR>",
+    override_usage = "vault import --from <KIND> [--dry-run | --watch] [--json] <PATH>\n       vault import [--json] <FILE> <DIR>",
     after_help = "Examples:\n  vault import --from chatgpt ~/Downloads/chatgpt-export.zip --dry-run\n  vault import --from claude-code ~/.claude/projects --watch\n  vault import --from obsidian ~/Obsidian/Main"
 )]
 pub(super) struct ImportCommand {
@@ -61,9 +60,6 @@ pub(super) struct ImportCommand {
     /// Turn the folder itself into a vault instead of copying its notes; for `obsidian`, `logseq` and `folder`.
     #[arg(long, requires = "from", conflicts_with_all = ["dry_run", "json", "watch"])]
     adopt: bool,
-    /// Leave out the git repository.
-    #[arg(long, conflicts_with = "from")]
-    no_git: bool,
 }
 
 impl ImportCommand {
@@ -88,12 +84,12 @@ impl ImportCommand {
         if let (Some(vault), None) = (vault, &known) {
             remark!("vault: {} is not a vault, so it is unknown what was forgotten there", vault.display());
         }
-        let options = backup::Import { git: !self.no_git, state: known.map(|home| home.state()) };
+        let forgotten_in = known.map(|home| home.state());
         let imported = if self.file == Path::new("-") {
-            backup::import(std::io::stdin().lock(), dir, options)?
+            backup::import(std::io::stdin().lock(), dir, forgotten_in.as_ref())?
         } else {
             let file = File::open(&self.file).with_context(|| format!("cannot open {}", self.file.display()))?;
-            backup::import(file, dir, options)?
+            backup::import(file, dir, forgotten_in.as_ref())?
         };
         answer(&imported, true, |out| {
             let (files, root) = (count(imported.files as usize, "file"), imported.vault.display());
@@ -107,9 +103,6 @@ impl ImportCommand {
             for file in &imported.forgotten_of {
                 let how = if file.whole { "all of it" } else { "a part of it" };
                 remark!("vault:     {}: {how}", file.path);
-            }
-            if imported.vault.join(".git").exists() {
-                remark!("vault: the imported git repository may still contain it; --no-git leaves the repository out");
             }
         }
         for left_out in &imported.left_out {

@@ -16,7 +16,7 @@ use crate::serve::wire::{ChunkView, split_lines, split_page};
 use crate::text::derive::nearest::{nearest, nearest_notes};
 use crate::text::note::Note;
 use crate::vault::attachments::{AttachmentReader, page_lines};
-use crate::vault::disk::{Home, NoteRules, Outside, ReadError, Source, open_file, read, scan};
+use crate::vault::disk::{Home, NoteRules, Outside, ReadError, Source, read, read_file, scan};
 
 /// What a command is about.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl<'h> NoteNames<'h> {
         let config = shown_by(home);
         let outside = Outside::new(home.root(), &config.collections)?;
         let current = std::env::current_dir().and_then(std::fs::canonicalize).ok();
-        let attachments = AttachmentReader::looking_at(&home.index_dir(&config.index.dir));
+        let attachments = AttachmentReader::default();
         Ok(Self { home, config, outside, current, attachments })
     }
 
@@ -100,11 +100,11 @@ impl<'h> NoteNames<'h> {
         if !path.is_document() {
             return read(folder, &within, max_bytes.max(1 << 30));
         }
-        let opened = open_file(folder, &within, max_bytes)?;
+        let file = read_file(folder, &within, max_bytes)?;
         if !self.config.index.attachments {
             return Err(ReadError::Unfit(ATTACHMENTS_OFF.into()));
         }
-        Ok(self.attachments.read(path, opened)?.0)
+        Ok(self.attachments.read(path, file)?.0)
     }
 
     /// The note that a name means, which is said; of several none.

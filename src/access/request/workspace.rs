@@ -22,7 +22,7 @@ use crate::text::derive::ChunkId;
 use crate::text::note::{Note, sources};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::disk::{
-    Change, Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, globs, open_file, read,
+    Change, Files, Home, Lock, NoteRules, Outside, ReadError, Signal, Source, Stamp, globs, read, read_file,
 };
 use crate::vault::forgotten::{ForgottenNote, ForgottenTexts};
 
@@ -172,8 +172,7 @@ impl Workspace {
         let (folder, within) = self.outside.place(self.home.root(), path);
         let (within, max_bytes) = (within.ok_or(ReadError::Gone)?, self.config.index.max_file_bytes);
         if path.is_document() {
-            let opened = open_file(folder, &within, max_bytes)?;
-            return Ok(self.attachments.read(path, opened)?.0);
+            return Ok(self.attachments.read(path, read_file(folder, &within, max_bytes)?)?.0);
         }
         read(folder, &within, max_bytes)
     }

@@ -21,7 +21,7 @@ use crate::text::derive::words::Stemming;
 use crate::text::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading, note_sources};
 use crate::text::note::{Note, PrivateReason, Visibility};
 use crate::vault::attachments::AttachmentReader;
-use crate::vault::disk::{Change, NoteRules, ReadError, Scan, Source, Stamp, is_note, open_file, read, scan};
+use crate::vault::disk::{Change, NoteRules, ReadError, Scan, Source, Stamp, is_note, read_file, scan};
 
 /// Files that wait to be read. Those that the watcher named go before those that a scan found. Among the former each folder
 /// has its turn, and in it notes that are known and those that are new, the newest first: what a person saves does not wait
@@ -186,19 +186,14 @@ impl FileReading {
         let outside = self.rules.outside();
         let (folder, within) = outside.place(&self.root, path);
         let within = within.as_deref().ok_or(ReadError::Gone)?;
-        let (source, problems) = if path.is_document() {
-            let opened = open_file(folder, within, self.max_bytes)?;
-            // Only what has changed is worth a process.
-            if let Some(same) = as_known(known, path, opened.stamp, opened.hash, read_ns) {
-                return Ok(same);
-            }
-            self.attachments.read(path, opened)?
-        } else {
-            let source = read(folder, within, self.max_bytes)?;
-            if let Some(same) = as_known(known, path, source.stamp, source.hash, read_ns) {
-                return Ok(same);
-            }
-            (source, Vec::new())
+        let file = read_file(folder, within, self.max_bytes)?;
+        // Only what has changed is worth a process.
+        if let Some(same) = as_known(known, path, file.stamp, file.hash, read_ns) {
+            return Ok(same);
+        }
+        let (source, problems) = match path.is_document() {
+            true => self.attachments.read(path, file)?,
+            false => (file.text()?, Vec::new()),
         };
         let elsewhere = outside.of(path).map(|folder| (folder.name.clone(), within.clone()));
         let mut update = update(path.clone(), elsewhere, source, read_ns, stemming);

@@ -313,7 +313,7 @@ pub struct ConflictCopy {
     /// Whether both are identical. Then searches find only the original.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub same: bool,
-    /// Why it can only be resolved by hand: its name is not text.
+    /// Why it can only be resolved by hand: it is not a note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_hand: Option<String>,
 }
@@ -335,28 +335,13 @@ pub struct ConflictParams {
 }
 
 /// Both sides of a conflict.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConflictView {
     /// The conflict.
     #[serde(flatten)]
     pub conflict: ConflictCopy,
-    /// The different lines with three lines of context, as a unified diff: `-` is ours, `+` is theirs. Empty if nothing differs, or
-    /// if a side is not text.
+    /// The different lines with three lines of context, as a unified diff: `-` is ours, `+` is theirs. Empty if nothing differs.
     pub diff: String,
-    /// Our side, if a side is not text; absent if the file no longer exists.
-    pub ours: Option<ConflictSide>,
-    /// Their side, if a side is not text.
-    pub theirs: Option<ConflictSide>,
-}
-
-/// One side of a conflict that is not text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct ConflictSide {
-    /// Size in bytes.
-    pub bytes: u64,
-    /// When it was last changed, as RFC 3339.
-    pub updated_at: String,
 }
 
 /// Which side of a conflict to keep.

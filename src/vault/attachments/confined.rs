@@ -11,7 +11,7 @@ use std::net::{TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, exit};
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
@@ -31,7 +31,7 @@ pub(crate) enum ReaderJob {
 /// Confines this process and does the job. Nothing else may have been done before.
 ///
 /// # Errors
-/// When this process cannot be confined, or what it tells is not taken.
+/// When this process cannot be confined, or the document not read.
 pub(crate) fn run(job: &ReaderJob, mut input: impl Read, output: impl Write) -> io::Result<()> {
     let unconfined = enter()?;
     let mut bytes = Vec::new();
@@ -39,32 +39,36 @@ pub(crate) fn run(job: &ReaderJob, mut input: impl Read, output: impl Write) -> 
         input.read_to_end(&mut bytes)?;
     }
     let mut output = BufWriter::new(output);
-    // Part by part, so that what was read is known if the rest is too much.
-    let mut put = |part: &DocumentPart| -> io::Result<()> {
-        serde_json::to_writer(&mut output, part)?;
-        output.write_all(b"\n")?;
-        output.flush()
+    // Part by part, so that what was read is known if the rest is too much. Whoever wants no more is gone.
+    let mut put = |part: &DocumentPart| {
+        let line = serde_json::to_writer(&mut output, part).map_err(io::Error::from);
+        let written = line.and_then(|()| output.write_all(b"\n")).and_then(|()| output.flush());
+        if written.is_err() {
+            exit(1);
+        }
     };
     let mut left = MAX_TEXT;
     let mut tell = |part: DocumentPart| {
         if let DocumentPart::Text(text) | DocumentPart::Heading(_, text) = &part {
             left = left.saturating_sub(text.len());
         }
-        put(&part)?;
+        put(&part);
         if left == 0 {
             let rest = format!("its text is longer than {} MB; the rest is left out", MAX_TEXT / 1_000_000);
-            put(&DocumentPart::Problem(rest))?;
-            return Err(io::Error::other("no more is taken"));
+            put(&DocumentPart::Problem(rest));
+            put(&DocumentPart::End);
+            exit(0);
         }
-        Ok(())
     };
-    let told = unconfined.map_or(Ok(()), |unconfined| tell(DocumentPart::Unconfined(unconfined)));
-    // Whoever wants no more has said so, or is gone.
-    let _ = told.and_then(|()| match job {
+    if let Some(unconfined) = unconfined {
+        tell(DocumentPart::Unconfined(unconfined));
+    }
+    match job {
         ReaderJob::Check(folder) => check(folder, &mut tell),
         ReaderJob::Read(kind) => read(*kind, &bytes, &mut tell),
-    });
-    put(&DocumentPart::End)
+    }
+    put(&DocumentPart::End);
+    Ok(())
 }
 
 /// The text of a document that is in memory, or why there is none. Read in this process, without its limits: for those who try the readers.
@@ -73,13 +77,9 @@ pub(crate) fn run(job: &ReaderJob, mut input: impl Read, output: impl Write) -> 
 /// When there is no text in it that can be read.
 pub fn read_in_memory(kind: AttachmentKind, bytes: &[u8]) -> Result<String, String> {
     let (mut text, mut page, mut refused) = (DocumentText::default(), None, None);
-    // Nobody wants no more.
-    let _ = read(kind, bytes, &mut |part| {
-        match part {
-            DocumentPart::Refused(reason) => refused = Some(reason),
-            part => text.add(part, &mut page),
-        }
-        Ok(())
+    read(kind, bytes, &mut |part| match part {
+        DocumentPart::Refused(reason) => refused = Some(reason),
+        part => text.add(part, &mut page),
     });
     match refused {
         Some(reason) if text.text.is_empty() => Err(reason),
@@ -88,24 +88,23 @@ pub fn read_in_memory(kind: AttachmentKind, bytes: &[u8]) -> Result<String, Stri
 }
 
 /// Reads a document that is in memory.
-fn read(kind: AttachmentKind, bytes: &[u8], tell: Tell<'_>) -> io::Result<()> {
+fn read(kind: AttachmentKind, bytes: &[u8], tell: Tell<'_>) {
     if bytes.is_empty() {
         return tell(DocumentPart::Refused("it is empty".into()));
     }
-    let by_kind = catch_unwind(AssertUnwindSafe(|| match kind {
+    let read = catch_unwind(AssertUnwindSafe(|| match kind {
         AttachmentKind::Pdf => pdf::read(bytes, tell),
         AttachmentKind::Docx => docx::read(bytes, tell),
         AttachmentKind::Html => html::read(bytes, tell),
         AttachmentKind::Image => tell(DocumentPart::Refused("it is a picture".into())),
     }));
-    match by_kind {
-        Ok(read) => read,
-        Err(_) => tell(DocumentPart::Problem("it cannot be read completely: its reader failed".into())),
+    if read.is_err() {
+        tell(DocumentPart::Problem("it cannot be read completely: its reader failed".into()));
     }
 }
 
 /// Tries in earnest what may not be done; each that is done is a problem.
-fn check(folder: &Path, tell: Tell<'_>) -> io::Result<()> {
+fn check(folder: &Path, tell: Tell<'_>) {
     let there = folder.join("there");
     let taken = |bytes| Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| io::ErrorKind::OutOfMemory.into());
     let attempts: [(&str, io::Result<()>); 13] = [
@@ -127,9 +126,8 @@ fn check(folder: &Path, tell: Tell<'_>) -> io::Result<()> {
         tell(match result {
             Ok(()) => DocumentPart::Problem(what.into()),
             Err(error) => DocumentPart::Text(format!("{what}: {}", error.kind())),
-        })?;
+        });
     }
-    Ok(())
 }
 
 /// Bytes of memory that it may take beside what the program itself is mapped to.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{BufRead, BufReader, Cursor, Read};
 
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
@@ -22,7 +22,7 @@ const COMPOUND: &[u8] = &[0xd0, 0xcf, 0x11, 0xe0];
 type DocxArchive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
 /// Reads a document.
-pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> io::Result<()> {
+pub(super) fn read(bytes: &[u8], tell: Tell<'_>) {
     if bytes.starts_with(COMPOUND) {
         let reason = "it is encrypted with a password, or of a version of Word before 2007";
         return tell(DocumentPart::Refused(reason.into()));
@@ -42,13 +42,12 @@ pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> io::Result<()> {
         }
         Err(error) => return tell(DocumentPart::Refused(format!("its text cannot be read: {error}"))),
     };
-    paragraphs(text, &styles, tell)?;
+    paragraphs(text, &styles, tell);
     for notes in ["word/footnotes.xml", "word/endnotes.xml"] {
         if let Ok(text) = part(&mut archive, notes) {
-            paragraphs(text, &styles, tell)?;
+            paragraphs(text, &styles, tell);
         }
     }
-    Ok(())
 }
 
 fn part<'a>(archive: &'a mut DocxArchive<'_>, name: &str) -> Result<impl BufRead + 'a, ZipError> {
@@ -60,7 +59,7 @@ fn styles(xml: impl BufRead) -> HashMap<String, u8> {
     let (mut levels, mut current): (HashMap<String, u8>, Option<String>) = (HashMap::new(), None);
     // What is damaged leaves the styles before it.
     let _ = each(xml, &mut |event| {
-        let (Event::Start(element) | Event::Empty(element)) = event else { return Ok(()) };
+        let (Event::Start(element) | Event::Empty(element)) = event else { return };
         let val = || attribute(element, "val");
         let level = match element.local_name().into_inner() {
             "style" => {
@@ -82,7 +81,6 @@ fn styles(xml: impl BufRead) -> HashMap<String, u8> {
         if let (Some(style), Some(level), true) = (&current, level, levels.len() < MAX_STYLES) {
             levels.insert(style.clone(), level);
         }
-        Ok(())
     });
     levels
 }
@@ -98,14 +96,14 @@ fn level_of(name: &str) -> Option<u8> {
 }
 
 /// Gives each event of an XML text to `take`, until it ends or is wrong: then why.
-fn each(xml: impl BufRead, take: &mut dyn FnMut(&Event<'_>) -> io::Result<()>) -> io::Result<Option<String>> {
+fn each(xml: impl BufRead, take: &mut dyn FnMut(&Event<'_>)) -> Option<String> {
     let mut reader = Reader::from_reader(xml);
     let mut buffer = Vec::new();
     loop {
         match reader.read_event_into(&mut buffer) {
-            Ok(Event::Eof) => return Ok(None),
-            Ok(event) => take(&event)?,
-            Err(error) => return Ok(Some(error.to_string())),
+            Ok(Event::Eof) => return None,
+            Ok(event) => take(&event),
+            Err(error) => return Some(error.to_string()),
         }
         buffer.clear();
     }
@@ -118,7 +116,7 @@ fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
 }
 
 /// Tells the paragraphs of a part.
-fn paragraphs(xml: impl BufRead, styles: &HashMap<String, u8>, tell: Tell<'_>) -> io::Result<()> {
+fn paragraphs(xml: impl BufRead, styles: &HashMap<String, u8>, tell: Tell<'_>) {
     let mut body = DocxBody::default();
     let wrong = each(xml, &mut |event| {
         match event {
@@ -137,14 +135,13 @@ fn paragraphs(xml: impl BufRead, styles: &HashMap<String, u8>, tell: Tell<'_>) -
             },
             _ => {}
         }
-        body.told.drain(..).try_for_each(&mut *tell)
-    })?;
+        body.told.drain(..).for_each(&mut *tell);
+    });
     body.end_paragraph();
     body.end_row();
-    body.told.drain(..).try_for_each(&mut *tell)?;
-    match wrong {
-        Some(wrong) => tell(DocumentPart::Problem(format!("the document is damaged; the rest is left out: {wrong}"))),
-        None => Ok(()),
+    body.told.drain(..).for_each(&mut *tell);
+    if let Some(wrong) = wrong {
+        tell(DocumentPart::Problem(format!("the document is damaged; the rest is left out: {wrong}")));
     }
 }
 

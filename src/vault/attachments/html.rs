@@ -1,7 +1,6 @@
 //! Web pages, in whatever encoding they are: the text that a reader of the page sees, with its headings.
 
 use std::borrow::Cow;
-use std::io;
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use html5gum::{DefaultEmitter, Token, Tokenizer};
@@ -22,7 +21,7 @@ const INLINE: [&str; 29] = [
     "mark", "q", "ruby", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "u", "var",
 ];
 /// Reads a page.
-pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> io::Result<()> {
+pub(super) fn read(bytes: &[u8], tell: Tell<'_>) {
     let has_mark = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
     if !has_mark && bytes.iter().take(1024).any(|byte| *byte == 0) {
         return tell(DocumentPart::Refused("it is not a web page: it has zero bytes".into()));
@@ -36,17 +35,16 @@ pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> io::Result<()> {
         match token {
             Token::StartTag(tag) => {
                 let is_hidden = tag.attributes.iter().any(|(name, value)| hides(name, value));
-                page.open(&name_of(&tag.name), is_hidden, tag.self_closing)?;
+                page.open(&name_of(&tag.name), is_hidden, tag.self_closing);
             }
-            Token::EndTag(tag) => page.close(&name_of(&tag.name))?,
-            Token::String(text) => page.text(&String::from_utf8_lossy(&text))?,
+            Token::EndTag(tag) => page.close(&name_of(&tag.name)),
+            Token::String(text) => page.text(&String::from_utf8_lossy(&text)),
             Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
         }
     }
-    page.flush()?;
-    match page.title.take() {
-        Some(title) => (page.tell)(DocumentPart::Heading(1, title)),
-        None => Ok(()),
+    page.flush();
+    if let Some(title) = page.title.take() {
+        (page.tell)(DocumentPart::Heading(1, title));
     }
 }
 
@@ -90,10 +88,10 @@ impl<'a> WebPage<'a> {
         Self { tell, left_out: None, heading: None, in_title: false, title: None, preformatted: 0, line: String::new() }
     }
 
-    fn open(&mut self, name: &str, is_hidden: bool, self_closing: bool) -> io::Result<()> {
+    fn open(&mut self, name: &str, is_hidden: bool, self_closing: bool) {
         if let Some((left_out, depth)) = &mut self.left_out {
             *depth += usize::from(left_out == name && !self_closing);
-            return Ok(());
+            return;
         }
         let is_empty = EMPTY.contains(&name);
         if (LEFT_OUT.contains(&name) || is_hidden) && !is_empty {
@@ -101,7 +99,7 @@ impl<'a> WebPage<'a> {
             if !(self_closing && matches!(name, "svg" | "math")) {
                 self.left_out = Some((name.to_owned(), 1));
             }
-            return Ok(());
+            return;
         }
         match name {
             "title" => self.in_title = true,
@@ -110,7 +108,7 @@ impl<'a> WebPage<'a> {
             "td" | "th" | "img" | "input" | "wbr" => {}
             _ if INLINE.contains(&name) => {}
             _ => {
-                self.flush()?;
+                self.flush();
                 match (name.as_bytes(), name) {
                     ([b'h', level @ b'1'..=b'6'], _) => self.heading = Some(level - b'0'),
                     (_, "li") => self.line.push_str("- "),
@@ -119,43 +117,41 @@ impl<'a> WebPage<'a> {
                 }
             }
         }
-        Ok(())
     }
 
-    fn close(&mut self, name: &str) -> io::Result<()> {
+    fn close(&mut self, name: &str) {
         if let Some((left_out, depth)) = &mut self.left_out {
             *depth -= usize::from(left_out == name);
             if *depth == 0 {
                 self.left_out = None;
             }
-            return Ok(());
+            return;
         }
         match name {
             "title" => self.in_title = false,
             "td" | "th" => {}
             _ if INLINE.contains(&name) => {}
             _ => {
-                self.flush()?;
+                self.flush();
                 self.preformatted -= usize::from(name == "pre" && self.preformatted > 0);
             }
         }
-        Ok(())
     }
 
-    fn text(&mut self, text: &str) -> io::Result<()> {
+    fn text(&mut self, text: &str) {
         if self.left_out.is_some() {
-            return Ok(());
+            return;
         }
         if self.in_title {
             let title = self.title.get_or_insert_default();
             if title.len() < 1000 {
                 title.push_str(text);
             }
-            return Ok(());
+            return;
         }
         for character in text.chars() {
             if self.line.len() > MAX_PARAGRAPH {
-                self.flush()?;
+                self.flush();
             }
             let is_blank = character.is_ascii_whitespace();
             if self.preformatted > 0 || !is_blank {
@@ -164,27 +160,26 @@ impl<'a> WebPage<'a> {
                 self.line.push(' ');
             }
         }
-        Ok(())
     }
 
     /// Tells what was collected.
-    fn flush(&mut self) -> io::Result<()> {
+    fn flush(&mut self) {
         let line = std::mem::take(&mut self.line);
         let heading = self.heading.take();
         if line.trim().is_empty() || line == "- " {
-            return Ok(());
+            return;
         }
         if let Some(title) = self.title.take() {
             let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
             // A page whose first heading is its title says it once.
             if !(heading == Some(1) && words(&title) == words(&line)) {
-                (self.tell)(DocumentPart::Heading(1, title))?;
+                (self.tell)(DocumentPart::Heading(1, title));
             }
         }
         (self.tell)(match heading {
             Some(level) => DocumentPart::Heading(level, line),
             None => DocumentPart::Text(line),
-        })
+        });
     }
 }
 

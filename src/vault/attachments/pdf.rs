@@ -3,7 +3,6 @@
 //! hayro finds the objects, also where the table of them is broken, decrypts what has no password, and draws each page on a [`Drawing`], letter
 //! after letter. Where letters stand says what is a word, a line and a paragraph.
 
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hayro_interpret::font::{Glyph, GlyphRun};
@@ -31,7 +30,7 @@ const LINE: f64 = 1.9;
 const UNITS: f64 = 1000.0;
 
 /// Reads a document, page by page.
-pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> io::Result<()> {
+pub(super) fn read(bytes: &[u8], tell: Tell<'_>) {
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     if !head.windows(5).any(|window| window == b"%PDF-") {
         return tell(DocumentPart::Refused("it is not a PDF".into()));
@@ -50,20 +49,20 @@ pub(super) fn read(bytes: &[u8], tell: Tell<'_>) -> io::Result<()> {
         // One page that fails must not keep the others from being read.
         match catch_unwind(AssertUnwindSafe(|| paragraphs(&document, page, &cache))) {
             Ok(paragraphs) => {
-                tell(DocumentPart::Page(number))?;
+                tell(DocumentPart::Page(number));
                 has_text |= !paragraphs.is_empty();
-                paragraphs.into_iter().try_for_each(|text| tell(DocumentPart::Text(text)))?;
+                paragraphs.into_iter().for_each(|text| tell(DocumentPart::Text(text)));
             }
             Err(_) => {
                 has_problem = true;
-                tell(DocumentPart::Problem(format!("page {number}: it cannot be read")))?;
+                tell(DocumentPart::Problem(format!("page {number}: it cannot be read")));
             }
         }
     }
     match (is_empty, has_text || has_problem) {
         (true, _) => tell(DocumentPart::Refused("it has no pages; it is damaged".into())),
         (_, false) => tell(DocumentPart::Refused("there is no text in it; it may be pictures of pages".into())),
-        _ => Ok(()),
+        _ => {}
     }
 }
 

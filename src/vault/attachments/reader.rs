@@ -18,7 +18,7 @@ use super::confined::{MEMORY, SECONDS};
 use crate::base::fs::{Context, FsError, create_private_dir, remove_file, remove_unfinished, write_atomically};
 use crate::base::path::{AttachmentKind, VaultPath};
 use crate::text::note::plain_heading;
-use crate::vault::disk::{OpenedFile, ReadError, Source};
+use crate::vault::disk::{FileBytes, ReadError, Source};
 
 /// How the heading of a page begins.
 const PAGE: &str = "Page ";
@@ -146,8 +146,8 @@ pub(super) enum DocumentPart {
     End,
 }
 
-/// Takes the parts of a document; an error where whoever listens wants no more.
-pub(super) type Tell<'a> = &'a mut dyn FnMut(DocumentPart) -> io::Result<()>;
+/// Takes the parts of a document. It ends the process that reads where nobody wants more.
+pub(super) type Tell<'a> = &'a mut dyn FnMut(DocumentPart);
 
 /// Maximum length of a paragraph, in bytes; a longer one is told in pieces.
 pub(super) const MAX_PARAGRAPH: usize = 64 * 1024;
@@ -163,8 +163,6 @@ type Said = Result<DocumentText, String>;
 pub struct AttachmentReader {
     /// Where what is read is kept, if it is.
     folder: Option<PathBuf>,
-    /// Whether another process keeps what is read.
-    only_looks: bool,
     /// Held while a process reads: one at a time, so that what all of them take together is bounded.
     one: Mutex<()>,
 }
@@ -177,65 +175,47 @@ impl AttachmentReader {
         Self { folder: Some(folder), ..Self::default() }
     }
 
-    /// One that looks at what another process has kept, and keeps nothing itself.
-    pub fn looking_at(index_dir: &Path) -> Self {
-        Self { folder: Some(index_dir.join("attachments")), only_looks: true, ..Self::default() }
-    }
-
-    /// Reads the document at a path, which is open. Gives its text, with the stamp and the hash of its file, and what of it could not be read.
+    /// Reads the document at a path, which has these bytes. Gives its text, with the stamp and the hash of its file, and what of it could not be
+    /// read.
     ///
     /// # Errors
     /// When it has no text that can be read, changes meanwhile, or no process can be started.
-    pub(crate) fn read(&self, path: &VaultPath, opened: OpenedFile) -> Result<(Source, Vec<String>), ReadError> {
-        let said = match self.kept(path, &opened.hash) {
-            Some(said) => said,
-            None => self.read_anew(path, &opened)?,
-        };
-        let DocumentText { text, problems } = said.map_err(ReadError::Unfit)?;
-        Ok((Source { text, stamp: opened.stamp, hash: opened.hash }, problems))
-    }
-
-    fn read_anew(&self, path: &VaultPath, opened: &OpenedFile) -> Result<Said, ReadError> {
-        let unfit = |error: io::Error| ReadError::Unfit(format!("cannot be read: {error}"));
-        let Some(kind) = path.attachment().filter(|kind| kind.is_document()) else {
-            return Err(ReadError::Unfit("it is not a document".into()));
-        };
-        let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another may have read it meanwhile.
-        if let Some(kept) = self.kept(path, &opened.hash) {
-            return Ok(kept);
-        }
-        let file = opened.file.try_clone().map_err(unfit)?;
-        let (said, may_change) = read_opened(kind, file).map_err(unfit)?;
-        if !opened.is_as_opened() {
-            return Err(ReadError::Changing);
-        }
-        if !may_change && let Err(error) = self.keep(path, &opened.hash, &said) {
+    pub(crate) fn read(&self, path: &VaultPath, mut file: FileBytes) -> Result<(Source, Vec<String>), ReadError> {
+        let bytes = std::mem::take(&mut file.bytes);
+        let (said, is_new) = self.said(path, &file.hash, bytes)?;
+        if is_new && let Err(error) = self.keep(path, &file.hash, &said) {
             tracing::warn!("the text of {path} is not kept: {error}");
         }
         // Whoever purges it meanwhile found nothing to remove.
-        if !opened.is_as_opened() {
+        if !file.is_as_read() {
             self.forget(path);
             return Err(ReadError::Changing);
         }
-        Ok(said)
+        let DocumentText { text, problems } = said.map_err(ReadError::Unfit)?;
+        Ok((Source { text, stamp: file.stamp, hash: file.hash }, problems))
     }
 
     /// What a document said that had these bytes, be its file there or not; empty where it has no text that can be read. Nothing of it is kept.
     pub(crate) fn text_of(&self, path: &VaultPath, bytes: Vec<u8>) -> String {
-        let said = self.kept(path, &blake3::hash(&bytes)).or_else(|| {
-            let kind = path.attachment().filter(|kind| kind.is_document())?;
-            let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
-            let read = io::pipe().and_then(|(input, mut writer)| {
-                // It ends with the process, at the latest.
-                let writing = std::thread::spawn(move || drop(writer.write_all(&bytes)));
-                let read = read_opened(kind, input);
-                let _ = writing.join();
-                read
-            });
-            read.inspect_err(|error| tracing::warn!("{path} cannot be read: {error}")).ok().map(|(said, _)| said)
-        });
-        said.and_then(Result::ok).map(|said| said.text).unwrap_or_default()
+        let said = self.said(path, &blake3::hash(&bytes), bytes);
+        let said = said.inspect_err(|error| tracing::warn!("{path}: {error}"));
+        said.ok().and_then(|(said, _)| said.ok()).map(|said| said.text).unwrap_or_default()
+    }
+
+    /// What a document says that has these bytes, as it is kept or as a process reads it now, and whether that is new and worth keeping.
+    fn said(&self, path: &VaultPath, hash: &blake3::Hash, bytes: Vec<u8>) -> Result<(Said, bool), ReadError> {
+        let Some(kind) = path.attachment().filter(|kind| kind.is_document()) else {
+            return Err(ReadError::Unfit("it is not a document".into()));
+        };
+        if let Some(kept) = self.kept(path, hash) {
+            return Ok((kept, false));
+        }
+        let _one = self.one.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another may have read it meanwhile.
+        match self.kept(path, hash) {
+            Some(kept) => Ok((kept, false)),
+            None => read_document(kind, bytes).map_err(|error| ReadError::Unfit(format!("cannot be read: {error}"))),
+        }
     }
 
     /// The file that keeps the text of the document at a path.
@@ -257,7 +237,7 @@ impl AttachmentReader {
     }
 
     fn keep(&self, path: &VaultPath, document: &blake3::Hash, said: &Said) -> Result<(), FsError> {
-        let Some(folder) = self.folder.as_ref().filter(|_| !self.only_looks) else { return Ok(()) };
+        let Some(folder) = &self.folder else { return Ok(()) };
         let kept = CachedText { version: VERSION, document: document.to_hex().to_string(), said: said.clone() };
         let json = serde_json::to_vec(&kept).map_err(io::Error::from).on("write", folder)?;
         let bytes = [blake3::hash(&json).to_hex().as_bytes(), &json].concat();
@@ -267,7 +247,7 @@ impl AttachmentReader {
 
     /// Keeps nothing of a path any more, and says why it could not.
     pub(crate) fn forget(&self, path: &VaultPath) -> Option<String> {
-        let file = self.file(path).filter(|_| !self.only_looks)?;
+        let file = self.file(path)?;
         remove_file(&file).err().map(|error| format!("the index still has the text of `{path}`: {error}"))
     }
 
@@ -314,11 +294,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Maximum bytes that are listened to: what JSON makes of the longest text.
 const MAX_TOLD: u64 = 3 * MAX_TEXT as u64;
 
-/// Reads a document that is open, at its beginning. Says, too, whether another try may come to something else: it was stopped from outside.
+/// Reads a document in a process. Says, too, whether another try would come to the same: it was not stopped from outside.
 ///
 /// # Errors
 /// When no process can be started.
-fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> io::Result<(Said, bool)> {
+fn read_document(kind: AttachmentKind, bytes: Vec<u8>) -> io::Result<(Said, bool)> {
     let mut child = Command::new(program())
         .arg0("vault")
         .args([COMMAND, kind.as_str()])
@@ -326,10 +306,13 @@ fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> io::Result<(Said
         .current_dir("/")
         // What ends the daemon from its terminal is not meant for it.
         .process_group(0)
-        .stdin(file)
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
+    let stdin = child.stdin.take();
+    // It ends with the process, at the latest.
+    let writing = std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&bytes)));
     let (reader, (done, told)) = (Pid::from_child(&child), channel::<()>());
     let watchdog = std::thread::spawn(move || {
         if told.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
@@ -364,7 +347,7 @@ fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> io::Result<(Said
     let _ = child.kill();
     // The process still has its number, as nobody has waited for it.
     drop(done);
-    let _ = watchdog.join();
+    let _ = (watchdog.join(), writing.join());
     let status = child.wait()?;
     let stopped = (!ended).then(|| stopped(status));
     let text = match (refused, stopped) {
@@ -378,7 +361,7 @@ fn read_opened(kind: AttachmentKind, file: impl Into<Stdio>) -> io::Result<(Said
         (None, None) => Err(text.problems.into_iter().next().unwrap_or_else(|| "there is no text in it".into())),
     };
     let is_its_own = matches!(status.signal(), Some(libc::SIGXCPU | libc::SIGABRT | libc::SIGSEGV));
-    Ok((text, !(ended || is_its_own)))
+    Ok((text, ended || is_its_own))
 }
 
 /// This very program, also where its file was replaced since it was started.

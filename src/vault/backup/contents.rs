@@ -33,10 +33,6 @@ pub(super) struct ArchiveContents {
     pub(super) left_out: Vec<String>,
 }
 
-pub(super) fn is_git(path: &Path) -> bool {
-    path.starts_with(".git")
-}
-
 /// Whether a link at `path` leads to a place in the vault, whatever its folders hold: up first, then down.
 pub(super) fn stays_inside(path: &Path, target: &Path) -> bool {
     let mut left = path.components().count().saturating_sub(1);
@@ -58,7 +54,7 @@ pub(super) fn stays_inside(path: &Path, target: &Path) -> bool {
 
 impl ArchiveContents {
     /// Lists what is exported of the vault at `root`.
-    pub(super) fn of(root: &Path, state: bool, git: bool) -> Result<Self, FsError> {
+    pub(super) fn of(root: &Path, state: bool) -> Result<Self, FsError> {
         let mut contents = Self::default();
         let mut entries = WalkDir::new(root).min_depth(1).into_iter();
         while let Some(entry) = entries.next() {
@@ -72,13 +68,11 @@ impl ArchiveContents {
                 }
             };
             let path = entry.path().strip_prefix(root).unwrap_or(entry.path());
-            let is_left = (!state && path.starts_with(".vault")) || (!git && is_git(path));
-            if (is_left || !contents.add(&entry, path)?) && entry.file_type().is_dir() {
+            if ((!state && path.starts_with(".vault")) || !contents.add(&entry, path)?) && entry.file_type().is_dir() {
                 entries.skip_current_dir();
             }
         }
-        // Of a repository that is at work, names before what they name: so no name leads nowhere.
-        contents.items.sort_by_cached_key(|item| (item.path.starts_with(".git/objects"), item.path.clone()));
+        contents.items.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(contents)
     }
 
@@ -89,14 +83,9 @@ impl ArchiveContents {
             return Ok(true);
         }
         let left_out = match fate(path, EntryKind::of(kind).unwrap_or(EntryKind::File)) {
-            _ if path == Path::new(".git") && !kind.is_dir() => Some(format!("{shown}: the repository is elsewhere")),
-            // A repository is exported as it is, its hooks too; what of it is imported is another question.
-            PathOutcome::Kept | PathOutcome::Dropped { git: true, .. } if EntryKind::of(kind).is_some() => None,
-            PathOutcome::Kept | PathOutcome::Dropped { git: true, .. } => {
-                Some(format!("{shown}: neither a file, a folder nor a link"))
-            }
-            PathOutcome::Passing => return Ok(false),
-            PathOutcome::Dropped { what, why, .. } => Some(format!("{}: {why}", what.display())),
+            PathOutcome::Kept if EntryKind::of(kind).is_some() => None,
+            PathOutcome::Kept => Some(format!("{shown}: neither a file, a folder nor a link")),
+            PathOutcome::Dropped { what, why } => Some(format!("{}: {why}", what.display())),
             PathOutcome::Refused(why) => Some(format!("{shown}: {why}")),
         };
         if let Some(said) = left_out {
@@ -151,10 +140,8 @@ impl EntryKind {
 pub(super) enum PathOutcome {
     /// It belongs to the vault.
     Kept,
-    /// It is not imported, and that is said, once for `what`. Of a repository (`git`) it is exported.
-    Dropped { what: PathBuf, why: &'static str, git: bool },
-    /// What programs leave while they work: neither exported nor imported, and nothing to speak of.
-    Passing,
+    /// It is neither exported nor imported, and that is said, once for `what`.
+    Dropped { what: PathBuf, why: &'static str },
     /// No export writes it.
     Refused(&'static str),
 }
@@ -174,82 +161,42 @@ fn is_state(names: &[&str], kind: EntryKind) -> bool {
     }
 }
 
-/// What of a repository cannot have git run a program: no hooks, no second configuration, nothing that leads to one elsewhere.
-/// In place of `config` the import writes a plain one.
-fn is_harmless_in_git(names: &[&str], kind: EntryKind) -> bool {
-    match (names, kind) {
-        (_, EntryKind::Link) => false,
-        ([], kind) => kind == EntryKind::Folder,
-        (["branches" | "hooks" | "info" | "lfs" | "logs" | "objects" | "refs" | "reftable" | "rr-cache"], kind) => {
-            kind == EntryKind::Folder
-        }
-        (["objects" | "refs" | "logs" | "reftable" | "rr-cache", ..], _) => true,
-        (["lfs", "objects", ..], _) => true,
-        (["hooks", name], EntryKind::File) => name.ends_with(".sample"),
-        (["info", "attributes" | "exclude" | "grafts" | "refs" | "sparse-checkout"], EntryKind::File) => true,
-        ([name], EntryKind::File) => {
-            let plain = [
-                "AUTO_MERGE", "CHERRY_PICK_HEAD", "COMMIT_EDITMSG", "FETCH_HEAD", "HEAD", "MERGE_HEAD", "MERGE_MODE",
-                "MERGE_MSG", "ORIG_HEAD", "REVERT_HEAD", "SQUASH_MSG", "config", "description", "index", "packed-refs",
-                "shallow",
-            ];
-            plain.contains(name) || name.starts_with("sharedindex.")
-        }
-        _ => false,
-    }
-}
-
 /// What becomes of what lies at a path of the vault.
 pub(super) fn fate(path: &Path, kind: EntryKind) -> PathOutcome {
     let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-    let last = names.last().copied().unwrap_or_default();
     let up_to = |count: usize| names.iter().take(count).collect::<PathBuf>();
     let own = "one of the program's own files";
     for (at, name) in names.iter().enumerate() {
-        let below = &names[at + 1..];
         match (&*folded(name), *name) {
             (".vault", ".vault") if at == 0 => {
-                let Some(("state", state)) = below.split_first().map(|(first, rest)| (*first, rest)) else {
+                let Some(("state", state)) = names[1..].split_first().map(|(first, rest)| (*first, rest)) else {
                     return PathOutcome::Refused(own);
                 };
                 return if is_state(state, kind) {
                     PathOutcome::Kept
-                } else if is_passing(last) {
-                    PathOutcome::Passing
                 } else if kind == EntryKind::Link || names.iter().any(|name| folded(name).contains("token")) {
                     PathOutcome::Refused(own)
                 } else {
                     let why = "it belongs to the program, and may give somebody access";
-                    PathOutcome::Dropped { what: up_to(3), why, git: false }
+                    PathOutcome::Dropped { what: up_to(3), why }
                 };
             }
             (".vault", _) if at == 0 => return PathOutcome::Refused(own),
             (".vault", _) => {
                 let why = "it belongs to the program, for a vault inside this one";
-                return PathOutcome::Dropped { what: up_to(at + 1), why, git: false };
+                return PathOutcome::Dropped { what: up_to(at + 1), why };
             }
+            // It may have hooks and settings by which git runs a program, and former texts that are forgotten by now.
             (".git", ".git") => {
-                // No ref has such a name, while one may be called `lock`.
-                return if last.ends_with(".lock") || last.starts_with(".tmp-") {
-                    PathOutcome::Passing
-                } else if is_harmless_in_git(below, kind) {
-                    PathOutcome::Kept
-                } else {
-                    let what = up_to(at + if below.first() == Some(&"hooks") { 3 } else { 2 });
-                    PathOutcome::Dropped { what, why: "git might run a program because of it", git: true }
-                };
+                let why = "an archive holds no git repository; `git clone` copies it";
+                return PathOutcome::Dropped { what: up_to(at + 1), why };
             }
             (".git", _) => return PathOutcome::Refused("a name that some disks take for `.git`"),
             _ => {}
         }
     }
-    if last.starts_with(".tmp-") { PathOutcome::Passing } else { PathOutcome::Kept }
-}
-
-/// What this program leaves while it works.
-fn is_passing(name: &str) -> bool {
-    name == "lock" || name.ends_with(".lock") || name.starts_with(".tmp-") || name.ends_with(".sock")
+    PathOutcome::Kept
 }
 
 /// A name as the most lenient of disks compares it: without case, composed, and without what cannot be seen.
@@ -393,11 +340,6 @@ mod tests_of_place {
             ".vault/state/checkpoints/20260105T183000123-a1b2.content",
             ".vault/state/forgotten.key",
             ".vault/state/export.db",
-            ".git/HEAD",
-            ".git/config",
-            ".git/hooks/pre-commit.sample",
-            ".git/refs/heads/lock",
-            ".git/refs/heads/a.sock",
             ".obsidian/app.json",
             "Cargo.lock",
             "lock",
@@ -415,8 +357,8 @@ mod tests_of_place {
             ".vault/state/pending/x.events", ".vault/state/export.db-journal", ".vault/state/export.db-wal",
             ".vault/State/agents.json", ".vault/state.json", ".VAULT/state/agents.json",
             ".Vault/state/checkpoints/1.json", ".va\u{200c}ult/state/agents.json", ".vault./state/agents.json",
-            "notes/.vault/owner-token", "notes/.vaul\u{feff}t/state/agents.json", ".git/index.lock",
-            ".git/hooks/pre-commit", ".GIT/hooks/pre-commit", ".g\u{200d}it/config", "notes/.tmp-1a2b3c",
+            "notes/.vault/owner-token", "notes/.vaul\u{feff}t/state/agents.json", ".git", ".git/HEAD",
+            ".git/hooks/pre-commit", ".GIT/hooks/pre-commit", ".g\u{200d}it/config", "project/.git/config",
         ] {
             assert!(!kept(not), "{not}");
         }
@@ -429,21 +371,5 @@ mod tests_of_place {
                 "{folder}: it could lead to notes"
             );
         }
-    }
-
-    #[test]
-    fn of_a_repository_nothing_is_kept_that_could_run() {
-        for gone in [
-            ".git/hooks/pre-commit", ".git/Hooks/pre-commit", ".git/config.worktree", ".git/Config", ".git/commondir",
-            ".git/gitdir", ".git/modules/x/config", ".git/modules/x/hooks/post-checkout",
-            ".git/worktrees/x/config.worktree", ".git/rebase-merge/git-rebase-todo", ".git/remotes/origin",
-            ".git/branches/origin", ".git/hooks/a/b.sample", ".git", "project/.git", "project/.git/hooks/pre-push",
-        ] {
-            assert!(matches!(fate(Path::new(gone), EntryKind::File), PathOutcome::Dropped { git: true, .. }), "{gone}");
-        }
-        for link in [".git", ".git/config", ".git/hooks", ".git/objects/aa", "project/.git"] {
-            assert!(matches!(fate(Path::new(link), EntryKind::Link), PathOutcome::Dropped { git: true, .. }), "{link}");
-        }
-        assert!(kept("project/.git/objects/aa/bb") && Path::new("project/.git/config").ends_with(".git/config"));
     }
 }

@@ -15,15 +15,6 @@ use tar::{Builder, EntryType, Header};
 use super::contents::{ArchiveContents, ArchiveError, FORMAT, Item, Manifest, PATH, Summed, Summing, is_gone};
 use crate::base::fs::Context;
 
-/// What to export besides the person's files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Export {
-    /// The program's state too: what can be undone, and what waits to be written.
-    pub state: bool,
-    /// The git repository too.
-    pub git: bool,
-}
-
 /// What was exported.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Exported {
@@ -55,14 +46,14 @@ const EMPTIED: Duration = Duration::from_millis(500);
 /// A file that is made for the archive, and where it is in there.
 pub(crate) type Made = (PathBuf, Vec<u8>);
 
-/// Writes the vault at `root` to a new file, which is there when it is whole, with what was `made` for it. `progress` is told the
-/// bytes done and in all.
+/// Writes the vault at `root` to a new file, which is there when it is whole, with what was `made` for it and with `state` the program's state
+/// too. `progress` is told the bytes done and in all.
 ///
 /// # Errors
 /// When the file is there already or would be in the vault, when something cannot be read, or the disk is full.
 pub(crate) fn export(
     root: &Path,
-    options: Export,
+    state: bool,
     made: &[Made],
     file: &Path,
     progress: &mut dyn FnMut(u64, u64),
@@ -84,7 +75,7 @@ pub(crate) fn export(
     }
     // It holds private notes: for its owner alone, as tempfile makes it.
     let mut beside = tempfile::Builder::new().prefix(".tmp-").tempfile_in(&folder).on("write", file)?;
-    let exported = export_to(root, options, made, beside.as_file_mut(), progress)?;
+    let exported = export_to(root, state, made, beside.as_file_mut(), progress)?;
     beside.as_file().sync_all().on("write", file)?;
     beside.persist_noclobber(file).map_err(|error| match error.error.kind() {
         io::ErrorKind::AlreadyExists => exists(),
@@ -100,7 +91,7 @@ pub(crate) fn export(
 /// When something cannot be read, or `out` cannot be written to.
 pub(crate) fn export_to(
     root: &Path,
-    options: Export,
+    state: bool,
     made: &[Made],
     out: impl Write,
     progress: &mut dyn FnMut(u64, u64),
@@ -118,7 +109,7 @@ pub(crate) fn export_to(
         total += bytes.len() as u64;
     }
     for look in 0..MAX_PASSES {
-        let mut contents = ArchiveContents::of(root, options.state, options.git)?;
+        let mut contents = ArchiveContents::of(root, state)?;
         // What is in the archive as a file cannot be a folder there, too.
         let is_file = |folder: &Path| seen.get(folder).is_some_and(|is_folder| !is_folder);
         contents.items.retain(|item| !seen.contains_key(&item.path) && !item.path.ancestors().any(is_file));
@@ -264,7 +255,7 @@ fn open(full: &Path) -> Result<Option<Opened>, ArchiveError> {
 mod tests {
     use std::fs;
 
-    use super::super::{Import, import};
+    use super::super::import;
     use super::*;
 
     #[test]
@@ -278,8 +269,7 @@ mod tests {
             fs::write(root.join(name), text).unwrap();
         }
         let (mut archive, mut moved) = (Vec::new(), false);
-        let options = Export { state: false, git: false };
-        export_to(&root, options, &[], &mut archive, &mut |_, _| {
+        export_to(&root, false, &[], &mut archive, &mut |_, _| {
             if !std::mem::replace(&mut moved, true) {
                 // To a folder that was not there when the vault was listed.
                 fs::create_dir(root.join("a")).unwrap();
@@ -292,7 +282,7 @@ mod tests {
             }
         })
         .unwrap();
-        import(&archive[..], &copy, Import { git: false, state: None }).unwrap();
+        import(&archive[..], &copy, None).unwrap();
         assert_eq!(fs::read_to_string(copy.join("a/y.md")).unwrap(), "# Y");
         assert!(copy.join("b/x.md").exists() && !copy.join("b/y.md").exists() && !copy.join("b/z.md").exists());
     }

@@ -14,7 +14,7 @@ use tar::{Archive, Entry, EntryType};
 use walkdir::{DirEntry, WalkDir};
 
 use super::contents::{
-    ArchiveError, EntryKind, FORMAT, Manifest, PATH, PathOutcome, Summed, Summing, fate, is_git, stays_inside,
+    ArchiveError, EntryKind, FORMAT, Manifest, PATH, PathOutcome, Summed, Summing, fate, stays_inside,
 };
 use crate::access::rules::Scope;
 use crate::base::config::{Config, FILE_NAME};
@@ -28,15 +28,6 @@ use crate::text::derive::facts::{FactChange, without_changes};
 use crate::text::note::Note;
 use crate::vault::disk::{Files, Home, Outside, is_markdown};
 use crate::vault::forgotten::{ANY_SCOPE, FactToWrite, ForgottenLookup, ForgottenTexts, WithoutForgotten, folder_of};
-
-/// What to import.
-#[derive(Debug, Clone)]
-pub(crate) struct Import {
-    /// The git repository too, where the archive has one.
-    pub git: bool,
-    /// That of a vault: what was forgotten there for good is left out, besides what the archive says of itself.
-    pub state: Option<Arc<State>>,
-}
 
 /// What was imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -58,12 +49,17 @@ pub(crate) struct Imported {
 /// Maximum size of the manifest, in bytes; it has some hundred.
 const MAX_MANIFEST: u64 = 64 * 1024;
 
-/// Unpacks an archive beside `dir`, checks it whole, and puts it there in one step.
+/// Unpacks an archive beside `dir`, checks it whole, and puts it there in one step. What was forgotten for good is left out, as the archive says of
+/// itself and as `forgotten_in` a vault is known.
 ///
 /// # Errors
 /// When there is anything in `dir`, or the archive is cut short, damaged, or has what no export writes. Then nothing is there
 /// that was not there before.
-pub(crate) fn import(archive: impl Read, dir: &Path, options: Import) -> Result<Imported, ArchiveError> {
+pub(crate) fn import(
+    archive: impl Read,
+    dir: &Path,
+    forgotten_in: Option<&Arc<State>>,
+) -> Result<Imported, ArchiveError> {
     let dir = std::path::absolute(dir).on("find", dir)?;
     let dir = dir.canonicalize().unwrap_or(dir);
     let free = match fs::read_dir(&dir) {
@@ -80,8 +76,7 @@ pub(crate) fn import(archive: impl Read, dir: &Path, options: Import) -> Result<
     let beside = tempfile::Builder::new().prefix(".tmp-").tempdir_in(parent).on("write to", parent)?;
     let (seen, folders, links) = (HashSet::new(), Vec::new(), Vec::new());
     let (summing, left_out) = (Summing::default(), BTreeSet::new());
-    let (into, git) = (beside.path(), options.git);
-    let mut unpacking = Unpacking { into, git, summing, seen, folders, links, manifest: None, left_out };
+    let mut unpacking = Unpacking { into: beside.path(), summing, seen, folders, links, manifest: None, left_out };
     let mut decoder = zstd::Decoder::new(archive).map_err(broken)?;
     let mut entries = Archive::new(&mut decoder);
     for entry in entries.entries().map_err(broken)? {
@@ -90,7 +85,7 @@ pub(crate) fn import(archive: impl Read, dir: &Path, options: Import) -> Result<
     // What comes after the last entry carries the checksum of the whole.
     io::copy(&mut decoder, &mut io::sink()).map_err(broken)?;
     let manifest = unpacking.check()?;
-    let forgotten_of = leave_out(beside.path(), options.state.as_ref())?;
+    let forgotten_of = leave_out(beside.path(), forgotten_in)?;
     let left_out = unpacking.finish(&manifest)?;
     sync(beside.path()).on("write to", &dir)?;
     let beside = beside.keep();
@@ -107,8 +102,6 @@ pub(crate) fn import(archive: impl Read, dir: &Path, options: Import) -> Result<
 
 struct Unpacking<'a> {
     into: &'a Path,
-    /// Whether the repository is wanted.
-    git: bool,
     summing: Summing,
     seen: HashSet<PathBuf>,
     folders: Vec<(PathBuf, u32, SystemTime)>,
@@ -148,16 +141,12 @@ impl Unpacking<'_> {
         if !self.seen.insert(path.clone()) {
             return Err(refused("the same path twice"));
         }
-        let asked_for = self.git || !is_git(&path);
         let wanted = match fate(&path, kind) {
-            PathOutcome::Kept => asked_for,
-            PathOutcome::Dropped { what, why, .. } => {
-                if asked_for {
-                    self.left_out.insert(format!("{}: {why}", what.display()));
-                }
+            PathOutcome::Kept => true,
+            PathOutcome::Dropped { what, why } => {
+                self.left_out.insert(format!("{}: {why}", what.display()));
                 false
             }
-            PathOutcome::Passing => false,
             PathOutcome::Refused(why) => return Err(refused(why)),
         };
         // No bits that lend a program its owner's rights; and what is the program's own is for its owner alone.
@@ -192,32 +181,17 @@ impl Unpacking<'_> {
                 if !wanted {
                     return io::copy(&mut content, &mut io::sink()).map(drop).map_err(broken);
                 }
-                let is_config = path.ends_with(".git/config");
-                let at = self.into.join(if is_config { path.with_extension("imported") } else { path.clone() });
-                make_file(&at, mode, time, |file| match io::copy(&mut content, file) {
-                    Err(error) if content.failed => Err(broken(error)),
-                    copied => Ok(copied.map(drop).on("write", &at)?),
-                })?;
-                if is_config { self.plain_git_config(&path, &at, time) } else { Ok(()) }
+                let at = self.into.join(&path);
+                create_dir(at.parent().unwrap_or(self.into))?;
+                let mut file = File::options().write(true).create_new(true).open(&at).on("write", &at)?;
+                match io::copy(&mut content, &mut file) {
+                    Err(error) if content.failed => return Err(broken(error)),
+                    copied => copied.on("write", &at)?,
+                };
+                file.set_permissions(Permissions::from_mode(mode)).on("write", &at)?;
+                Ok(file.set_modified(time).on("write", &at)?)
             }
         }
-    }
-
-    /// A plain configuration in place of a repository's own, which is `beside` it: git might run a program because of that.
-    fn plain_git_config(&mut self, path: &Path, beside: &Path, time: SystemTime) -> Result<(), ArchiveError> {
-        const PLAIN: &[u8] =
-            b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n";
-        let at = self.into.join(path);
-        let is_short = beside.metadata().on("look at", beside)?.len() == PLAIN.len() as u64;
-        if is_short && fs::read(beside).on("read", beside)? == PLAIN {
-            return Ok(fs::rename(beside, &at).on("write", &at)?);
-        }
-        self.left_out.insert(format!(
-            "{}: git might run a program because of it. A plain one without remotes replaces it; the original is {}",
-            path.display(),
-            path.with_extension("imported").display()
-        ));
-        make_file(&at, 0o644, time, |file| Ok(file.write_all(PLAIN).on("write", &at)?))
     }
 
     /// Checks the whole.
@@ -257,20 +231,6 @@ impl Unpacking<'_> {
         }
         Ok(self.left_out.into_iter().collect())
     }
-}
-
-/// Makes a file of what `fill` writes into it.
-fn make_file(
-    at: &Path,
-    mode: u32,
-    time: SystemTime,
-    fill: impl FnOnce(&mut File) -> Result<(), ArchiveError>,
-) -> Result<(), ArchiveError> {
-    create_dir(at.parent().unwrap_or(at))?;
-    let mut file = File::options().write(true).create_new(true).open(at).on("write", at)?;
-    fill(&mut file)?;
-    file.set_permissions(Permissions::from_mode(mode)).on("write", at)?;
-    Ok(file.set_modified(time).on("write", at)?)
 }
 
 fn manifest(json: &[u8]) -> Result<Manifest, ArchiveError> {

@@ -8,6 +8,6 @@ mod import;
 mod repository;
 
 pub(crate) use crate::vault::disk::BackupError;
-pub(crate) use export::{Export, Made, export, export_to};
-pub(crate) use import::{Import, import};
+pub(crate) use export::{Made, export, export_to};
+pub(crate) use import::import;
 pub(crate) use repository::{Repository, Trust, back_up, init_repository};

@@ -2,7 +2,6 @@
 //! one now and then, once the person has said that a repository's own programs are theirs.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,11 +13,7 @@ use crate::base::clock::{Clock, rfc3339};
 use crate::base::fs::{FsError, UNFINISHED, create_private_dir, write_atomically};
 use crate::base::tasks::{Task, TaskSignal};
 use crate::serve::wire::{Backup, Skipped};
-use crate::text::note::has_conflict;
 use crate::vault::disk::{BackupError, GIT_LOCK, Git, Home, UNDER_WAY, is_markdown};
-
-/// Maximum size of a file that is searched for conflict markers, in bytes: no note is as long.
-const MAX_MARKED: u64 = 20_000_000;
 
 /// The repository that a vault is in.
 pub(crate) struct Repository {
@@ -135,7 +130,7 @@ impl Repository {
 
     /// Commits what has changed in the vault, and nothing else, with a message that says what.
     ///
-    /// Notes with conflict markers are held back. What the person has staged outside of the vault stays staged.
+    /// What the person has staged outside of the vault stays staged.
     ///
     /// # Errors
     /// When the repository cannot take a commit now, or git or one of its hooks refuses. All files are as they were.
@@ -148,7 +143,6 @@ impl Repository {
                  and you can remove that file",
                 self.git_dir.join(GIT_LOCK).display()
             )),
-            // What is not there any more was there when it was listed.
             error => error,
         })
     }
@@ -182,40 +176,20 @@ impl Repository {
         let status = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"];
         let status = [&status[..], &["--ignore-submodules=dirty", "--"]].concat();
         let status = self.git.run(&[&status[..], &[&self.pathspec()]].concat())?.ok()?;
-        let Changes { mut files, unmerged, repositories } = Changes::parse(&status.stdout, &self.prefix);
+        let Changes { files, unmerged, repositories } = Changes::parse(&status.stdout, &self.prefix);
         if !unmerged.is_empty() {
             return Err(BackupError::Refused(format!(
                 "there are conflicts to resolve in {}. Resolve them and `git add` these files; then `vault backup` again",
                 unmerged.join(", ")
             )));
         }
-        let mut held_back = self.hold_back(&mut files);
-        held_back.extend(repositories.iter().map(|path| Skipped {
-            path: self.in_vault(path),
+        let inner = |path: &String| Skipped {
+            path: path.strip_prefix(&self.prefix).unwrap_or(path).to_owned(),
             reason: "it is a git repository; back it up separately".into(),
-        }));
+        };
+        let held_back = repositories.iter().map(inner).collect();
         let commit = if files.is_empty() { None } else { self.commit_files(&files, text)? };
         Ok(BackupReport { commit, held_back, pushed: None })
-    }
-
-    fn in_vault(&self, path: &str) -> String {
-        path.strip_prefix(&self.prefix).unwrap_or(path).to_owned()
-    }
-
-    /// Takes the notes with conflict markers out of what is to be committed.
-    fn hold_back(&self, files: &mut Vec<ChangedFile>) -> Vec<Skipped> {
-        let mut held = Vec::new();
-        files.retain(|change| {
-            let path = String::from_utf8_lossy(&change.path).into_owned();
-            let marked =
-                is_markdown(&path) && read_if_short(&self.top.join(&path)).is_some_and(|text| has_conflict(&text));
-            if marked {
-                let reason = "it has conflict markers (`<<<<<<<`): resolve them, and back up again";
-                held.push(Skipped { path: self.in_vault(&path), reason: reason.into() });
-            }
-            !marked
-        });
-        held
     }
 
     fn commit_files(&self, files: &[ChangedFile], text: Option<&str>) -> Result<Option<BackupCommit>, BackupError> {
@@ -319,11 +293,6 @@ impl Repository {
     }
 }
 
-fn read_if_short(path: &Path) -> Option<String> {
-    path.symlink_metadata().ok().filter(|meta| meta.is_file() && meta.len() <= MAX_MARKED)?;
-    Some(String::from_utf8_lossy(&fs::read(path).ok()?).into_owned())
-}
-
 /// A file that differs from the last commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChangedFile {
@@ -425,13 +394,10 @@ impl Counts {
     }
 }
 
-/// Maximum number of paths that the body of a message lists.
-const LISTED: usize = 100;
-
 /// The length up to which git's own lists show a subject whole.
 const SUBJECT: usize = 72;
 
-/// A message that says what a commit changes: the numbers and some names in the subject, the paths below it.
+/// A message that says what a commit changes: the numbers and some names, in a line. `git log --stat` lists all.
 pub(super) fn message(files: &[ChangedFile], prefix: &str) -> String {
     let Counts { changed, new, removed } = Counts::of(files);
     let notes = files.iter().all(|change| is_markdown(&String::from_utf8_lossy(&change.path)));
@@ -457,20 +423,6 @@ pub(super) fn message(files: &[ChangedFile], prefix: &str) -> String {
         }
         message.push_str(comma);
         message.push_str(&name);
-    }
-    if files.len() > 1 {
-        message.push_str("\n\n");
-        for change in files.iter().take(LISTED) {
-            let sign = match change.kind {
-                ChangeKind::Changed => '~',
-                ChangeKind::New => '+',
-                ChangeKind::Removed => '-',
-            };
-            let _ = writeln!(message, "{sign} {}", name(change));
-        }
-        if files.len() > LISTED {
-            let _ = writeln!(message, "and {} more", files.len() - LISTED);
-        }
     }
     message
 }
@@ -607,16 +559,11 @@ mod tests_of_changes {
             change("d.png", ChangeKind::Removed),
         ];
         let told = message(&three, "");
-        assert!(
-            told.starts_with("1 file changed, 1 new, 1 removed: a.md, b\u{fffd}c.md, d.png\n\n~ a.md\n+ b"),
-            "{told}"
-        );
+        assert_eq!(told, "1 file changed, 1 new, 1 removed: a.md, b\u{fffd}c.md, d.png");
         let many: Vec<ChangedFile> = (0..300).map(|at| change(&format!("notes/{at}.md"), ChangeKind::New)).collect();
         let told = message(&many, "");
-        let subject = told.lines().next().unwrap();
-        assert!(subject.starts_with("300 notes new: notes/0.md, ") && subject.ends_with(", …"), "{subject}");
-        assert!(subject.chars().count() <= SUBJECT, "{subject}");
-        assert!(told.ends_with("and 200 more\n"), "{told}");
+        assert!(told.starts_with("300 notes new: notes/0.md, ") && told.ends_with(", …"), "{told}");
+        assert!(told.chars().count() <= SUBJECT, "{told}");
     }
 }
 

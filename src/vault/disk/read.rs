@@ -1,8 +1,8 @@
-//! Reads one note, whole or not at all.
+//! Reads one file, whole or not at all.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek};
-use std::path::Path;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
 
 use super::home::Stamp;
 use crate::base::path::VaultPath;
@@ -32,38 +32,36 @@ pub enum ReadError {
     Unfit(String),
 }
 
-/// A file that is open, for whoever reads what is no text.
+/// A file as read, whatever it is.
 #[derive(Debug)]
-pub(crate) struct OpenedFile {
-    /// The file, at its beginning.
-    pub(crate) file: File,
-    /// What the file system said of it before and after it was looked through.
+pub(crate) struct FileBytes {
+    on_disk: PathBuf,
+    /// Its bytes.
+    pub(crate) bytes: Vec<u8>,
+    /// What the file system said of the file before and after it was read.
     pub(crate) stamp: Stamp,
     /// BLAKE3 of its bytes.
     pub(crate) hash: blake3::Hash,
 }
 
-impl OpenedFile {
-    /// Whether the file is still as it was opened.
-    pub(crate) fn is_as_opened(&self) -> bool {
-        self.file.metadata().is_ok_and(|meta| Stamp::of(&meta) == self.stamp)
+impl FileBytes {
+    /// Whether the file is still as it was read.
+    pub(crate) fn is_as_read(&self) -> bool {
+        self.on_disk.symlink_metadata().is_ok_and(|meta| Stamp::of(&meta) == self.stamp)
     }
-}
 
-/// Opens the file at `path` as [`read`] does, and takes its hash.
-///
-/// # Errors
-/// As [`read`], but for what is no text.
-pub(crate) fn open_file(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<OpenedFile, ReadError> {
-    let (mut file, stamp) = opened(root, path, max_bytes)?;
-    let mut hasher = blake3::Hasher::new();
-    let read = std::io::copy(&mut (&mut file).take(max_bytes + 1), &mut hasher).map_err(failed)?;
-    file.rewind().map_err(failed)?;
-    let opened = OpenedFile { file, stamp, hash: hasher.finalize() };
-    if read != stamp.size || !opened.is_as_opened() {
-        return Err(ReadError::Changing);
+    /// The file as a text.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub(crate) fn text(self) -> Result<Source, ReadError> {
+        let Self { bytes, stamp, hash, .. } = self;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            ReadError::Unfit(format!("not UTF-8 text (byte {at})"))
+        })?;
+        Ok(Source { text, stamp, hash })
     }
-    Ok(opened)
 }
 
 fn failed(error: std::io::Error) -> ReadError {
@@ -73,7 +71,11 @@ fn failed(error: std::io::Error) -> ReadError {
     }
 }
 
-fn opened(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(File, Stamp), ReadError> {
+/// Reads the file at `path`; never waits for a FIFO, never follows a symbolic link.
+///
+/// # Errors
+/// When the file no longer exists, is being written, or is not fit to be read.
+pub(crate) fn read_file(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<FileBytes, ReadError> {
     let on_disk = path.on_disk(root);
     let meta = on_disk.symlink_metadata().map_err(failed)?;
     if !meta.is_file() {
@@ -83,34 +85,31 @@ fn opened(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(File, Stamp)
         let message = format!("{} bytes; at most {max_bytes} are indexed", meta.len());
         return Err(ReadError::Unfit(message));
     }
-    let file = open(&on_disk).map_err(failed)?;
+    let mut file = open(&on_disk).map_err(failed)?;
     let stamp = Stamp::of(&file.metadata().map_err(failed)?);
-    Ok((file, stamp))
+    let mut bytes = Vec::with_capacity(stamp.size as usize + 1);
+    (&mut file).take(max_bytes + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if Stamp::of(&file.metadata().map_err(failed)?) != stamp || bytes.len() as u64 != stamp.size {
+        return Err(ReadError::Changing);
+    }
+    let hash = blake3::hash(&bytes);
+    Ok(FileBytes { on_disk, bytes, stamp, hash })
 }
 
-/// Reads the note at `path`; never waits for a FIFO, never follows a symbolic link.
+/// Reads the note at `path`, as [`read_file`] does.
 ///
 /// # Errors
-/// When the file no longer exists, is being written, or is not fit to be indexed.
+/// As [`read_file`], and when it is no text.
 pub(crate) fn read(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<Source, ReadError> {
-    let (bytes, stamp) = whole(root, path, max_bytes)?;
-    let hash = blake3::hash(&bytes);
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(Source { text, stamp, hash }),
-        Err(error) => {
-            let at = error.utf8_error().valid_up_to();
-            Err(ReadError::Unfit(format!("not UTF-8 text (byte {at})")))
-        }
-    }
+    read_file(root, path, max_bytes)?.text()
 }
 
 /// The same, of a file of which each line stands for itself: lines that are no UTF-8 are empty in the text. Gives them, too, from 1.
 ///
 /// # Errors
-/// As [`read`], but for what is no text.
+/// As [`read_file`].
 pub(crate) fn read_lines(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Source, Vec<usize>), ReadError> {
-    let (bytes, stamp) = whole(root, path, max_bytes)?;
-    let hash = blake3::hash(&bytes);
+    let FileBytes { bytes, stamp, hash, .. } = read_file(root, path, max_bytes)?;
     let (text, bad) = text_lines(bytes);
     Ok((Source { text, stamp, hash }, bad))
 }
@@ -132,16 +131,6 @@ fn text_lines(bytes: Vec<u8>) -> (String, Vec<usize>) {
         }
     }
     (text, bad)
-}
-
-fn whole(root: &Path, path: &VaultPath, max_bytes: u64) -> Result<(Vec<u8>, Stamp), ReadError> {
-    let (mut file, stamp) = opened(root, path, max_bytes)?;
-    let mut bytes = Vec::with_capacity(stamp.size as usize + 1);
-    (&mut file).take(max_bytes + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if Stamp::of(&file.metadata().map_err(failed)?) != stamp || bytes.len() as u64 != stamp.size {
-        return Err(ReadError::Changing);
-    }
-    Ok((bytes, stamp))
 }
 
 /// The bytes of a file, whatever they are; never waits for a FIFO, never follows a symbolic link.

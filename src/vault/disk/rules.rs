@@ -2,8 +2,7 @@
 //! folders elsewhere whose notes belong to it; and the copies that sync services leave beside a note that was changed in two places.
 
 use std::borrow::Cow;
-use std::fs::{File, Metadata};
-use std::io::{BufReader, Read as _};
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -352,24 +351,9 @@ pub(crate) fn conflict_copy(path: &VaultPath, is_there: impl Fn(&str) -> bool) -
     })
 }
 
-/// Maximum size of two files that are compared byte by byte; longer ones are taken to differ.
-const MAX_COMPARED_BYTES: u64 = 64 << 20;
-
 /// What the file system says of a file of a vault; `None` where there is none, or something else.
 pub(crate) fn file_of(root: &Path, rules: &NoteRules, path: &VaultPath) -> Option<Metadata> {
     rules.outside().on_disk(root, path).symlink_metadata().ok().filter(Metadata::is_file)
-}
-
-/// Whether two files of a vault are the same to the byte.
-pub(crate) fn are_same(root: &Path, rules: &NoteRules, one: &VaultPath, other: &VaultPath) -> bool {
-    let bytes = |path| file_of(root, rules, path).map(|meta| meta.len());
-    let length = bytes(one);
-    if length.is_none_or(|length| length > MAX_COMPARED_BYTES) || length != bytes(other) {
-        return false;
-    }
-    let open = |path| File::open(rules.outside().on_disk(root, path)).map(|file| BufReader::new(file).bytes());
-    let (Ok(one), Ok(other)) = (open(one), open(other)) else { return false };
-    one.map(Result::ok).eq(other.map(Result::ok))
 }
 
 #[cfg(test)]

@@ -43,8 +43,6 @@ pub struct Scan {
     pub unreadable: Vec<VaultPath>,
     /// Whether the vault's root itself could not be listed.
     pub root_unreadable: bool,
-    /// Files whose names are not UTF-8, as far as they can be shown.
-    pub unnamed: Vec<String>,
 }
 
 /// Lists the notes at or below `start` (the vault's root, a folder or a file of it). What is not there is not found.
@@ -118,13 +116,7 @@ impl Scan {
         for entry in entries.filter_entry(|entry| walk.enters(entry)) {
             match entry {
                 Ok(entry) if entry.file_type().is_dir() => {}
-                Ok(entry) => {
-                    let path = walk.vault_path(entry.path());
-                    if matches!(path, Err(VaultPathError::NotUtf8)) && entry.file_type().is_file() {
-                        self.unnamed.push(walk.shown(entry.path()));
-                    }
-                    self.visit(&entry, path, walk);
-                }
+                Ok(entry) => self.visit(&entry, walk),
                 Err(error) => self.fail(walk, &error),
             }
         }
@@ -152,10 +144,10 @@ impl Scan {
         self.walk(&walk, below.and_then(|below| VaultPath::new(below).ok()).as_ref());
     }
 
-    fn visit(&mut self, entry: &DirEntry, path: Result<VaultPath, VaultPathError>, walk: &ScanWalk<'_>) {
+    fn visit(&mut self, entry: &DirEntry, walk: &ScanWalk<'_>) {
         let rules = walk.rules;
         let shown = || entry.file_name().to_string_lossy().into_owned();
-        let path = match path {
+        let path = match walk.vault_path(entry.path()) {
             Ok(path) if (walk.takes)(rules, &path) => path,
             Ok(path) if is_link_to_folder(entry) && rules.enters(&path) && rules.outside().of(&path).is_none() => {
                 let reason = "a symbolic link to a folder; links are not followed. `[[collections]]` in memory.toml takes \

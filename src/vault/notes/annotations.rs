@@ -15,7 +15,7 @@ use crate::serve::wire::{AnnotateParams, Annotated, AnnotationView, PassageView,
 use crate::text::derive::ChunkId;
 use crate::text::note::{Note, compose, cut_at_word};
 use crate::vault::attachments::page_of;
-use crate::vault::disk::{Action, ReadError, WriteError, free_name};
+use crate::vault::disk::{Action, ReadError, WriteError, free_name, until_written};
 
 /// The collection of remarks.
 pub(super) const ANNOTATIONS: &str = "annotations";
@@ -269,15 +269,11 @@ pub fn annotate(owner: &Owner, params: &AnnotateParams) -> Result<Annotated, Req
     let place = passage_citation(file.path.as_str(), page, line_start, line_end);
     let body = format!("On {link}, `{place}`:\n\n{}\n\n{}", quoted.join("\n"), remark.trim());
     let note = compose(&frontmatter, &body);
-    let create = || {
+    let (path, checkpoint) = until_written(|| {
         let path = free_name(workspace.home.root(), ANNOTATIONS, &title);
-        files.replace(&path, None, &note, Action::Create).map(|checkpoint| (path, checkpoint))
-    };
-    let (path, checkpoint) = match create() {
-        // Somebody took the name at this very moment.
-        Err(WriteError::Exists(_)) => create()?,
-        created => created?,
-    };
+        let created = files.replace(&path, None, &note, Action::Create);
+        Ok::<_, RequestError>(created.map(|checkpoint| (path, checkpoint)))
+    })?;
     let found = workspace.settled_in_time(&path).flatten();
     let made = || ChunkId::of_note(&path, blake3::hash(note.as_bytes()).as_bytes());
     Ok(Annotated {

@@ -7,15 +7,14 @@ use std::time::{Duration, Instant};
 
 use similar::TextDiff;
 
-use crate::access::request::{Owner, RequestError, Workspace, note_path, rfc3339};
+use crate::access::request::{Owner, RequestError, Workspace, note_path};
 use crate::base::path::VaultPath;
 use crate::serve::wire::{
-    ConflictChoice, ConflictCopy, ConflictParams, ConflictResolved, ConflictSide, ConflictView, ConflictsView,
-    KeepParams,
+    ConflictChoice, ConflictCopy, ConflictParams, ConflictResolved, ConflictView, ConflictsView, KeepParams,
 };
 use crate::text::note::{CONFLICT_MARKS, has_conflict, sides};
 use crate::vault::disk::{
-    Act, Action, CheckpointId, Files, NoteRules, Scan, Stamp, are_same, conflict_copy, file_of, numbered,
+    Action, CheckpointId, Files, FoundNote, NoteRules, ReadError, Scan, conflict_copy, file_of, is_markdown, numbered,
 };
 
 /// Who left conflict markers.
@@ -28,7 +27,7 @@ const AROUND: usize = 3;
 const SMALLEST: Duration = Duration::from_millis(500);
 
 /// Why a copy is listed and not settled here.
-const NO_NAME: &str = "its name is not UTF-8: rename it, or resolve it in a file manager";
+const NO_NOTE: &str = "it is not a note: resolve it in a file manager";
 
 /// How many times as long as a look takes the next one is put off, where what was seen lately will do.
 const PAUSES_FOR_LOOKS: u32 = 10;
@@ -56,19 +55,18 @@ pub(crate) fn conflict_copies(workspace: &Workspace, problems: &[(String, String
 fn found(root: &Path, rules: &NoteRules) -> Vec<ConflictCopy> {
     let scan = Scan::of(root, rules, NoteRules::takes_conflict_copy, None);
     let is_there = |path: &str| VaultPath::new(path).is_ok_and(|path| file_of(root, rules, &path).is_some());
-    let named = scan.files.iter().filter_map(|file| {
+    let bytes = |path: &VaultPath| fs::read(rules.outside().on_disk(root, path)).ok();
+    let copy = |file: FoundNote| {
         let (of, made_by) = conflict_copy(&file.path, is_there)?;
-        let same = VaultPath::new(of.as_str()).is_ok_and(|of| are_same(root, rules, &file.path, &of));
-        Some(ConflictCopy { path: file.path.to_string(), of, made_by: made_by.into(), same, by_hand: None })
-    });
-    let unnamed = scan.unnamed.iter().filter_map(|shown| {
-        let path = VaultPath::new(shown.as_str()).ok().filter(|path| rules.takes_conflict_copy(path))?;
-        // Whether a file of another such name is there cannot be told by what is shown of it.
-        let (of, made_by) = conflict_copy(&path, |_| false)?;
-        let by_hand = Some(NO_NAME.to_owned());
-        Some(ConflictCopy { path: path.to_string(), of, made_by: made_by.into(), same: false, by_hand })
-    });
-    named.chain(unnamed).collect()
+        let by_hand = (!is_markdown(file.path.as_str())).then(|| NO_NOTE.to_owned());
+        let original = VaultPath::new(of.as_str()).ok().filter(|_| by_hand.is_none());
+        let same = original.is_some_and(|of| {
+            let is_as_long = file_of(root, rules, &of).is_some_and(|meta| meta.len() == file.stamp.size);
+            is_as_long && bytes(&file.path).is_some_and(|bytes_of_copy| bytes(&of) == Some(bytes_of_copy))
+        });
+        Some(ConflictCopy { path: file.path.to_string(), of, made_by: made_by.into(), same, by_hand })
+    };
+    scan.files.into_iter().filter_map(copy).collect()
 }
 
 fn marked_note(path: &str) -> ConflictCopy {
@@ -90,9 +88,9 @@ struct Conflict {
     path: VaultPath,
     /// The same as the path where one note has both sides, between conflict markers.
     of: VaultPath,
-    /// What the file has; `None` where it is gone.
-    ours: Option<SideText>,
-    theirs: SideText,
+    /// What the note says; `None` where it is gone.
+    ours: Option<String>,
+    theirs: String,
 }
 
 /// How the two sides of a conflict differ.
@@ -105,15 +103,10 @@ pub(crate) fn conflict(owner: &Owner, params: &ConflictParams) -> Result<Conflic
         true => (format!("{} (ours)", found.of), format!("{} (theirs)", found.of)),
         false => (found.of.to_string(), found.path.to_string()),
     };
-    let ours = found.ours.as_ref().map_or(Some(""), |ours| ours.text.as_deref());
-    let (Some(ours), Some(theirs)) = (ours, found.theirs.text.as_deref()) else {
-        let ours = found.ours.as_ref().map(SideText::described);
-        let theirs = Some(found.theirs.described());
-        return Ok(ConflictView { conflict: found.copy, diff: String::new(), ours, theirs });
-    };
-    let diff = TextDiff::configure().timeout(SMALLEST).diff_lines(ours, theirs);
+    let ours = found.ours.as_deref().unwrap_or_default();
+    let diff = TextDiff::configure().timeout(SMALLEST).diff_lines(ours, &found.theirs);
     let diff = diff.unified_diff().context_radius(AROUND).header(&ours_is, &theirs_is).to_string();
-    Ok(ConflictView { conflict: found.copy, diff, ours: None, theirs: None })
+    Ok(ConflictView { conflict: found.copy, diff })
 }
 
 /// Settles a conflict as the person says. Each change can be undone. Returns when the index agrees.
@@ -160,18 +153,15 @@ fn keep_side(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<Ve
     Ok(vec![files.replace(&found.of, before, &kept, Action::Edit)?])
 }
 
-/// Keeps of a file and its copy what is to be kept, each whole and as it is. The copy goes last, so that a kill on the way loses neither.
-/// Gives what undoes each step, in their order, and where the copy is beside the file, if both are kept.
+/// Keeps of a note and its copy what is to be kept, each whole and as it is. The copy goes last, so that a kill on the way loses neither.
+/// Gives what undoes each step, in their order, and where the copy is beside the note, if both are kept.
 fn keep_copy(
     files: &Files,
     found: &Conflict,
     keep: ConflictChoice,
 ) -> Result<(Vec<CheckpointId>, Option<VaultPath>), RequestError> {
-    let (theirs, before) = files.read_whole(&found.path)?.ok_or_else(|| gone(&found.path))?;
-    let ours = files.read_whole(&found.of)?;
-    // What is no text, and no note, is written for nothing else.
-    let is_note = files.check(&found.of).is_ok() && std::str::from_utf8(&theirs).is_ok();
-    let act = |action: Action| Act::from(if is_note { action } else { Action::Settle });
+    let (theirs, before) = files.read(&found.path)?.ok_or_else(|| gone(&found.path))?;
+    let ours = files.read(&found.of)?;
     let (mut undo, mut kept_beside) = (Vec::new(), None);
     match (keep, ours) {
         (ConflictChoice::Ours, None) => {
@@ -180,30 +170,27 @@ fn keep_copy(
         (ConflictChoice::Ours, Some(_)) => {}
         (ConflictChoice::Theirs, Some((ours, seen))) => {
             if ours != theirs {
-                undo.push(files.replace(&found.of, seen, &theirs, act(Action::Edit))?);
+                undo.push(files.replace(&found.of, seen, &theirs, Action::Edit)?);
             }
         }
         (ConflictChoice::Theirs | ConflictChoice::Both, None) => {
-            undo.push(files.replace(&found.of, None, &theirs, act(Action::Create))?);
+            undo.push(files.replace(&found.of, None, &theirs, Action::Create)?);
         }
         (ConflictChoice::Both, Some(_)) => {
             // As people number them: `Plan 2.md`.
-            let is_free = |name: &VaultPath| !matches!(files.read_whole(name), Ok(Some(_)));
+            let is_free = |name: &VaultPath| !matches!(files.read(name), Ok(Some(_)));
             let beside = numbered(found.of.as_str(), ' ').skip(1).find(is_free).expect("numbers do not end");
-            undo.push(files.replace(&beside, None, &theirs, act(Action::Create))?);
+            undo.push(files.replace(&beside, None, &theirs, Action::Create)?);
             kept_beside = Some(beside);
         }
     }
-    undo.push(files.trash(&found.path, before, act(Action::Trash))?);
+    undo.push(files.trash(&found.path, before, Action::Trash)?);
     Ok((undo, kept_beside))
 }
 
-/// The conflict that a path names: a copy, a note with conflict markers, or the file of one copy.
+/// The conflict that a path names: a copy, a note with conflict markers, or the note of one copy.
 fn find(owner: &Owner, path: &str) -> Result<Conflict, RequestError> {
     let path = note_path(path)?;
-    if path.as_str().contains(char::REPLACEMENT_CHARACTER) {
-        return Err(RequestError::invalid(format!("`{path}`: {NO_NAME}")));
-    }
     let now = owner.now()?;
     let files = now.reader().files();
     let workspace = owner.workspace();
@@ -213,8 +200,11 @@ fn find(owner: &Owner, path: &str) -> Result<Conflict, RequestError> {
         files.at(path).is_some() || on_disk().is_some()
     };
     if let Some((of, made_by)) = conflict_copy(&path, is_there) {
-        let theirs = side_of(workspace, &rules, &path).ok_or_else(|| gone(&path))?;
-        let ours = side_of(workspace, &rules, &note_path(&of)?);
+        if !is_markdown(path.as_str()) {
+            return Err(RequestError::invalid(format!("`{path}`: {NO_NOTE}")));
+        }
+        let (theirs, ours) = (text_of(workspace, &path)?, text_of(workspace, &note_path(&of)?)?);
+        let theirs = theirs.ok_or_else(|| gone(&path))?;
         let same = ours.as_ref() == Some(&theirs);
         let copy =
             ConflictCopy { path: path.to_string(), of: of.clone(), made_by: made_by.into(), same, by_hand: None };
@@ -223,12 +213,10 @@ fn find(owner: &Owner, path: &str) -> Result<Conflict, RequestError> {
     let text = workspace.source(&path).ok().map(|source| source.text).filter(|text| has_conflict(text));
     if let Some(sides) = text.as_deref().and_then(sides) {
         let copy = marked_note(path.as_str());
-        let side = |text: String| SideText { bytes: text.len() as u64, changed_ms: 0, text: Some(text) };
-        let (ours, theirs) = (Some(side(sides.ours)), side(sides.theirs));
-        return Ok(Conflict { copy, of: path.clone(), path, ours, theirs });
+        return Ok(Conflict { copy, of: path.clone(), path, ours: Some(sides.ours), theirs: sides.theirs });
     }
     let copies = conflict_copies(workspace, &[], false).into_iter();
-    let copies: Vec<ConflictCopy> = copies.filter(|copy| copy.by_hand.is_none() && path.same_as(&copy.of)).collect();
+    let copies: Vec<ConflictCopy> = copies.filter(|copy| path.same_as(&copy.of)).collect();
     match copies.as_slice() {
         [] => Err(no_conflict(path.as_str())),
         [copy] => find(owner, &copy.path),
@@ -248,47 +236,21 @@ fn no_conflict(path: &str) -> RequestError {
     RequestError::not_found(message).hint("`vault conflicts` lists all conflicts")
 }
 
-/// Maximum size of a text that is compared line by line, in bytes.
-const MAX_TEXT_BYTES: u64 = 8 << 20;
-
-/// What one side has.
-#[derive(Debug, PartialEq, Eq)]
-struct SideText {
-    /// `None` where it is no text.
-    text: Option<String>,
-    bytes: u64,
-    /// In milliseconds since 1970.
-    changed_ms: i64,
-}
-
-impl SideText {
-    /// How long it is, and when it was changed.
-    fn described(&self) -> ConflictSide {
-        ConflictSide { bytes: self.bytes, updated_at: rfc3339(self.changed_ms) }
+/// What a note says; `None` where it is not there.
+fn text_of(workspace: &Workspace, path: &VaultPath) -> Result<Option<String>, RequestError> {
+    match workspace.source(path) {
+        Ok(source) => Ok(Some(source.text)),
+        Err(ReadError::Gone) => Ok(None),
+        Err(error) => Err(RequestError::invalid(format!("`{path}`: {error}; resolve it in a file manager"))),
     }
-}
-
-/// What a file has; `None` where it is not there.
-fn side_of(workspace: &Workspace, rules: &NoteRules, path: &VaultPath) -> Option<SideText> {
-    let root = workspace.home.root();
-    let meta = file_of(root, rules, path)?;
-    // A document may look like text, and is not what it says.
-    let is_short = meta.len() <= MAX_TEXT_BYTES && path.attachment().is_none();
-    let read = is_short.then(|| fs::read(rules.outside().on_disk(root, path)).ok()).flatten();
-    let text = read.and_then(|bytes| String::from_utf8(bytes).ok()).filter(|text| !text.contains('\0'));
-    Some(SideText { text, bytes: meta.len(), changed_ms: Stamp::of(&meta).mtime_ns / 1_000_000 })
 }
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsStr;
-    use std::fs;
-    use std::os::unix::ffi::OsStrExt as _;
-
     use super::*;
 
     #[test]
-    fn copies_of_files_of_any_kind_and_name_are_found() {
+    fn copies_of_files_of_any_kind_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let rules = NoteRules::new(root, &["archive/**".into()]).unwrap();
@@ -304,25 +266,23 @@ mod tests {
             format!("memory.{copy}.toml"),
             format!("files/a.{copy}.pdf"),
             format!("files/gone.{copy}.bin"),
+            format!("files/Grüße.{copy}.md"),
             format!("archive/a.{copy}.pdf"),
             format!("traces/ada/x.{copy}.jsonl"),
             format!(".obsidian/app.{copy}.json"),
         ] {
             fs::write(root.join(name), "files/a.pdf").unwrap();
         }
-        let mut latin = b"files/Gr\xfc\xdfe.".to_vec();
-        latin.extend(format!("{copy}.md").bytes());
-        fs::write(root.join(OsStr::from_bytes(&latin)), "x").unwrap();
         let mut all = found(root, &rules);
         all.sort_by(|one, other| one.path.cmp(&other.path));
         let said: Vec<_> = all.iter().map(|copy| (&*copy.of, copy.same, copy.by_hand.is_none())).collect();
         assert_eq!(
             said,
             [
-                ("files/Gr\u{fffd}\u{fffd}e.md", false, false),
-                ("files/a.pdf", true, true),
-                ("files/gone.bin", false, true),
-                ("memory.toml", false, true),
+                ("files/Grüße.md", false, true),
+                ("files/a.pdf", false, false),
+                ("files/gone.bin", false, false),
+                ("memory.toml", false, false),
             ]
         );
     }

@@ -10,7 +10,9 @@ use crate::base::redact::redact;
 use crate::serve::wire::{SaveParams, Saved};
 use crate::text::derive::ChunkId;
 use crate::text::note::{Note, compose, kept_private, revise, title_of};
-use crate::vault::disk::{Action, CheckpointId, Files, WriteError, free_name, is_folder_name, note_names};
+use crate::vault::disk::{
+    Action, CheckpointId, Files, WriteError, free_name, is_folder_name, note_names, until_written,
+};
 
 /// Maximum length of all metadata, as JSON.
 const MAX_METADATA_BYTES: usize = 16 * 1024;
@@ -34,11 +36,8 @@ pub fn save(owner: &Owner, params: &SaveParams) -> Result<Saved, RequestError> {
     let mut new = NewNote::check(params, workspace.redacts())?;
     new.collection = as_on_disk(workspace, new.collection);
     let _one = workspace.one_save();
-    let Written { path, existing, hash, checkpoint } = match write(workspace, files, &new) {
-        // Somebody took the name, or edited the note, at this very moment.
-        Err(WriteError::Exists(_) | WriteError::Changed(_) | WriteError::Gone(_)) => write(workspace, files, &new)?,
-        written => written?,
-    };
+    let Written { path, existing, hash, checkpoint } =
+        until_written(|| Ok::<_, RequestError>(write(workspace, files, &new)))?;
     let forgotten = workspace.forgotten.look()?.without(&new.content, &Scope::Everything).is_some();
     let found = workspace.settled_in_time(&path).flatten();
     let (name, chunks) = found.unwrap_or_else(|| (ChunkId::of_note(&path, hash.as_bytes()), 0));

@@ -51,25 +51,6 @@ fn conflicts_without_a_merge_are_named() {
 }
 
 #[test]
-fn a_note_with_conflict_markers_is_left_out_and_the_others_are_not() {
-    let mut vault = repository();
-    let conflict = "<<<<<<< HEAD\nmine\n=======\ntheirs\n>>>>>>> other\n";
-    vault.write("notes/bread.md", conflict).write("notes/a.md", "# A\n");
-    vault.write("notes/about.md", format!("# About conflicts\n\n```\n{conflict}```\n"));
-    let part = vault.run(&["backup"]);
-    assert_eq!(part.code, 2);
-    assert!(part.stderr.contains("notes/bread.md was left out: it has conflict markers"), "{}", part.stderr);
-    assert_eq!(vault.git(&["status", "--porcelain"]), " M notes/bread.md");
-    // Staged, it stays staged and is left out all the same.
-    vault.git(&["add", "notes/bread.md"]);
-    vault.write("notes/a.md", "# B\n");
-    assert_eq!(vault.run(&["backup"]).code, 2);
-    assert_eq!(vault.git(&["status", "--porcelain"]), "M  notes/bread.md");
-    vault.write("notes/bread.md", "# Bread\n\nOurs.\n").run(&["backup"]).ok();
-    assert_eq!(vault.git(&["status", "--porcelain"]), "");
-}
-
-#[test]
 fn a_detached_head_a_locked_index_and_no_repository_are_said() {
     let mut vault = repository().with("notes/a.md", "# A\n");
     vault.git(&["checkout", "--quiet", "--detach"]);

@@ -143,7 +143,7 @@ fn the_command_line_lists_them_with_and_without_a_daemon_an_archive_has_them_and
     let changes = git(&root, &["status", "--porcelain", "--untracked-files=all"]);
     assert!(changes.contains("agents/ada/agent.md") && !changes.contains("traces"), "{changes}");
     let archive = outside.path().join("vault.tar.zst");
-    Ran::of(vault.command(&["export", "--no-git"]).arg(&archive)).ok();
+    Ran::of(vault.command(&["export"]).arg(&archive)).ok();
     let copy = outside.path().join("copy");
     Ran::of(vault_command().arg("import").arg(&archive).arg(&copy)).ok();
     for (path, text) in files(&vault, "ada") {

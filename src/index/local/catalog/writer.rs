@@ -9,7 +9,7 @@ use super::reader::{
     CatalogReader, chunk_checksum, details_checksum, entry_checksum, label_bytes, read_chunk, read_files,
     skipped_checksum,
 };
-use super::schema::{BUSY_TIMEOUT, Meta, log_bytes, open};
+use super::schema::{BUSY_TIMEOUT, Meta, open};
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
 use crate::index::engine::{ChunkText, ContentHash, EngineError, FileEntry};
@@ -180,7 +180,9 @@ impl Catalog {
 
     /// The length of the write-ahead log, in bytes.
     pub fn log_bytes(&self) -> u64 {
-        log_bytes(&self.path)
+        let mut log = self.path.clone().into_os_string();
+        log.push("-wal");
+        std::fs::metadata(log).map_or(0, |meta| meta.len())
     }
 
     /// Moves what the log holds into the database and empties the log. While a reader needs the log, it stays.

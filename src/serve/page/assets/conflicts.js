@@ -32,10 +32,8 @@ function item({ path, of, made_by: by, same, by_hand: byHand }, refresh) {
   if (byHand) return row;
   const button = (name, act) => h("button", { type: "button", class: "quiet", "aria-label": `${name}: ${path}`, on: { click: () => act().catch((error) => append(row, failure(error))) } }, name);
   append(row, button("Difference", async () => {
-    const { diff, ours, theirs, same: equal } = await api.conflict(path);
-    const side = (name, is) => `${name}: ${is ? `${is.bytes} bytes, changed ${is.updated_at}` : "does not exist"}`;
-    const sizes = theirs && `${side(of, ours)}\n${side(path, theirs)}${equal ? "\nBoth are identical." : ""}`;
-    difference.textContent = diff || sizes || "Both have the same content.";
+    const { diff } = await api.conflict(path);
+    difference.textContent = diff || "Both have the same content.";
     difference.hidden = false;
   }), SIDES.map(([side, name]) => button(name, async () => {
     const { path: kept, checkpoint_ids: undo } = await api.keep(path, side);

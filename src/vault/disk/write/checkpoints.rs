@@ -1,7 +1,6 @@
 //! What files were before they were changed, kept so that every change can be undone; and why a file was not changed.
 //!
-//! A checkpoint is two files: what is known of the change, and what the file had. Older versions held of a file that grew only what came
-//! since its checkpoint before, which is read until it is too old.
+//! A checkpoint is two files: what is known of the change, and what the file had.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -31,8 +30,6 @@ pub enum Action {
     Trash,
     /// It was brought back.
     Restore,
-    /// A side of a conflict was kept whole, of a file of any kind, or that was undone.
-    Settle,
 }
 
 impl Action {
@@ -49,7 +46,6 @@ impl Action {
             Self::Forget => "forget",
             Self::Trash => "trash",
             Self::Restore => "restore",
-            Self::Settle => "settle",
         }
     }
 
@@ -113,9 +109,6 @@ pub struct Checkpoint {
     /// BLAKE3 of the file as it was, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) before: Option<String>,
-    /// In checkpoints of older versions, the one of the same file whose content comes before what this one holds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) base: Option<CheckpointId>,
     /// When the file was changed before, in milliseconds since 1970; `None` when it was not there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) changed_ms: Option<i64>,
@@ -309,14 +302,10 @@ impl Checkpoints {
         self.folder.join(format!("{id}.{extension}"))
     }
 
-    /// Bytes of what a checkpoint holds of its file; none when there is nothing.
-    fn held(&self, id: &CheckpointId) -> u64 {
-        self.file(id, "content").symlink_metadata().map_or(0, |meta| meta.len())
-    }
-
     /// Bytes of both files of a checkpoint.
     fn size(&self, id: &CheckpointId) -> u64 {
-        self.file(id, "json").symlink_metadata().map_or(0, |meta| meta.len()) + self.held(id)
+        let bytes = |extension| self.file(id, extension).symlink_metadata().map_or(0, |meta| meta.len());
+        bytes("json") + bytes("content")
     }
 
     fn paths(&self) -> Result<Vec<PathBuf>, FsError> {
@@ -379,8 +368,15 @@ impl Checkpoints {
     /// The checkpoint with a name, and what the file had.
     pub(super) fn get(&self, id: &CheckpointId) -> Result<(Checkpoint, Option<Vec<u8>>), WriteError> {
         let checkpoint = self.about(id)?;
-        let content = checkpoint.bytes.map(|_| self.content_of(&checkpoint)).transpose()?;
-        Ok((checkpoint, content))
+        if checkpoint.bytes.is_none() {
+            return Ok((checkpoint, None));
+        }
+        let path = self.file(id, "content");
+        let content = fs::read(&path).on("read", &path)?;
+        if checkpoint.before.as_ref().is_some_and(|before| blake3::hash(&content).to_hex().as_str() != before) {
+            return Err(std::io::Error::other("it is damaged")).on("read", &path)?;
+        }
+        Ok((checkpoint, Some(content)))
     }
 
     /// What is known of a change.
@@ -393,35 +389,6 @@ impl Checkpoints {
             json => json.on("read", &path)?,
         };
         Ok(serde_json::from_slice(&json).map_err(std::io::Error::other).on("read", &path)?)
-    }
-
-    /// Whether a checkpoint goes on with another one, and so holds less than the file had.
-    fn goes_on(&self, checkpoint: &Checkpoint) -> bool {
-        checkpoint.base.is_some() && checkpoint.bytes != Some(self.held(&checkpoint.id))
-    }
-
-    /// What a file had.
-    fn content_of(&self, checkpoint: &Checkpoint) -> Result<Vec<u8>, WriteError> {
-        let (mut parts, mut part) = (Vec::new(), checkpoint.clone());
-        loop {
-            let path = self.file(&part.id, "content");
-            parts.push(fs::read(&path).on("read", &path)?);
-            let Some(base) = part.base.as_ref().filter(|_| self.goes_on(&part)) else { break };
-            // One that is not older would go on with this one.
-            let base = self.about(base).ok().filter(|base| base.at < part.at);
-            part = base.ok_or_else(|| self.damaged(checkpoint))?;
-        }
-        parts.reverse();
-        let content = parts.concat();
-        match &checkpoint.before {
-            Some(before) if blake3::hash(&content).to_hex().as_str() != before => Err(self.damaged(checkpoint)),
-            _ => Ok(content),
-        }
-    }
-
-    fn damaged(&self, checkpoint: &Checkpoint) -> WriteError {
-        let source = std::io::Error::other("the earlier part has changed");
-        FsError { operation: "read", path: self.file(&checkpoint.id, "content"), source }.into()
     }
 
     /// All of them, newest first. One that cannot be read is left out.
@@ -453,16 +420,10 @@ impl Checkpoints {
         let _ = self.remove(id);
     }
 
-    /// Removes checkpoints. Those of older versions that stay and hold less than the file had are made whole first.
+    /// Removes checkpoints.
     pub(super) fn remove_all(&self, gone: BTreeSet<CheckpointId>) -> Result<(), WriteError> {
         if gone.is_empty() {
             return Ok(());
-        }
-        for kept in self.list()?.iter().filter(|kept| !gone.contains(&kept.id) && self.goes_on(kept)) {
-            match self.content_of(kept) {
-                Ok(content) => write_atomically(&self.file(&kept.id, "content"), &content, 0o600)?,
-                Err(error) => tracing::warn!("a checkpoint of `{}` cannot be restored: {error}", kept.path),
-            }
         }
         let result = gone.iter().try_for_each(|id| self.remove(id));
         self.lock().forget_kept();
@@ -547,7 +508,6 @@ mod tests {
             by: agent.map(Into::into),
             bytes: Some(content.len() as u64),
             before: Some(blake3::hash(content).to_hex().to_string()),
-            base: None,
             changed_ms: None,
             written,
             mode: Some(0o644),
@@ -587,33 +547,13 @@ mod tests {
     }
 
     #[test]
-    fn what_older_versions_kept_of_files_that_grew_is_read_and_made_whole() {
+    fn what_is_damaged_is_not_taken_for_what_it_was_and_goes_like_others() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoints = Checkpoints::new(folder.path().to_owned());
-        let content = |id: &CheckpointId| checkpoints.get(id).ok().and_then(|(_, content)| content);
-        let texts = ["one\n", "one\ntwo\n", "one\ntwo\nthree\n"];
-        let ids = texts.map(|text| kept(&checkpoints, "a.md", text.as_bytes()));
-        for (base, next, rest) in [(&ids[0], &ids[1], "two\n"), (&ids[1], &ids[2], "three\n")] {
-            let goes_on = Checkpoint { base: Some(base.clone()), ..checkpoints.about(next).unwrap() };
-            checkpoints.keep(&goes_on, Some(rest.as_bytes())).unwrap();
-        }
-        let all_there = |ids: &[CheckpointId], texts: &[&str]| {
-            ids.iter().zip(texts).for_each(|(id, text)| assert_eq!(content(id).unwrap(), text.as_bytes()));
-        };
-        all_there(&ids, &texts);
-        // What is damaged is not taken for what it was.
-        let second = checkpoints.file(&ids[1], "content");
-        fs::write(&second, "tWo\n").unwrap();
-        assert!(content(&ids[0]).is_some() && content(&ids[1]).is_none() && content(&ids[2]).is_none());
-        fs::write(&second, "two\n").unwrap();
-        // Those that stay need nothing of those that go.
-        checkpoints.remove_all(BTreeSet::from([ids[0].clone()])).unwrap();
-        assert!(matches!(checkpoints.get(&ids[0]), Err(WriteError::NoCheckpoint(_))));
-        all_there(&ids[1..], &texts[1..]);
-        // And what is to go for good goes, damaged or not.
-        fs::write(&second, "tWo\n").unwrap();
-        assert!(content(&ids[1]).is_none() && content(&ids[2]).is_some());
-        checkpoints.remove_all(checkpoints.list().unwrap().into_iter().map(|kept| kept.id).collect()).unwrap();
+        let id = kept(&checkpoints, "a.md", b"two\n");
+        fs::write(checkpoints.file(&id, "content"), "tWo\n").unwrap();
+        assert!(matches!(checkpoints.get(&id), Err(WriteError::Fs(_))));
+        checkpoints.remove_all(BTreeSet::from([id])).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 

@@ -91,10 +91,9 @@ impl Files {
         self.check_place(path)
     }
 
-    /// The same for a file that may be of any kind: an attachment goes to the trash and comes back from there, and whoever settles a conflict
-    /// keeps one of its files whole.
-    pub(super) fn check_as(&self, path: &VaultPath, is_of_any_kind: bool) -> Result<(), WriteError> {
-        if is_of_any_kind { self.check_place(path) } else { self.check(path) }
+    /// The same for a file that is read, trashed and brought back: an attachment may be one, too.
+    pub(super) fn check_file(&self, path: &VaultPath) -> Result<(), WriteError> {
+        if path.is_document() { self.check_place(path) } else { self.check(path) }
     }
 
     fn check_place(&self, path: &VaultPath) -> Result<(), WriteError> {
@@ -130,16 +129,7 @@ impl Files {
     /// # Errors
     /// When no note may be there, or it cannot be read.
     pub fn read(&self, path: &VaultPath) -> Result<Option<(Vec<u8>, Hash)>, WriteError> {
-        self.check_as(path, path.is_document())?;
-        self.read_whole(path)
-    }
-
-    /// The same of a file of any kind, for whoever settles a conflict.
-    ///
-    /// # Errors
-    /// As [`Files::read`].
-    pub(crate) fn read_whole(&self, path: &VaultPath) -> Result<Option<(Vec<u8>, Hash)>, WriteError> {
-        self.check_place(path)?;
+        self.check_file(path)?;
         let on_disk = path.on_disk(&self.root);
         match read_bytes(&on_disk) {
             Ok(bytes) => {
@@ -186,7 +176,7 @@ impl Files {
         act: impl Into<Act<'a>>,
     ) -> Result<CheckpointId, WriteError> {
         let (_one, act) = (self.one_at_a_time()?, act.into());
-        self.check_as(path, act.action == Action::Settle)?;
+        self.check(path)?;
         self.write(path, before.into(), text.as_ref(), act, None)
     }
 
@@ -277,7 +267,7 @@ impl Files {
     }
 
     pub(super) fn expect(&self, path: &VaultPath, before: Hash) -> Result<Vec<u8>, WriteError> {
-        match self.read_whole(path)? {
+        match self.read(path)? {
             None => Err(WriteError::Gone(path.clone())),
             Some((_, hash)) if hash != before => Err(WriteError::Changed(path.clone())),
             Some((bytes, _)) => Ok(bytes),

@@ -64,10 +64,7 @@ impl Files {
         let _one = self.one_at_a_time()?;
         let (checkpoint, content) = self.checkpoints.get(id)?;
         let path = checkpoint.path.clone();
-        // So that this can be undone, too.
-        let is_settled = checkpoint.action == Action::Settle || act.action == Action::Settle;
-        let act = if is_settled { Act { action: Action::Settle, ..act } } else { act };
-        let there = if is_settled { self.read_whole(&path)? } else { self.read(&path)? };
+        let there = self.read(&path)?;
         let now = there.as_ref().map(|(_, hash)| *hash);
         // Whoever made the checkpoint was killed before the change, or somebody has undone it already.
         if now == content.as_deref().map(blake3::hash) {
@@ -91,7 +88,7 @@ impl Files {
             (Some(now), None) => self.move_to_trash(&path, now, act)?,
             (None, None) => id.clone(),
             (Some(_), Some(content)) => {
-                self.check_as(&path, is_settled)?;
+                self.check(&path)?;
                 self.write(&path, now, &content, act, None)?
             }
             (None, Some(content)) => {
@@ -218,7 +215,7 @@ impl Files {
     }
 
     fn move_to_trash(&self, path: &VaultPath, before: Hash, act: Act<'_>) -> Result<CheckpointId, WriteError> {
-        self.check_as(path, act.action == Action::Settle || path.is_document())?;
+        self.check_file(path)?;
         let had = self.expect(path, before)?;
         let trashed = self.place_in_trash(path)?;
         let (from, to) = (path.on_disk(&self.root), trashed.on_disk(&self.root));
@@ -263,10 +260,7 @@ impl Files {
         let mut own = HashSet::new();
         let checkpoints: Vec<Checkpoint> = self.checkpoints_of(path)?.collect();
         for checkpoint in &checkpoints {
-            own.extend(checkpoint.after.clone());
-            // One of an older version does not say.
-            let of_content = || Some(blake3::hash(&self.had(checkpoint)?).to_hex().to_string());
-            own.extend(checkpoint.before.clone().or_else(of_content));
+            own.extend(checkpoint.after.iter().chain(&checkpoint.before).cloned());
             places.extend(checkpoint.trashed.clone());
         }
         let mut emptied = Vec::new();
@@ -352,7 +346,6 @@ impl Files {
             by: act.by.map(str::to_owned),
             bytes: had.map(|had| had.len() as u64),
             before: had.map(|had| blake3::hash(had).to_hex().to_string()),
-            base: None,
             changed_ms: had.and_then(|_| changed_ms(&path.on_disk(&self.root))),
             written: act.written,
             mode: mode(&path.on_disk(&self.root)),
