@@ -1,7 +1,7 @@
 //! Files of sessions that were away, moved, put back or rewritten: each session goes on in its note, what was kept of it stays, and what was
 //! taken away or forgotten for good stays away.
 
-use crate::sessions::{add, configure, header, note, notes, once, session, source, state, turn, vault};
+use crate::sessions::{add, configure, header, note, notes, once, session, source, turn, vault};
 use crate::support::prelude::*;
 
 /// Has a file be changed so many seconds from now.

@@ -196,10 +196,8 @@ impl<'a> Drafts<'a> {
                     (keys, is_it)
                 }
             };
-            let keys = keys.iter().map(|key| hash(key)).collect();
-            match files.get_mut(at - 1) {
-                Some(known) => *known = keys,
-                None => files.push(keys),
+            if files.len() < at {
+                files.push(keys.iter().map(|key| hash(key)).collect());
             }
             if is_it {
                 return Ok((path, hidden));
