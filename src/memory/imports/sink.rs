@@ -48,6 +48,8 @@ const MAX_TURN_BYTES: usize = 2 << 20;
 pub(super) const CUT_TURNS: &str = "the rest of turns of more than 2 MB";
 /// Maximum length of a note.
 pub(super) const MAX_NOTE_BYTES: usize = 512 << 10;
+/// Maximum length of one as it is handed over, where control characters take six bytes each: a request may have a mebibyte.
+const MAX_HANDED_BYTES: usize = 960 << 10;
 /// Maximum length of the place of a note.
 const MAX_PLACE_BYTES: usize = 2000;
 /// Maximum length of a name, and of what a speaker is called.
@@ -244,7 +246,7 @@ impl<'s> ImportSink<'s> {
         if text.trim().is_empty() {
             return self.leave_out("notes without a text");
         }
-        if text.len() > MAX_NOTE_BYTES {
+        if text.len() > MAX_NOTE_BYTES || json!(text).to_string().len() > MAX_HANDED_BYTES {
             return self.leave_out("notes of more than 512 kB");
         }
         let id =
