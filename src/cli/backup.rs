@@ -12,7 +12,7 @@ use super::terminal::{
     Bar, Outcome, answer, bytes, count, is_in_json, pipe, remark, say, shell_quoted, stderr, stdout,
 };
 use crate::base::config::FILE_NAME;
-use crate::base::state::EventQueue;
+use crate::base::state::EventReader;
 use crate::base::tasks::TaskSignal;
 use crate::vault::backup::{self, BackupError, Repository, Trust, init_repository};
 use crate::vault::disk::{self as vault, Home};
@@ -217,7 +217,7 @@ impl ExportCommand {
 fn waiting(home: &Home) -> u64 {
     let (state, until) = (home.state(), Instant::now() + PATIENCE);
     loop {
-        let waiting = EventQueue::new(&state).count().unwrap_or(0);
+        let waiting = EventReader::new(&state).count().unwrap_or(0);
         if waiting == 0 || Instant::now() > until {
             return waiting;
         }

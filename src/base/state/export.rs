@@ -258,7 +258,7 @@ mod tests {
     use super::super::jobs::JobTable;
     use super::super::key::DigestKey;
     use super::super::model_calls::{CallAllowance, CallEnd, CallQuota, ModelCallTable};
-    use super::super::queue::{Batch, EventQueue, NewEvent};
+    use super::super::queue::{Batch, EventQueue, EventReader, NewEvent};
     use super::super::sources::{ImportTable, ImportedFile, NoteOrigin};
     use super::super::tokens::{TokenRow, TokenTable};
     use super::super::tombstones::{ForgottenKind, TombstoneTable};
@@ -296,7 +296,7 @@ mod tests {
     }
 
     fn waiting(state: &Arc<State>) -> Vec<(u64, String)> {
-        let events = EventQueue::new(state).read(0, u64::MAX, 99, usize::MAX).unwrap();
+        let events = EventReader::new(state).read(0, u64::MAX, 99, usize::MAX).unwrap();
         events.into_iter().map(|(number, body)| (number, body.unwrap())).collect()
     }
 
@@ -372,7 +372,7 @@ mod tests {
         let elsewhere = state();
         write(&one.export().unwrap(), &elsewhere.0);
         assert_eq!(waiting(&elsewhere.1), [(2, "second".into())]);
-        assert_eq!(EventQueue::new(&elsewhere.1).plan().unwrap().as_deref(), Some("[2]"));
+        assert_eq!(EventReader::new(&elsewhere.1).plan().unwrap().as_deref(), Some("[2]"));
         assert_eq!(send(&elsewhere.1, vec![event(1, "first"), event(3, "third")]), 1, "it was there before");
         import(&busy);
         forget(&busy, "mine");

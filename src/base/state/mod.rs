@@ -24,7 +24,7 @@ pub(crate) use jobs::{MOST_ATTEMPTS, MOST_DELAY_MS};
 pub use key::{Digest, DigestKey, cut, digest_of, hash_of};
 pub use logs::{ChangeLine, ChangeTable, LogEntry, ReadLog};
 pub use model_calls::{CallAllowance, CallEnd, CallQuota, ModelCall, ModelCallTable, ModelCallTotals};
-pub use queue::{Batch, EventQueue, Extent, NewEvent, WaitingEvent};
+pub use queue::{Batch, EventQueue, EventReader, Extent, NewEvent, WaitingEvent};
 pub use seen::SeenTable;
 pub use sources::{ImportRow, ImportTable, ImportedFile, NoteOrigin, SessionNote, SessionSource, SessionTable};
 pub use store::{State, StateError};

@@ -5,6 +5,9 @@
 //! of it after it is deleted. An empty table has no such places, and [`EventQueue::clear`] makes the file anew without them.
 
 use std::collections::HashSet;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::schema::checksum;
 use super::sources::{is_imported, keep_imported};
 use super::store::{BUSY_TIMEOUT, Durability, Handle, OpenedState, State, StateError};
-use crate::base::fs::crash;
+use crate::base::fs::{Context, crash};
 
 /// Maximum number of keys that are remembered.
 const MAX_SEEN: i64 = 100_000;
@@ -81,51 +84,29 @@ pub struct Batch {
     pub sweeps: bool,
 }
 
-fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<WaitingEvent> {
-    let (number, key): (i64, Option<i64>) = (row.get(0)?, row.get(1)?);
-    // What was damaged may be of another type, or no text.
-    let sound = || -> Option<String> {
-        let (kind, body): (String, String) = (row.get(2).ok()?, row.get(3).ok()?);
-        (event_checksum(number, key, &kind, &body) == row.get::<_, i64>(4).ok()?).then_some(body)
-    };
-    Ok((number.cast_unsigned(), sound()))
-}
-
-pub(super) fn event_checksum(number: i64, key: Option<i64>, kind: &str, body: &str) -> i64 {
-    let key = key.map_or_else(Vec::new, |key| key.to_le_bytes().to_vec());
-    checksum(&[&number.to_le_bytes(), &key, kind.as_bytes(), body.as_bytes()])
-}
-
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// The queue, written by one at a time, and read by others beside it.
+/// The queue, for whoever reads it while it is written.
 #[derive(Debug)]
-pub struct EventQueue {
+pub struct EventReader {
     handle: Handle,
-    /// The keys of the last events that had an id.
-    seen: HashSet<u64>,
-    extent: Extent,
-    /// Something was written since there was time to bring the log into the database.
-    dirty: bool,
+    log: PathBuf,
 }
 
-impl EventQueue {
+impl EventReader {
     /// That of a vault's state.
     pub fn new(state: &Arc<State>) -> Self {
-        let extent = Extent { first: 1, next: 1, opened: u64::MAX, ..Extent::default() };
-        Self { handle: Handle::new(state, Durability::Full), seen: HashSet::new(), extent, dirty: true }
+        Self { handle: Handle::new(state, Durability::Full), log: state.log() }
     }
 
-    /// How far it is; read from the file when that was opened anew.
+    /// Makes safe on disk what was committed before, beside whoever commits something.
     ///
     /// # Errors
-    /// When the state cannot be read.
-    pub fn extent(&mut self) -> Result<Extent, StateError> {
-        let Self { handle, seen, extent, .. } = self;
-        handle.with(|opened| load(opened, seen, extent))?;
-        Ok(*extent)
+    /// When the disk refuses.
+    pub fn sync(&self) -> Result<(), StateError> {
+        match File::open(&self.log).and_then(|log| log.sync_data()) {
+            // All of it is in the database, which was synced then.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            synced => Ok(synced.on("sync", &self.log)?),
+        }
     }
 
     /// The events from a number on and before another, up to so many, and up to so many bytes or one.
@@ -183,13 +164,62 @@ impl EventQueue {
         let count = self.handle.row("SELECT count(*) FROM events", &[], |row| row.get::<_, i64>(0))?;
         Ok(count.map_or(0, i64::cast_unsigned))
     }
+}
+
+fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<WaitingEvent> {
+    let (number, key): (i64, Option<i64>) = (row.get(0)?, row.get(1)?);
+    // What was damaged may be of another type, or no text.
+    let sound = || -> Option<String> {
+        let (kind, body): (String, String) = (row.get(2).ok()?, row.get(3).ok()?);
+        (event_checksum(number, key, &kind, &body) == row.get::<_, i64>(4).ok()?).then_some(body)
+    };
+    Ok((number.cast_unsigned(), sound()))
+}
+
+pub(super) fn event_checksum(number: i64, key: Option<i64>, kind: &str, body: &str) -> i64 {
+    let key = key.map_or_else(Vec::new, |key| key.to_le_bytes().to_vec());
+    checksum(&[&number.to_le_bytes(), &key, kind.as_bytes(), body.as_bytes()])
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// The queue, for whoever writes it, one at a time.
+#[derive(Debug)]
+pub struct EventQueue {
+    handle: Handle,
+    /// The keys of the last events that had an id.
+    seen: HashSet<u64>,
+    extent: Extent,
+    /// Something was written since there was time to bring the log into the database.
+    dirty: bool,
+}
+
+impl EventQueue {
+    /// That of a vault's state.
+    pub fn new(state: &Arc<State>) -> Self {
+        let extent = Extent { first: 1, next: 1, opened: u64::MAX, ..Extent::default() };
+        Self { handle: Handle::new(state, Durability::Full), seen: HashSet::new(), extent, dirty: true }
+    }
+
+    /// How far it is; read from the file when that was opened anew.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn extent(&mut self) -> Result<Extent, StateError> {
+        let Self { handle, seen, extent, .. } = self;
+        handle.with(|opened| load(opened, seen, extent))?;
+        Ok(*extent)
+    }
 
     /// Whether the file is the one that was written last.
     pub fn is_there(&self) -> bool {
         self.handle.is_open()
     }
 
-    /// Does all of a batch, or nothing of it, and returns when that is safe on disk: how many of its events were new.
+    /// Does all of a batch, or nothing of it, and returns when that is safe on disk: how many of its events were new. What only tells how far
+    /// the files are is safe after [`EventReader::sync`], so that who sends events does not wait for that.
     ///
     /// # Errors
     /// When the state cannot be written.
@@ -197,6 +227,8 @@ impl EventQueue {
         let Self { handle, seen, extent, dirty, .. } = self;
         handle.with(|opened| {
             load(opened, seen, extent)?;
+            let tells = batch.events.is_empty() && batch.dropped.is_empty() && !batch.sweeps;
+            opened.set_durability(if tells { Durability::Later } else { Durability::Full })?;
             let (before, mut now) = (*extent, *extent);
             // Until it is committed what memory has is not what the file has: it is read anew where that fails.
             extent.opened = u64::MAX;
@@ -446,7 +478,7 @@ mod tests {
     }
 
     fn waiting(state: &Arc<State>) -> Vec<(u64, String)> {
-        let events = EventQueue::new(state).read(0, u64::MAX, 100_000, usize::MAX).unwrap();
+        let events = EventReader::new(state).read(0, u64::MAX, 100_000, usize::MAX).unwrap();
         events.into_iter().map(|(number, body)| (number, body.unwrap())).collect()
     }
 
@@ -468,10 +500,10 @@ mod tests {
         let mut queue = EventQueue::new(&state);
         let extent = queue.extent().unwrap();
         assert_eq!((extent.first, extent.next, extent.bytes), (2, 4, 3), "the plan names what was before");
-        assert_eq!(EventQueue::new(&state).plan().unwrap().as_deref(), Some("plan"));
+        assert_eq!(EventReader::new(&state).plan().unwrap().as_deref(), Some("plan"));
         assert_eq!(append(&mut queue, vec![event(Some(7), "a", "one"), event(Some(8), "a", "three")]), 0);
         queue.commit(&Batch { dropped: vec!["b"], ..Batch::default() }).unwrap();
-        assert_eq!((waiting(&state), EventQueue::new(&state).plan().unwrap()), (vec![], None));
+        assert_eq!((waiting(&state), EventReader::new(&state).plan().unwrap()), (vec![], None));
     }
 
     #[test]
@@ -545,7 +577,7 @@ mod tests {
         append(&mut queue, vec![event(None, "a", "one"), event(None, "a", "two")]);
         let hand = Connection::open(state.file()).unwrap();
         hand.execute("UPDATE events SET body = 'others' WHERE number = 1", []).unwrap();
-        let bodies = EventQueue::new(&state).read(0, 9, 9, 99).unwrap().into_iter().map(|(_, body)| body);
+        let bodies = EventReader::new(&state).read(0, 9, 9, 99).unwrap().into_iter().map(|(_, body)| body);
         assert_eq!(bodies.collect::<Vec<_>>(), [None, Some("two".into())]);
         assert!(state.trouble().is_some_and(|said| said.contains("left out (number 1)")), "{:?}", state.trouble());
     }

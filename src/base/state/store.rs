@@ -99,6 +99,7 @@ pub(super) struct OpenedState {
     /// Tells this opening from all others.
     pub(super) number: u64,
     identity: FileIdentity,
+    durability: Durability,
 }
 
 /// Device and inode. While a file is open no other gets its number.
@@ -229,11 +230,10 @@ impl State {
         schema::make(&connection, &self.file)?;
         let gone = || std::io::Error::from(ErrorKind::NotFound);
         let identity = identity(&self.file).ok_or_else(gone).on("open", &self.file)?;
-        Ok(OpenedState { connection, identity, number: OPENINGS.fetch_add(1, Ordering::Relaxed) })
+        Ok(OpenedState { connection, identity, number: OPENINGS.fetch_add(1, Ordering::Relaxed), durability })
     }
 
     /// SQLite's log, which holds what is not in the file yet.
-    #[cfg(test)]
     pub(super) fn log(&self) -> PathBuf {
         with(&self.file, "-wal")
     }
@@ -245,6 +245,17 @@ impl Durability {
             Self::Full => "FULL",
             Self::Later => "NORMAL",
         }
+    }
+}
+
+impl OpenedState {
+    /// How soon the next transactions are safe on disk.
+    pub(super) fn set_durability(&mut self, durability: Durability) -> rusqlite::Result<()> {
+        if self.durability != durability {
+            self.connection.pragma_update(None, "synchronous", durability.name())?;
+            self.durability = durability;
+        }
+        Ok(())
     }
 }
 

@@ -21,7 +21,7 @@ use crate::base::config::{CaptureConfig, ConfigError};
 use crate::base::fs::FsError;
 use crate::base::path::VaultPath;
 use crate::base::redact::redact;
-use crate::base::state::{EventQueue, State, StateError, TokenRow, TokenTable};
+use crate::base::state::{EventReader, State, StateError, TokenRow, TokenTable};
 use crate::serve::wire::{CaptureSettings, CaptureSettingsParams, CaptureState, EventsAccepted, ImportTaken};
 use crate::vault::disk::{Files, Globs, WriteError};
 
@@ -58,7 +58,7 @@ impl Capture {
         let queue = Arc::new(Queue::open(parts, files));
         let kept = PrivacyCarryover { shared: Arc::clone(&parts.shared), globs: private };
         let writer = CaptureWriter {
-            events: EventQueue::new(&parts.state),
+            events: EventReader::new(&parts.state),
             queue: Arc::clone(&queue),
             pages: Pages::new(TimeZone::system(), kept),
         };

@@ -19,7 +19,7 @@ use crate::access::request::WorkspaceParts;
 use crate::base::config::{CaptureConfig, RetentionConfig, Switches};
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
-use crate::base::state::{Batch, EventQueue, Extent, ImportTable, State, StateError};
+use crate::base::state::{Batch, EventQueue, EventReader, Extent, ImportTable, State, StateError};
 use crate::vault::disk::{Action, Files, Identity};
 use crate::vault::forgotten::ForgottenTexts;
 
@@ -129,6 +129,12 @@ impl Queue {
             ));
         }
         self.commit(&mut self.table(), &Batch { events, ..Batch::default() })
+    }
+
+    /// Records what is about to be written and which events are in their files. It is safe on disk after a
+    /// [sync](crate::base::state::EventReader::sync).
+    pub(super) fn record(&self, plan: String, done: Vec<u64>) -> Result<(), String> {
+        self.commit(&mut self.table(), &Batch { plan: Some(plan), done, ..Batch::default() }).map(drop)
     }
 
     fn commit(&self, table: &mut Table, batch: &Batch) -> Result<usize, String> {
@@ -323,8 +329,7 @@ impl Pass {
 
 /// What the thread works with.
 pub(super) struct CaptureWriter {
-    /// Read beside whoever sends events.
-    pub(super) events: EventQueue,
+    pub(super) events: EventReader,
     pub(super) queue: Arc<Queue>,
     pub(super) pages: Pages,
 }
@@ -459,9 +464,8 @@ impl CaptureWriter {
     /// Makes safe on disk what is about to be written, and which events are in their files.
     fn record(&self, plan: &[Planned], done: &BTreeSet<u64>) -> Result<(), Failure> {
         let plan = if plan.is_empty() { String::new() } else { serde_json::to_string(plan)? };
-        let batch = Batch { plan: Some(plan), done: done.iter().copied().collect(), ..Batch::default() };
-        self.queue.commit(&mut self.queue.table(), &batch)?;
-        Ok(())
+        self.queue.record(plan, done.iter().copied().collect())?;
+        Ok(self.events.sync()?)
     }
 
     /// What was about to be written, as it was recorded last; nothing where that cannot be read.
