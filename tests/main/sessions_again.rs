@@ -96,9 +96,18 @@ fn a_file_that_has_moved_goes_on_in_its_note_wherever_a_kill_comes_between() {
 }
 
 #[test]
-fn the_only_turn_that_is_rewritten_takes_no_place_of_what_a_person_has_written_or_taken_away() {
+fn the_only_turn_that_is_rewritten_changes_the_note_that_nobody_has_edited() {
     let mut vault = vault("");
+    let path = session(&vault, "s", &["Alpha words"]);
     start(&mut vault);
+    let (name, _) = note(&vault, "conversations", "Alpha words");
+    fs::write(&path, header("s") + &turn("user", "Other things")).unwrap();
+    let (same, text) = note(&vault, "conversations", "Other things");
+    assert!(same == name && !text.contains("Alpha words"), "{text}");
+    fs::write(&path, header("s") + &turn("user", "Once more") + &turn("assistant", "An answer")).unwrap();
+    let (same, text) = note(&vault, "conversations", "An answer");
+    assert!(same == name && !text.contains("Other things") && text.contains("Once more"), "{text}");
+    assert_eq!((names(&vault).len(), &state(&vault)["begun_anew"]), (1, &json!(0)));
     // What a person has written stays, and nothing that was said is lost.
     let path = session(&vault, "mine", &["First thoughts"]);
     let (name, text) = note(&vault, "conversations", "First thoughts");
@@ -119,7 +128,7 @@ fn the_only_turn_that_is_rewritten_takes_no_place_of_what_a_person_has_written_o
 
 /// The session of a program that has one name for all that was ever said in a chat.
 #[test]
-fn a_chat_that_was_cleared_gets_a_note_of_its_own() {
+fn a_chat_that_was_cleared_gets_a_note_of_its_own_and_one_that_was_rewritten_does_not() {
     let mut vault = vault("kind = \"moltis\"\n");
     let path = source(&vault, "main.jsonl");
     let said = |seconds: u64, text: &str| {
@@ -128,9 +137,11 @@ fn a_chat_that_was_cleared_gets_a_note_of_its_own() {
     fs::write(&path, said(0, "Alpha words")).unwrap();
     start(&mut vault);
     let (name, _) = note(&vault, "conversations", "Alpha words");
+    fs::write(&path, said(0, "Rewritten words")).unwrap();
+    assert_eq!(note(&vault, "conversations", "Rewritten words").0, name);
     fs::write(&path, said(60, "After it was cleared")).unwrap();
     let (other, text) = note(&vault, "conversations", "After it was cleared");
-    assert!(other != name && !text.contains("Alpha"), "{text}");
+    assert!(other != name && !text.contains("Rewritten"), "{text}");
     assert_eq!(names(&vault).len(), 2);
 }
 

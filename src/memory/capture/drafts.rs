@@ -170,8 +170,8 @@ impl<'a> Drafts<'a> {
         Err(taken(base))
     }
 
-    /// As [`Drafts::first`] for the file that has a key. What others have is remembered, so that of many none is read each time; of those without
-    /// one it is not known whose they are. Says whether one of those passed by `hides` a new one.
+    /// As [`Drafts::first`] for the file that has a key, without a look at every file each time: what they have is remembered.
+    /// Says whether one of those passed by `hides` the new one.
     pub(super) fn keyed(
         &mut self,
         names: &mut Names,
@@ -180,26 +180,39 @@ impl<'a> Drafts<'a> {
         keys_of: impl Fn(&Draft) -> Vec<String>,
         hides: impl Fn(&VaultPath, Option<&str>) -> bool,
     ) -> Result<(VaultPath, bool), WriteError> {
-        let (files, hashed, mut hidden) = (names.entry(base.to_owned()).or_default(), hash(key), false);
-        for at in 1..=MAX_NUMBER {
-            if files.get(at - 1).is_some_and(|keys| !keys.is_empty() && !keys.contains(&hashed)) {
-                continue;
+        let mut hidden = false;
+        let (files, hashed) = (names.entry(base.to_owned()).or_default(), hash(key));
+        let found = files.iter().rposition(|keys| keys.contains(&hashed)).map(|at| at + 1);
+        if let Some(at) = found {
+            let path = numbered(base, at)?;
+            if self.open(&path)?.is_some_and(|draft| !draft.exists() || keys_of(draft).iter().any(|has| has == key)) {
+                return Ok((path, false));
             }
-            let (path, before) = (numbered(base, at)?, self.drafts.len());
-            let (keys, is_it) = match self.open(&path)? {
-                Some(draft) if !draft.exists() => (vec![key.to_owned()], true),
-                draft => {
-                    let draft = draft.as_deref();
-                    let keys = draft.map(&keys_of).unwrap_or_default();
-                    let is_it = keys.iter().any(|has| has == key);
-                    hidden |= !is_it && hides(&path, draft.map(|draft| draft.text.as_str()));
-                    (keys, is_it)
+        }
+        // The one that had the key when it was looked at, and those without one, of which it is not known whose they are.
+        let keyless = (1..).zip(&*files).filter(|(_, keys)| keys.is_empty()).map(|(at, _)| at);
+        for at in found.into_iter().chain(keyless) {
+            let path = numbered(base, at)?;
+            hidden = hidden || self.says(&path)?.is_some_and(|text| hides(&path, text.as_deref()));
+        }
+        for at in files.len() + 1..=MAX_NUMBER {
+            let path = numbered(base, at)?;
+            let before = self.drafts.len();
+            let (free, keys) = match self.open(&path)? {
+                None => {
+                    hidden |= hides(&path, None);
+                    (false, Vec::new())
                 }
+                Some(draft) if draft.exists() => {
+                    let keys = keys_of(draft);
+                    hidden |= !keys.iter().any(|has| has == key) && hides(&path, Some(&draft.text));
+                    (false, keys)
+                }
+                Some(_) => (true, vec![key.to_owned()]),
             };
-            if files.len() < at {
-                files.push(keys.iter().map(|key| hash(key)).collect());
-            }
-            if is_it {
+            let is_it = keys.iter().any(|has| has == key);
+            files.push(keys.iter().map(|key| hash(key)).collect());
+            if free || is_it {
                 return Ok((path, hidden));
             }
             // Nothing is done with it: a batch need not hold all files of a name.

@@ -22,7 +22,7 @@ use crate::text::note::{
 };
 use crate::vault::disk::{WriteError, slug};
 
-/// Maximum number of conversations, of addresses and of names whose files are remembered; those forgotten are looked for again.
+/// Maximum number of conversations, and of addresses, whose files are remembered; those forgotten are looked for again.
 const MAX_KNOWN: usize = 10_000;
 
 /// The file that an event was put into, and its text there; `None` where that is no text, so that the event waits.
@@ -319,9 +319,6 @@ impl Pages {
     ) -> Result<(VaultPath, bool), WriteError> {
         let base = format!("{folder}/{}", slug(title));
         let Self { names, kept, .. } = self;
-        if names.len() >= MAX_KNOWN {
-            names.clear();
-        }
         let hides = |path: &VaultPath, text: Option<&str>| kept.hides(goes, path, text);
         let (path, passed) = drafts.keyed(names, &base, key, |draft| keys_of(kept, draft), hides)?;
         let exists = drafts.open(&path)?.is_some_and(|draft| draft.exists());

@@ -153,20 +153,18 @@ impl EntryLook<'_> {
     fn run(&mut self, files: &BTreeMap<Digest, ElsewhereFile>, is_over: &dyn Fn() -> bool) -> Result<(), StateError> {
         let known = self.sources(files)?;
         let is_kept = |key: &Digest| known.get(key).is_some_and(|before| !before.is_out && before.turns > 0);
-        let there = files.iter().map(|(key, file)| {
-            let path = file.path.as_path();
-            (rank(file.stamp.mtime_ns, is_kept(key), Some(path)), *key)
-        });
+        let ranked = |key: &Digest, mtime_ns, path| RankedSession { mtime_ns, is_kept: is_kept(key), path, key: *key };
+        let there = files.iter().map(|(key, file)| ranked(key, file.stamp.mtime_ns, Some(file.path.as_path())));
         // Those that are gone count as well: the ones that changed last stay.
         let gone = known.iter().filter(|(key, _)| !files.contains_key(*key));
-        let gone = gone.map(|(key, source)| (rank(source.mtime_ns, is_kept(key), None), *key));
-        let mut sessions: Vec<(SessionRank<'_>, Digest)> = there.chain(gone).collect();
-        sessions.sort_unstable();
+        let mut sessions: Vec<RankedSession<'_>> =
+            there.chain(gone.map(|(key, source)| ranked(key, source.mtime_ns, None))).collect();
+        rank(&mut sessions);
         let SessionsConfig { keep_days, keep_count, .. } = self.entry.config;
         let days = SignedDuration::from_hours(24 * i64::try_from(keep_days).unwrap_or_default());
         let since = Timestamp::now().checked_sub(days).ok().filter(|_| keep_days > 0);
         let since = since.and_then(|since| i64::try_from(since.as_nanosecond()).ok());
-        for (at, ((Reverse(mtime_ns), ..), key)) in (0_u64..).zip(sessions) {
+        for (at, RankedSession { mtime_ns, key, .. }) in (0_u64..).zip(sessions) {
             if is_over() {
                 return Ok(());
             }
@@ -417,13 +415,26 @@ fn digests(file: &mut File, lengths: &BTreeSet<u64>) -> io::Result<Vec<(u64, Dig
     Ok(digests)
 }
 
-/// The place of a session among others. Those that changed last come first. Of those that changed within one tick of the clock the ones that
-/// have a note come first, so that none takes the place of another for nothing, and then they go by their files; those whose files are gone
-/// come last.
-type SessionRank<'f> = (Reverse<i64>, bool, bool, Option<&'f Path>);
+/// A session among others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct RankedSession<'f> {
+    /// When its file was changed, in nanoseconds since 1970.
+    mtime_ns: i64,
+    /// Whether it has a note.
+    is_kept: bool,
+    /// Its file; `None` where that is gone.
+    path: Option<&'f Path>,
+    /// The name of the file in the table.
+    key: Digest,
+}
 
-fn rank(mtime_ns: i64, is_kept: bool, path: Option<&Path>) -> SessionRank<'_> {
-    (Reverse(mtime_ns), !is_kept, path.is_none(), path)
+/// Puts those first that changed last. Of those that changed within one tick of the clock the ones that have a note stay, so that none takes
+/// the place of another for nothing, and then they go by their names; those whose files are gone come last.
+fn rank(sessions: &mut [RankedSession<'_>]) {
+    sessions.sort_unstable_by_key(|session| {
+        let RankedSession { mtime_ns, is_kept, path, key } = *session;
+        (Reverse(mtime_ns), !is_kept, path.is_none(), path, key)
+    });
 }
 
 /// Quiet period without a change before files are looked at: a session is written line by line.
@@ -476,8 +487,11 @@ mod tests {
 
     #[test]
     fn of_those_that_changed_at_once_the_ones_that_have_a_note_come_first_and_then_by_name() {
-        let session = |name: &'static str, mtime_ns, is_kept, key: u8| {
-            (rank(mtime_ns, is_kept, (!name.is_empty()).then_some(Path::new(name))), key)
+        let session = |name: &'static str, mtime_ns, is_kept, key| RankedSession {
+            mtime_ns,
+            is_kept,
+            path: (!name.is_empty()).then_some(Path::new(name)),
+            key: [key; 16],
         };
         let ranked = [
             session("z", 9, false, 1),
@@ -491,7 +505,7 @@ mod tests {
         for turned in 0..ranked.len() {
             let mut sessions = ranked;
             sessions.rotate_left(turned);
-            sessions.sort_unstable();
+            rank(&mut sessions);
             assert_eq!(sessions, ranked);
         }
     }

@@ -1,7 +1,7 @@
 //! The note of a session. Which it is: the one that it has, that of a session which its file had before, or a new one. And its text: written
 //! anew where nobody has edited what was written before, and added to where somebody has.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use blake3::Hash;
 use jiff::tz::TimeZone;
@@ -17,7 +17,7 @@ use crate::base::redact::redact;
 use crate::base::state::{Digest, SessionNote, SessionSource, SessionTable};
 use crate::memory::imports::{SessionTranscript, SessionTurn, SourceKind};
 use crate::text::derive::generated::TRUST;
-use crate::text::note::{compose, guarded, turn_block, untagged, written};
+use crate::text::note::{Note, compose, guarded, turn_block, untagged, written};
 use crate::vault::disk::{Action, Files, WriteError, is_numbered, slug};
 use crate::vault::forgotten::ForgottenLookup;
 
@@ -199,7 +199,6 @@ impl SessionWriter<'_> {
 
 /// What says in frontmatter that a note is a session.
 const SOURCE: &str = "session";
-
 /// What a session is besides what was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SessionAbout {
@@ -281,35 +280,32 @@ pub(super) fn take_notes_away(
 }
 
 impl SessionWriter<'_> {
-    /// In which note a session goes on that was read `before`: in one that was made when its file had been begun so often; and whether that says
+    /// In which notes a session goes on that was read `before`: in those that were made since its file was begun so often; and whether they say
     /// all of it already, and more. `goes_on` says whether the file begins with all that was read last.
     pub(super) fn place(&self, before: &SessionSource, goes_on: bool) -> Result<(u32, bool), NotExported> {
         let (now, last) = (self.transcript.turns.len() as u64, before.generation);
-        let notes = self.table.all_notes(self.key)?.into_iter().filter(|(_, note)| note.part == 0);
-        let notes: BTreeMap<u32, SessionNote> = notes.collect();
-        if goes_on && notes.get(&last).is_none_or(|note| now >= note.turns) {
-            return Ok((last, false));
-        }
-        let (said, mut is_away) = (self.said(0), false);
+        let generations: BTreeSet<u32> =
+            self.table.all_notes(self.key)?.into_iter().map(|(generation, _)| generation).collect();
         // A file may be put back, after it had another session.
-        let others = notes.keys().rev().copied().filter(|generation| *generation != last);
+        let others = generations.iter().rev().copied().filter(|generation| *generation != last);
         for generation in std::iter::once(last).chain(others) {
-            let note = notes.get(&generation);
-            let there = note.map(|note| self.text_of(note)).transpose()?.flatten();
-            let is_said = there.as_ref().is_some_and(|there| there.contains(said.trim()));
-            if is_said && note.is_some_and(|note| now < note.turns) {
+            if now < self.kept_in(generation)? && self.is_said_in(generation)? {
                 return Ok((generation, true));
             }
-            // Where somebody has changed a line of it, it is the same session, and its note follows it.
-            let is_same = there.as_ref().is_some_and(|there| says_most_of(&said, there));
-            if goes_on && generation == last || is_same {
+            // Where somebody has changed a line of it, it is the same session, and its notes follow it.
+            if goes_on && generation == last || self.says_most_of(generation)? {
                 return Ok((generation, false));
             }
-            let taken_away = note.filter(|_| there.is_none()).is_some_and(|note| self.was_taken_away(note));
-            is_away |= generation == last && taken_away;
         }
-        let next = notes.keys().next_back().copied().unwrap_or(last).max(last) + 1;
-        Ok((if is_away { last } else { next }, false))
+        if before.turns == 1 && self.is_only_turn_of(last)? || self.was_taken_away(last)? {
+            return Ok((last, false));
+        }
+        Ok((generations.last().copied().unwrap_or(last).max(last) + 1, false))
+    }
+
+    /// How many turns the notes of a session have.
+    fn kept_in(&self, generation: u32) -> Result<u64, NotExported> {
+        Ok(self.table.notes(self.key, generation)?.iter().map(|note| note.turns).sum())
     }
 
     fn text_of(&self, note: &SessionNote) -> Result<Option<String>, NotExported> {
@@ -317,22 +313,62 @@ impl SessionWriter<'_> {
         Ok(self.files.read(&path)?.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    /// Whether somebody has taken the note, which is not there, of this very session away, or forgotten it for good: however its file is changed
-    /// it stays away. Moltis gives one name to all sessions of a chat, and `/clear` begins the next in its file.
-    fn was_taken_away(&self, note: &SessionNote) -> bool {
-        let is_its = !note.after.is_empty() && is_note_of(&note.path, &self.transcript.id);
-        self.transcript.kind != SourceKind::Moltis && (note.path.is_empty() || is_its)
+    /// Whether what is kept of a session begins with all that it has now.
+    fn is_said_in(&self, generation: u32) -> Result<bool, NotExported> {
+        let notes = self.table.notes(self.key, generation)?;
+        let there = notes.first().map(|note| self.text_of(note)).transpose()?.flatten();
+        Ok(there.is_some_and(|there| there.contains(self.said(0).trim())))
     }
-}
 
-/// Whether at least half of the lines of a note are said still.
-fn says_most_of(said: &str, note: &str) -> bool {
-    let now: HashSet<&str> = said.lines().collect();
-    // What is before the heading it says of itself.
-    let before = note.split_once("\n# ").and_then(|(_, rest)| rest.split_once('\n')).map_or("", |(_, said)| said);
-    let lines: Vec<&str> = before.lines().filter(|line| !line.trim().is_empty()).collect();
-    let still = lines.iter().filter(|line| now.contains(*line)).count();
-    !lines.is_empty() && still * 2 >= lines.len()
+    /// Whether at least half of what is kept of a session is said in it still.
+    fn says_most_of(&self, generation: u32) -> Result<bool, NotExported> {
+        let now = self.said(0);
+        let now: HashSet<&str> = now.lines().collect();
+        let (mut all, mut still) = (0, 0);
+        for note in self.table.notes(self.key, generation)? {
+            let Some(text) = self.text_of(&note)? else { continue };
+            // What is before the heading it says of itself.
+            let said = text.split_once("\n# ").and_then(|(_, rest)| rest.split_once('\n')).map_or("", |(_, said)| said);
+            for line in said.lines().filter(|line| !line.trim().is_empty()) {
+                all += 1;
+                still += usize::from(now.contains(line));
+            }
+        }
+        Ok(all > 0 && still * 2 >= all)
+    }
+
+    /// Whether programs give the name of the session to no other. Moltis has one by the chat, and `/clear` begins the next in its file.
+    fn has_own_name(&self) -> bool {
+        self.transcript.kind != SourceKind::Moltis
+    }
+
+    /// Whether the only turn that is kept is the first of this session, rewritten. Where somebody has edited the note, what comes gets a
+    /// note of its own: beside the words of the person it could not be told from them.
+    fn is_only_turn_of(&self, generation: u32) -> Result<bool, NotExported> {
+        let [note] = &self.table.notes(self.key, generation)?[..] else { return Ok(false) };
+        let Some(there) = self.text_of(note)? else { return Ok(false) };
+        if note.turns != 1 || note.is_edited || blake3::hash(there.as_bytes()).to_hex().as_str() != note.after {
+            return Ok(false);
+        }
+        let note = Note::parse(&there, "");
+        let says = |key: &str, value: &str| note.metadata.get(key).and_then(Value::as_str) == Some(value);
+        let since = written(&begun(self.transcript));
+        let is_same = says("source", SOURCE) && says("session", &self.transcript.name());
+        Ok(is_same && (self.has_own_name() || says("created", &since)))
+    }
+
+    /// Whether somebody has taken the notes of this very session away, or forgotten one for good: however its file is changed they stay away.
+    fn was_taken_away(&self, generation: u32) -> Result<bool, NotExported> {
+        let notes = self.table.notes(self.key, generation)?;
+        if !self.has_own_name() || notes.iter().any(|note| note.path.is_empty()) {
+            return Ok(self.has_own_name());
+        }
+        let mut is_away = notes.iter().any(|note| is_note_of(&note.path, &self.transcript.id));
+        for note in &notes {
+            is_away = is_away && !note.after.is_empty() && self.text_of(note)?.is_none();
+        }
+        Ok(is_away)
+    }
 }
 
 /// Length of the date with which the name of a note begins, and of the hyphen behind it.
@@ -347,7 +383,6 @@ fn is_note_of(path: &str, id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::note::Note;
 
     fn transcript(texts: &[&str]) -> SessionTranscript {
         let turn = |text: &&str| SessionTurn {
