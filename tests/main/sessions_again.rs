@@ -1,7 +1,7 @@
 //! Files of sessions that were away, moved, put back or rewritten: each session goes on in its note, what was kept of it stays, and what was
 //! taken away or forgotten for good stays away.
 
-use crate::sessions::{add, configure, header, note, notes, once, session, source, turn, vault};
+use crate::sessions::{add, configure, header, lose_state, note, notes, once, session, source, state, turn, vault};
 use crate::support::prelude::*;
 
 /// Has a file be changed so many seconds from now.
@@ -124,6 +124,30 @@ fn the_only_turn_that_is_rewritten_changes_the_note_that_nobody_has_edited() {
     fs::write(&path, header("gone") + &turn("user", "Fourth thoughts")).unwrap();
     marked(&vault, "zz");
     assert!(!notes(&vault, "conversations").iter().any(|(_, text)| text.contains("Fourth thoughts")));
+}
+
+#[test]
+fn a_long_session_that_loses_turns_in_its_midst_has_each_turn_once() {
+    let mut vault = vault("");
+    let path = source(&vault, "long.jsonl");
+    let long = |at: usize| turn("user", &format!("Long turn {at}. {}", "Much was said. ".repeat(27_000)));
+    let all: Vec<String> = (0..9).map(long).collect();
+    fs::write(&path, header("long") + &all.concat()).unwrap();
+    start(&mut vault);
+    let last = note(&vault, "conversations", "Long turn 8.").0;
+    assert_eq!((last.as_str(), names(&vault).len()), ("2026-01-05-long-part-4.md", 4));
+    // Cut at its end it stays as it is.
+    fs::write(&path, header("long") + &all[..7].concat()).unwrap();
+    once(&vault, "the cut", |state| state["cut_short"] == 1);
+    assert_eq!(names(&vault).len(), 4);
+    fs::write(&path, header("long") + &all[..2].concat() + &all[6..].concat() + &turn("user", "The end")).unwrap();
+    note(&vault, "conversations", "The end");
+    until("the last parts to go", || names(&vault).len() == 2);
+    let said = notes(&vault, "conversations").into_iter().map(|(_, text)| text).collect::<String>();
+    for at in 0..9 {
+        let count = usize::from(!(2..6).contains(&at));
+        assert_eq!(said.matches(&format!("Long turn {at}.")).count(), count, "{at}");
+    }
 }
 
 /// The session of a program that has one name for all that was ever said in a chat.
@@ -257,6 +281,34 @@ fn a_file_that_moved_while_its_note_was_in_the_trash_and_came_back_has_one_note(
     changed(&one, now, 4);
     note(&vault, "conversations", "First at last");
     until("one note", || names(&vault) == ["2026-01-05-one.md"]);
+}
+
+#[test]
+fn a_session_is_known_by_its_note_where_the_state_was_lost_and_the_note_edited() {
+    let mut vault = vault("");
+    let path = session(&vault, "s", &["Alpha words", "Beta words"]);
+    start(&mut vault);
+    let (name, text) = note(&vault, "conversations", "Beta words");
+    session(&vault, "s", &["Gamma words", "Delta words"]);
+    let (second, _) = note(&vault, "conversations", "Delta words");
+    vault.terminate();
+    let mine = text.replace("Alpha words", "My words");
+    vault.write(&format!("conversations/{name}"), &mine);
+    lose_state(&vault);
+    add(&path, &turn("user", "Epsilon words"));
+    start(&mut vault);
+    let (same, _) = note(&vault, "conversations", "Epsilon words");
+    assert_eq!((&same, names(&vault).len()), (&second, 2), "the one that has what the file has now");
+    // The same of one that was edited.
+    vault.terminate();
+    let edited = vault.read(&format!("conversations/{second}"));
+    vault.write(&format!("conversations/{second}"), edited.replace("Gamma words", "Mine as well"));
+    lose_state(&vault);
+    add(&path, &turn("user", "Zeta words"));
+    start(&mut vault);
+    let (same, text) = note(&vault, "conversations", "Zeta words");
+    assert_eq!((&same, text.matches("Epsilon words").count(), names(&vault).len()), (&second, 1, 2), "{text}");
+    assert_eq!(vault.read(&format!("conversations/{name}")), mine);
 }
 
 #[test]
@@ -412,6 +464,24 @@ fn a_line_that_was_forgotten_for_good_stays_away_when_the_file_moves() {
     add(&vault.path(".claw/other/sessions/s.jsonl"), &turn("user", "And on it goes."));
     let (same, text) = note(&vault, "conversations", "And on it goes.");
     assert!(same == name && !text.contains("4711") && names(&vault).len() == 1, "{text}");
+}
+
+#[test]
+fn a_turn_that_is_said_again_hides_none_before_it_from_an_edited_note() {
+    let mut vault = vault("");
+    let path = source(&vault, "s.jsonl");
+    put(&vault, &path, "s", &["ok", "beavers"]);
+    start(&mut vault);
+    let (name, text) = note(&vault, "conversations", "beavers");
+    vault.terminate();
+    let mine = text.replace("beavers", "beavers (mine)");
+    vault.write(&format!("conversations/{name}"), &mine);
+    lose_state(&vault);
+    put(&vault, &path, "s", &["ok", "beavers", "A new thought on dams", "Another on lodges", "ok"]);
+    start(&mut vault);
+    let (same, text) = note(&vault, "conversations", "Another on lodges");
+    assert!(same == name && text.starts_with(&mine) && text.contains("A new thought on dams"), "{text}");
+    assert_eq!((text.matches("user:** ok").count(), names(&vault).len()), (2, 1), "{text}");
 }
 
 #[test]

@@ -372,7 +372,10 @@ impl EntryLook<'_> {
             return Ok(true);
         }
         writer.generation = generation;
-        writer.write()?;
+        let count = writer.write()?;
+        // What was in the notes behind them is in others now, or is said no more.
+        let is_behind = |of: u32, part: usize| of == generation && part >= count;
+        take_notes_away(self.workspace, self.table, key, is_behind)?;
         let now = SessionSource { length: size, content, turns, generation, is_out: false, ..seen };
         self.table.keep_source(key, &now)?;
         crash::point("session-marked");

@@ -1,7 +1,8 @@
-//! The note of a session. Which it is: the one that it has, that of a session which its file had before, or a new one. And its text: written
-//! anew where nobody has edited what was written before, and added to where somebody has.
+//! The notes of a session. Which they are: those that it has, those of a session that its file had before, or new ones. And their text: each is
+//! a part of the session, written where nobody has edited what was written before, and added to where somebody has.
 
 use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
 
 use blake3::Hash;
 use jiff::tz::TimeZone;
@@ -43,6 +44,9 @@ impl<E: std::error::Error> From<E> for NotExported {
     }
 }
 
+/// A part of a session: its number, from 0, and its turns.
+type SessionPart<'p> = (usize, &'p Range<usize>);
+
 /// Writes the notes of a session.
 pub(super) struct SessionWriter<'w> {
     pub(super) workspace: &'w Workspace,
@@ -60,96 +64,135 @@ pub(super) struct SessionWriter<'w> {
 }
 
 impl SessionWriter<'_> {
-    /// Brings the note up to date.
+    /// Brings the notes up to date; says how many there are to be.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub(super) fn write(&self) -> Result<(), NotExported> {
+    /// When one of them cannot be written.
+    pub(super) fn write(&self) -> Result<usize, NotExported> {
         let known = self.table.notes(self.key, self.generation)?;
-        // A part of one that was kept in several notes, as long ones once were: what was forgotten for good with it is not to come again.
-        if known.iter().any(|note| note.part > 0 && note.path.is_empty()) {
-            return Ok(());
-        }
-        match known.into_iter().find(|note| note.part == 0) {
-            Some(note) => self.again(note)?,
-            None => self.anew()?,
-        }
-        // What was in the other parts is in this note now.
-        take_notes_away(self.workspace, self.table, self.key, |of, part| of == self.generation && part > 0)
-    }
-
-    /// Its turns from a place on, each a paragraph of its own, without secrets and what was forgotten.
-    fn said(&self, from: usize) -> String {
-        let redacts = self.workspace.redacts();
-        let begun = begun(self.transcript);
-        let mut said = String::new();
-        // What is empty was a thought, whose place it keeps.
-        for turn in self.transcript.turns.iter().skip(from).filter(|turn| !turn.text.is_empty()) {
-            let mut text = if redacts { redact(&turn.text) } else { turn.text.as_str().into() };
-            if let Some(without) = self.asked.without(&text, &Scope::Everything) {
-                let (whole, tombstone) = (without.text.is_none(), without.tombstone);
-                self.workspace.forgotten.note(BY, self.collection, whole, tombstone);
-                let Some(left) = without.text else { continue };
-                text = left.into();
+        let parts = parts(&self.transcript.turns);
+        let count = parts.len();
+        for (at, part) in parts.into_iter().enumerate() {
+            let note = known.iter().find(|note| note.part as usize == at);
+            match note {
+                Some(note) => self.again((at, &part), note.clone())?,
+                None => self.anew((at, &part))?,
             }
-            said.push_str(&paragraph(turn, &text, &begun));
         }
-        said
+        Ok(count)
     }
 
-    /// What a note begins with.
-    fn head(&self) -> String {
+    /// Some turns of a part, without secrets and what was forgotten.
+    fn said(&self, part: &Range<usize>, turns: Range<usize>) -> String {
+        let redacts = self.workspace.redacts();
+        let mut left = Vec::new();
+        for at in turns {
+            let text = &self.transcript.turns[at].text;
+            // A thought, whose place it keeps.
+            if text.is_empty() {
+                continue;
+            }
+            let text = if redacts { redact(text) } else { text.into() };
+            match self.asked.without(&text, &Scope::Everything) {
+                None => left.push((at, text.into_owned())),
+                Some(without) => {
+                    let (whole, tombstone) = (without.text.is_none(), without.tombstone);
+                    self.workspace.forgotten.note(BY, self.collection, whole, tombstone);
+                    left.extend(without.text.map(|text| (at, text)));
+                }
+            }
+        }
+        said(self.transcript, part, left.iter().map(|(at, text)| (*at, text.as_str())))
+    }
+
+    /// All of a part.
+    fn text(&self, (at, part): SessionPart<'_>) -> String {
         let Self { transcript, asked, workspace, about, .. } = self;
         let title = transcript.title.as_deref().filter(|title| asked.without(title, &Scope::Everything).is_none());
         let title = title.map(|title| if workspace.redacts() { redact(title) } else { title.into() });
-        head(transcript, about, title.as_deref())
+        let head = head(transcript, about, title.as_deref(), (at, part));
+        head + &self.said(part, part.clone())
     }
 
-    /// A session that has no note yet. One that has what this would have, or the beginning of it, was made before the state was lost.
-    fn anew(&self) -> Result<(), NotExported> {
-        let head = self.head();
-        let text = format!("{head}{}", self.said(0));
-        let name = format!("{}/{}-{}", self.collection, begun(self.transcript).date(), slug(&self.transcript.id));
+    /// Whether a note says of itself that it is this part of this session.
+    fn is_this(&self, text: &str, at: usize) -> bool {
+        let note = Note::parse(text, "");
+        let says = |key: &str, value: &str| note.metadata.get(key).and_then(Value::as_str) == Some(value);
+        let part = note.metadata.get("part").and_then(Value::as_u64).unwrap_or(1);
+        says("source", SOURCE) && says("session", &self.transcript.name()) && part == at as u64 + 1
+    }
+
+    /// A part that has no note yet. One that says that it is this one was made before the state was lost.
+    fn anew(&self, (at, part): SessionPart<'_>) -> Result<(), NotExported> {
+        let (text, turns) = (self.text((at, part)), part.len() as u64);
+        let date = begun(self.transcript, part).date();
+        let number = if at > 0 { format!("-part-{}", at + 1) } else { String::new() };
+        let name = format!("{}/{date}-{}{number}", self.collection, slug(&self.transcript.id));
+        let mut edited = None;
         for count in 1..=NAMES {
             let path = if count == 1 { format!("{name}.md") } else { format!("{name}-{count}.md") };
             let Ok(path) = VaultPath::new(path) else { break };
-            let row = SessionNote { path: path.to_string(), ..SessionNote::default() };
+            let row = SessionNote { part: at as u32, path: path.to_string(), ..SessionNote::default() };
             match self.files.read(&path) {
-                Ok(None) => match self.put(row, None, &text) {
+                Ok(None) if edited.is_some() => break,
+                Ok(None) => match self.put(row, None, &text, turns) {
                     // Somebody took the name at this very moment.
                     Err(NotExported::Passing(_)) if self.files.read(&path)?.is_some() => {}
                     put => return put,
                 },
-                Ok(Some((there, hash))) => {
-                    let is_it = there.starts_with(head.as_bytes()) && text.as_bytes().starts_with(&there);
-                    if is_it && !self.table.is_of_another(path.as_str(), self.key, self.generation, row.part)? {
-                        return self.again(SessionNote { after: hash.to_hex().to_string(), ..row });
+                Ok(Some((bytes, hash))) => {
+                    let taken = self.table.is_of_another(path.as_str(), self.key, self.generation, row.part)?;
+                    let there = String::from_utf8(bytes).ok().filter(|there| !taken && self.is_this(there, at));
+                    let Some(there) = there else { continue };
+                    let after = hash.to_hex().to_string();
+                    if text.starts_with(&there) {
+                        return self.again((at, part), SessionNote { after, ..row });
+                    }
+                    // What of it the person has written nobody knows: it stays, and what comes is added. One that has none of its turns is
+                    // of a session that the file had before.
+                    let turns = self.turns_in(&there, part);
+                    if edited.is_none() && turns > 0 {
+                        edited = Some(SessionNote { after, turns, is_edited: true, ..row });
                     }
                 }
                 Err(WriteError::Refused { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(NotExported::Lasting(format!("no free name: `{name}.md` and similar names are taken")))
+        match edited {
+            Some(row) => self.again((at, part), row),
+            None => Err(NotExported::Lasting(format!("no free name: `{name}.md` and similar names are taken"))),
+        }
     }
 
-    /// A session whose note was written before.
-    fn again(&self, mut row: SessionNote) -> Result<(), NotExported> {
-        let turns = self.transcript.turns.len();
+    /// How many turns there are up to the last that a note has as it is, behind those before it.
+    fn turns_in(&self, there: &str, part: &Range<usize>) -> u64 {
+        let (mut turns, mut from) = (0, 0);
+        for at in part.clone() {
+            let block = self.said(part, at..at + 1);
+            if let Some(end) = end_of_block(&there[from..], block.trim()) {
+                (turns, from) = (at + 1 - part.start, from + end);
+            }
+        }
+        turns as u64
+    }
+
+    /// A part that was written before.
+    fn again(&self, (at, part): SessionPart<'_>, mut row: SessionNote) -> Result<(), NotExported> {
+        let turns = part.len() as u64;
         // Forgotten for good.
         let Ok(path) = VaultPath::new(row.path.clone()) else { return Ok(()) };
-        let text = || self.head() + &self.said(0);
         let Some((bytes, hash)) = self.files.read(&path)? else {
             // Not written yet, or taken away: then it stays away.
             let is_owed = row.after.is_empty() || row.next == TRASHED;
-            return if is_owed { self.put(row, None, &text()) } else { Ok(()) };
+            return if is_owed { self.put(row, None, &self.text((at, part)), turns) } else { Ok(()) };
         };
         let now = hash.to_hex().to_string();
         if now == row.next {
             (row.after, row.turns) = (now, row.next_turns);
         } else if row.after.is_empty() {
             // It was never written, and the name is somebody else's.
-            return self.anew();
+            return self.anew((at, part));
         } else if now != row.after {
             row.is_edited = true;
         }
@@ -157,24 +200,24 @@ impl SessionWriter<'_> {
             return Err(NotExported::Lasting(format!("`{path}` was edited and is not text: it was not changed")));
         };
         if !row.is_edited {
-            let text = text();
+            let text = self.text((at, part));
             return match text == there {
-                true => self.done(SessionNote { turns: turns as u64, ..row }),
-                false => self.put(row, Some((&there, hash)), &text),
+                true => self.done(SessionNote { turns, ..row }),
+                false => self.put(row, Some((&there, hash)), &text, turns),
             };
         }
-        let from = row.turns as usize;
-        if from >= turns {
+        let from = part.start + row.turns as usize;
+        if from >= part.end {
             return self.done(SessionNote { after: hash.to_hex().to_string(), ..row });
         }
+        let more = self.said(part, from..part.end);
         let end = if there.ends_with('\n') { "" } else { "\n" };
-        let text = format!("{there}{end}{}", self.said(from));
-        self.put(row, Some((&there, hash)), &text)
+        let text = format!("{there}{end}{more}");
+        self.put(row, Some((&there, hash)), &text, turns)
     }
 
     /// Writes a text where that is, or nothing; what it is about to be is kept before, so that it is known after a kill.
-    fn put(&self, row: SessionNote, there: Option<(&str, Hash)>, text: &str) -> Result<(), NotExported> {
-        let turns = self.transcript.turns.len() as u64;
+    fn put(&self, row: SessionNote, there: Option<(&str, Hash)>, text: &str, turns: u64) -> Result<(), NotExported> {
         let Ok(path) = VaultPath::new(row.path.clone()) else { return Ok(()) };
         let next = blake3::hash(text.as_bytes()).to_hex().to_string();
         let row = SessionNote { next: next.clone(), next_turns: turns, ..row };
@@ -197,8 +240,22 @@ impl SessionWriter<'_> {
     }
 }
 
+/// Where a block ends in a text that has it whole: on lines of its own, and with no more of its quote behind it.
+fn end_of_block(text: &str, block: &str) -> Option<usize> {
+    let ends = text.match_indices(block).filter(|(at, _)| *at == 0 || text[..*at].ends_with('\n'));
+    ends.map(|(at, _)| at + block.len()).find(|end| {
+        let behind = text[*end..].trim_start_matches([' ', '\t', '\r']);
+        !block.is_empty() && (behind.is_empty() || behind.strip_prefix('\n').is_some_and(|next| !next.starts_with('>')))
+    })
+}
+
 /// What says in frontmatter that a note is a session.
 const SOURCE: &str = "session";
+/// Maximum size of the turns of one note, in bytes; a session with more goes on in another.
+const MAX_PART_BYTES: usize = 1 << 20;
+/// What a turn takes beside its text, at least.
+const TURN_BYTES: usize = 40;
+
 /// What a session is besides what was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SessionAbout {
@@ -207,19 +264,41 @@ pub(super) struct SessionAbout {
     pub(super) agent: Option<String>,
 }
 
-/// When a session began.
-fn begun(transcript: &SessionTranscript) -> Zoned {
-    let first = transcript.turns.iter().find_map(|turn| turn.at);
+/// The parts that a session is kept in: which of its turns are in which. What grows changes the last one alone.
+fn parts(turns: &[SessionTurn]) -> Vec<Range<usize>> {
+    let (mut parts, mut from, mut bytes) = (Vec::new(), 0, 0);
+    for (at, turn) in turns.iter().enumerate() {
+        if bytes > MAX_PART_BYTES {
+            parts.push(from..at);
+            (from, bytes) = (at, 0);
+        }
+        bytes += turn.text.len() + TURN_BYTES;
+    }
+    if from < turns.len() {
+        parts.push(from..turns.len());
+    }
+    parts
+}
+
+/// When a part of a session began.
+fn begun(transcript: &SessionTranscript, turns: &Range<usize>) -> Zoned {
+    let first = transcript.turns[turns.clone()].iter().find_map(|turn| turn.at);
     first.unwrap_or(Timestamp::UNIX_EPOCH).to_zoned(TimeZone::system())
 }
 
-/// The frontmatter of a session, and its heading.
-fn head(transcript: &SessionTranscript, about: &SessionAbout, title: Option<&str>) -> String {
+/// The frontmatter of a part, and its heading.
+fn head(
+    transcript: &SessionTranscript,
+    about: &SessionAbout,
+    title: Option<&str>,
+    (part, turns): SessionPart<'_>,
+) -> String {
     let session = format!("Session {}", transcript.id);
+    let number = if part > 0 { format!(" ({})", part + 1) } else { String::new() };
     let mut front = Map::new();
     let mut set = |key: &str, value: Value| front.insert(key.to_owned(), value);
-    set("title", title.unwrap_or(&session).into());
-    set("created", written(&begun(transcript)).into());
+    set("title", format!("{}{number}", title.unwrap_or(&session)).into());
+    set("created", written(&begun(transcript, turns)).into());
     set("source", SOURCE.into());
     set("session", transcript.name().into());
     set(SESSION_SCOPE, about.scope.name().into());
@@ -233,13 +312,29 @@ fn head(transcript: &SessionTranscript, about: &SessionAbout, title: Option<&str
         // Anybody may have said it.
         set(TRUST, "untrusted".into());
     }
-    compose(&front, &format!("{}\n", untagged(&guarded(&format!("# {session}")), 0)))
+    if part > 0 {
+        set("part", (part + 1).into());
+    }
+    let heading = untagged(&guarded(&format!("# {session}{number}")), 0);
+    compose(&front, &format!("{heading}\n"))
 }
 
-/// What a turn says, to follow what stands before.
-fn paragraph(turn: &SessionTurn, text: &str, begun: &Zoned) -> String {
-    let time = turn.at.map_or_else(|| begun.clone(), |at| at.to_zoned(TimeZone::system()));
-    format!("\n{}\n", turn_block(&turn.role, text, &time, begun.date()))
+/// Turns, each a paragraph of its own, to follow what stands before.
+fn said<'t>(
+    transcript: &'t SessionTranscript,
+    part: &Range<usize>,
+    turns: impl Iterator<Item = (usize, &'t str)>,
+) -> String {
+    let begun = begun(transcript, part);
+    let mut said = String::new();
+    for (at, text) in turns {
+        let turn = &transcript.turns[at];
+        let time = turn.at.map_or_else(|| begun.clone(), |at| at.to_zoned(TimeZone::system()));
+        said.push('\n');
+        said.push_str(&turn_block(&turn.role, text, &time, begun.date()));
+        said.push('\n');
+    }
+    said
 }
 
 /// Moves those notes of a session to the trash of which `goes` holds, given how often the file was begun and the part, but for those that
@@ -316,13 +411,20 @@ impl SessionWriter<'_> {
     /// Whether what is kept of a session begins with all that it has now.
     fn is_said_in(&self, generation: u32) -> Result<bool, NotExported> {
         let notes = self.table.notes(self.key, generation)?;
-        let there = notes.first().map(|note| self.text_of(note)).transpose()?.flatten();
-        Ok(there.is_some_and(|there| there.contains(self.said(0).trim())))
+        for (at, part) in parts(&self.transcript.turns).into_iter().enumerate() {
+            let note = notes.iter().find(|note| note.part as usize == at);
+            let Some(there) = note.map(|note| self.text_of(note)).transpose()?.flatten() else { return Ok(false) };
+            if !there.contains(self.said(&part, part.clone()).trim()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether at least half of what is kept of a session is said in it still.
     fn says_most_of(&self, generation: u32) -> Result<bool, NotExported> {
-        let now = self.said(0);
+        let all = 0..self.transcript.turns.len();
+        let now = self.said(&all, all.clone());
         let now: HashSet<&str> = now.lines().collect();
         let (mut all, mut still) = (0, 0);
         for note in self.table.notes(self.key, generation)? {
@@ -352,7 +454,7 @@ impl SessionWriter<'_> {
         }
         let note = Note::parse(&there, "");
         let says = |key: &str, value: &str| note.metadata.get(key).and_then(Value::as_str) == Some(value);
-        let since = written(&begun(self.transcript));
+        let since = written(&begun(self.transcript, &(0..self.transcript.turns.len())));
         let is_same = says("source", SOURCE) && says("session", &self.transcript.name());
         Ok(is_same && (self.has_own_name() || says("created", &since)))
     }
@@ -384,6 +486,16 @@ fn is_note_of(path: &str, id: &str) -> bool {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_block_is_found_where_it_is_whole() {
+        let text = "**10:00 · user:** ok and more\n\n**10:00 · user:** ok  \n\n**10:01 · user:**\n> a\n> b\n";
+        let behind = |block: &str| end_of_block(text, block).map(|end| &text[end..]);
+        assert!(behind("**10:00 · user:** ok").is_some_and(|left| left.starts_with("  \n\n**10:01")));
+        assert_eq!(behind("**10:01 · user:**\n> a"), None);
+        assert_eq!(behind("**10:01 · user:**\n> a\n> b"), Some("\n"));
+        assert_eq!((behind(""), behind("user:** ok")), (None, None));
+    }
+
     fn transcript(texts: &[&str]) -> SessionTranscript {
         let turn = |text: &&str| SessionTurn {
             role: "user".into(),
@@ -401,9 +513,9 @@ mod tests {
 
     fn text(transcript: &SessionTranscript, scope: ChannelScope) -> String {
         let about = SessionAbout { scope, channel: None, agent: Some("ada".into()) };
-        let begun = begun(transcript);
-        let turns = transcript.turns.iter().map(|turn| paragraph(turn, &turn.text, &begun));
-        head(transcript, &about, None) + &turns.collect::<String>()
+        let part = 0..transcript.turns.len();
+        let turns = transcript.turns.iter().map(|turn| turn.text.as_str()).enumerate();
+        head(transcript, &about, None, (0, &part)) + &said(transcript, &part, turns)
     }
 
     #[test]
@@ -419,6 +531,17 @@ mod tests {
         assert!(
             !after.contains("trust:") && text(&transcript(&["x"]), ChannelScope::Group).contains("trust: untrusted")
         );
+    }
+
+    #[test]
+    fn a_long_session_is_kept_in_parts_that_stay_as_they_are() {
+        let long = "x".repeat(MAX_PART_BYTES / 3 - 100);
+        let all = [&*long; 9];
+        let of = |count: usize| parts(&transcript(&all[..count]).turns);
+        assert_eq!(of(9), [0..4, 4..8, 8..9]);
+        assert_eq!(of(8), [0..4, 4..8]);
+        assert!(of(0).is_empty());
+        assert_eq!(of(1).len(), 1);
     }
 
     #[test]
