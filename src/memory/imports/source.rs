@@ -14,8 +14,7 @@ use zip::ZipArchive;
 use super::clean::is_program;
 use super::conversations::{NO_JSON, TOO_LONG, of_chatgpt, of_claude, transcript};
 use super::json::elements;
-use super::kinds::{BESIDE, FILES, HEAD_BYTES, SourceKind};
-use super::notes::{bookmarks, is_markdown, note, stem};
+use super::kinds::{BESIDE, FILES, HEAD_BYTES, SourceKind, bookmarks, is_markdown, note, stem};
 use super::sink::{CUT_TURNS, ImportItem, ImportSink, MAX_NOTE_BYTES, ReadConversation};
 use crate::vault::disk::Stamp;
 
@@ -271,17 +270,14 @@ fn each_file(
     let at_ms = Some(changed_ms(&meta));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if head.starts_with(b"PK\x03\x04") {
-        let mut files = Ok(SourceFiles::default());
-        sink.of_file(&name, |sink| files = of_zip(kind, file, &place, at_ms, sink));
-        return files;
+        return of_zip(kind, file, &place, at_ms, sink);
     }
     // What is in a file tells it, but for notes: any text could be one.
     if kind.is_of_notes() && !is_markdown(&name) {
         return Err(kind.refusal(&path.display().to_string(), &head).unwrap_or_default());
     }
     let place = place.to_string_lossy().into_owned();
-    let found = FoundFile { name: name.clone(), place, at_ms, from: &mut file };
-    sink.of_file(&name, |sink| one(kind, found, sink));
+    one(kind, FoundFile { name, place, at_ms, from: &mut file }, sink);
     Ok(SourceFiles { wanted: 1, ..SourceFiles::default() })
 }
 
@@ -309,7 +305,7 @@ fn of_folder(kind: SourceKind, path: &Path, only: &dyn Fn(&str) -> bool, sink: &
             None
         } else if is.is_file() {
             if only(&name) {
-                sink.of_file(&name, |sink| files.read(kind, file, &name, sink));
+                files.read(kind, file, &name, sink);
             }
             continue;
         } else if is.is_symlink() {
