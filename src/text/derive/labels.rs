@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::facts::inline_fields;
-use super::links::{NoteLink, document_targets, note_links, target_name};
+use super::links::{document_targets, note_links, target_name};
 use super::properties::{Property, properties};
 use super::relations::{Relation, described};
 use super::words::{fold, plain_words};
 use crate::base::path::{AttachmentKind, folded};
-use crate::text::note::{BlockKind, LinkKind, Note, aliases};
+use crate::text::note::{BlockKind, Link, LinkKind, Note, aliases};
 
 /// Maximum number of other names of a note.
 const MAX_ALIASES: usize = 64;
@@ -156,7 +156,7 @@ impl Label {
         labels.into()
     }
 
-    fn of_links(links: &[NoteLink]) -> Vec<Self> {
+    fn of_links(links: &[Link]) -> Vec<Self> {
         let labels: BTreeSet<Self> = links.iter().filter_map(|link| Self::of_link(target_name(&link.target))).collect();
         labels.into_iter().take(MAX_LINKS).collect()
     }
@@ -206,7 +206,7 @@ fn is_captured(metadata: &Map<String, Value>) -> bool {
 /// What `has:` may be asked for.
 pub(crate) const CONTENTS: [&str; 7] = ["link", "image", "code", "table", "quote", "task", "tag"];
 
-fn contents(note: &Note, source: &str, links: &[NoteLink]) -> Vec<&'static str> {
+fn contents(note: &Note, source: &str, links: &[Link]) -> Vec<&'static str> {
     let mut found = Vec::new();
     for link in &note.links {
         found.push(match link.kind {
@@ -224,7 +224,7 @@ fn contents(note: &Note, source: &str, links: &[NoteLink]) -> Vec<&'static str> 
         }
     }
     // Links of properties are links.
-    if links.iter().any(|link| !link.embeds) {
+    if links.iter().any(|link| link.kind != LinkKind::Embed) {
         found.push("link");
     }
     if !note.tags.is_empty() {

@@ -33,7 +33,7 @@ pub(crate) use conversation::{lines_with_machinery, turns_of_thought};
 pub(crate) use generated::{USER_FILE, UserPage, note_sources};
 pub use labels::Label;
 pub use language::TextLanguage;
-pub(crate) use links::{NoteLink, note_links, target_name, without_extension};
+pub(crate) use links::{note_links, target_name, without_extension};
 pub(crate) use list_items::ItemEditError;
 pub(crate) use machinery::{is_housekeeping, is_machine, is_silence, said_text, without_machinery};
 pub(crate) use properties::{as_texts, other_names, property_line, values_of, without_links};

@@ -34,7 +34,7 @@ pub(crate) use conflicts::{CONFLICT_MARKS, has_conflict, sides};
 pub(crate) use frontmatter::{aliases, key_of};
 pub(crate) use links::{has_scheme, wikilinks_in};
 pub(crate) use mask::code;
-pub(crate) use model::{Block, Heading, Lines, Link, LinkKind, Problem, merged, outside};
+pub(crate) use model::{Block, Heading, Lines, Link, LinkKind, LinkProperty, Problem, merged, outside};
 pub use model::{BlockKind, Note, PrivateReason, Visibility};
 pub(crate) use plain::{plain_heading, without_entities};
 pub(crate) use privacy::{sources, texts_in};

@@ -141,6 +141,17 @@ pub struct Link {
     pub span: Range<usize>,
     /// 1-based line of its start.
     pub line: usize,
+    /// The property in which it stands, if in one.
+    pub property: Option<LinkProperty>,
+}
+
+/// The property in which a link stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkProperty {
+    /// Its key; of one within another `outer.inner`.
+    pub key: String,
+    /// What stands behind the link in its value, up to the next one.
+    pub behind: String,
 }
 
 /// How a link is written.
