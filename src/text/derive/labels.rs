@@ -1,7 +1,5 @@
 //! What a note may be asked for by, as numbers: the names by which it is meant as a whole, its properties, and the names it links to.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value};
 
 use super::facts::inline_fields;
@@ -18,16 +16,8 @@ const MAX_ALIASES: usize = 64;
 const MAX_NAME_WORDS: usize = 12;
 /// Minimum length of a beginning of a word, in letters; shorter words are known as they are.
 const MIN_BEGINNING: usize = 3;
-/// Maximum number of names by which it is known that a note links to others. Of one with more, which is data of some program, the rest lead
-/// somewhere and are not found from there.
-const MAX_LINKS: usize = 10_000;
-
-/// Maximum number of names of its relations; by the others it is not found.
-const MAX_RELATIONS: usize = 1_000;
-/// Maximum number of keys of inline fields; by the others it is not found.
-const MAX_FIELDS: usize = 1_000;
-/// Maximum number of those who speak in a conversation. The others are not found as speakers.
-const MAX_SPEAKERS: usize = 10_000;
+/// Maximum number of labels of links, relations, fields and speakers together. A note with more is data of some program, and not found by the rest.
+const MAX_MORE: usize = 40_000;
 
 /// A name of a note, or a property with a value or with any: the first eight bytes of a BLAKE3, which nobody makes meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -136,39 +126,29 @@ impl Label {
         let mut labels: Vec<Self> = names.clone().filter_map(Self::of_name).collect();
         labels.extend(names.flat_map(Self::of_beginnings));
         labels.extend(Self::of_properties(&note.metadata));
-        if source.contains("::") {
-            let keys: BTreeSet<String> = inline_fields(note, source).into_iter().map(|field| field.key).collect();
-            labels.extend(keys.iter().take(MAX_FIELDS).map(|key| Self::of_field(key)));
-        }
-        let links = note_links(note, source);
-        labels.extend(contents(note, source, &links).into_iter().filter_map(Self::of_content));
-        labels.extend(Self::of_links(&links));
-        labels
-            .extend(document_targets(note).iter().filter_map(|target| Self::of_document_link(target)).take(MAX_LINKS));
-        labels.extend(Self::of_relations(&described(note, source, links)));
         labels.extend(language.map(Self::of_language));
-        let speakers: BTreeSet<&String> = speakers.collect();
-        labels.extend(speakers.into_iter().take(MAX_SPEAKERS).map(|term| Self::of_speaker(term)));
         labels.extend(note.metadata.get("session").and_then(Value::as_str).map(Self::of_conversation));
         labels.extend(is_captured(&note.metadata).then(Self::of_capture));
+        let links = note_links(note, source);
+        labels.extend(contents(note, source, &links).into_iter().filter_map(Self::of_content));
+        let mut more: Vec<Self> = links.iter().filter_map(|link| Self::of_link(target_name(&link.target))).collect();
+        more.extend(document_targets(note).iter().filter_map(|target| Self::of_document_link(target)));
+        if source.contains("::") {
+            more.extend(inline_fields(note, source).iter().map(|field| Self::of_field(&field.key)));
+        }
+        for Relation { name, link, .. } in described(note, source, links) {
+            let Some(name) = name else { continue };
+            more.extend([Self::of_relation(None), Self::of_relation(Some(&name))]);
+            more.extend(Self::of_named_link(target_name(&link.target)));
+        }
+        more.extend(speakers.map(|term| Self::of_speaker(term)));
+        more.sort_unstable();
+        more.dedup();
+        more.truncate(MAX_MORE);
+        labels.extend(more);
         labels.sort_unstable();
         labels.dedup();
         labels.into()
-    }
-
-    fn of_links(links: &[Link]) -> Vec<Self> {
-        let labels: BTreeSet<Self> = links.iter().filter_map(|link| Self::of_link(target_name(&link.target))).collect();
-        labels.into_iter().take(MAX_LINKS).collect()
-    }
-
-    fn of_relations(relations: &[Relation]) -> Vec<Self> {
-        let named = relations.iter().filter(|relation| relation.name.is_some());
-        let ends: BTreeSet<Self> =
-            named.filter_map(|relation| Self::of_named_link(target_name(&relation.link.target))).collect();
-        let names: BTreeSet<&str> = relations.iter().filter_map(|relation| relation.name.as_deref()).collect();
-        let any =
-            (!names.is_empty()).then(|| Self::of_relation(None)).into_iter().chain(ends.into_iter().take(MAX_LINKS));
-        names.into_iter().take(MAX_RELATIONS).map(|name| Self::of_relation(Some(name))).chain(any).collect()
     }
 
     fn of_properties(metadata: &Map<String, Value>) -> Vec<Self> {
@@ -282,8 +262,8 @@ mod tests {
     #[test]
     fn a_note_is_known_once_by_each_name_that_it_links_to() {
         let text = "[[a/Plan]] [[plan.md|again]] [x](PLAN.md) [[other]] `[[code]]`";
-        let labels = Label::of_links(&note_links(&Note::parse(text, "n"), text));
-        assert_eq!(labels.len(), 2);
+        let labels = Label::all(&Note::parse(text, "n"), "n", text, None, [].iter());
+        assert!(labels.is_sorted_by(|one, other| one < other));
         assert!(["plan", "Other"].iter().all(|name| labels.contains(&Label::of_link(name).unwrap())));
     }
 

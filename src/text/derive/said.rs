@@ -133,20 +133,15 @@ fn read(text: &str, strips: bool) -> PlainText {
     for line in text.split_inclusive('\n') {
         let start = at;
         at += line.len();
-        let marks = LineMarks::of(line);
-        let content = marks.end..line.trim_end().len().max(marks.end);
+        let (marks, begins, heading) = line_marks(line);
+        let content = marks..line.trim_end().len().max(marks);
         let is_blank = !line[content.clone()].chars().any(is_word);
-        is_open &= !(is_blank || marks.begins || blocks.last().is_some_and(|block| block.heading));
+        is_open &= !(is_blank || begins || blocks.last().is_some_and(|block| block.heading));
         if is_blank {
             continue;
         }
         if !is_open {
-            blocks.push(TextBlock {
-                span: start..start,
-                heading: marks.heading,
-                said: String::new(),
-                words: String::new(),
-            });
+            blocks.push(TextBlock { span: start..start, heading, said: String::new(), words: String::new() });
             is_open = true;
         }
         if let Some(block) = blocks.last_mut() {
@@ -201,37 +196,21 @@ fn say(line: &str, content: Range<usize>, strips: bool, said: &mut String) {
     blank(said, line.len(), end);
 }
 
-/// The marks that a line begins with.
-struct LineMarks {
-    /// Where the text begins.
-    end: usize,
-    /// Whether it begins a block.
-    begins: bool,
-    /// Whether it is a heading.
-    heading: bool,
-}
-
-impl LineMarks {
-    /// Those of a line.
-    fn of(line: &str) -> Self {
-        let mut marks = Self { end: 0, begins: false, heading: false };
-        loop {
-            let rest = &line[marks.end..];
-            let rest = rest.trim_start_matches([' ', '\t', '\u{3000}', '\u{200b}', '\u{2060}', '\u{feff}']);
-            marks.end = line.len() - rest.len();
-            if let Some(length) = turn_mark(rest) {
-                marks.end += length;
-                marks.begins = true;
-            } else if let Some(mark) = MARK.captures(rest) {
-                marks.end += mark[0].len();
-                marks.begins |= !rest.starts_with('>');
-                marks.heading |= mark.get(1).is_some();
-            } else if rest.starts_with('|') {
-                marks.begins = true;
-                return marks;
-            } else {
-                return marks;
-            }
+/// Where the text of a line begins behind its marks, whether those begin a block, and whether it is a heading.
+fn line_marks(line: &str) -> (usize, bool, bool) {
+    let (mut end, mut begins, mut heading) = (0, false, false);
+    loop {
+        let rest = line[end..].trim_start_matches([' ', '\t', '\u{3000}', '\u{200b}', '\u{2060}', '\u{feff}']);
+        end = line.len() - rest.len();
+        if let Some(length) = turn_mark(rest) {
+            end += length;
+            begins = true;
+        } else if let Some(mark) = MARK.captures(rest) {
+            end += mark[0].len();
+            begins |= !rest.starts_with('>');
+            heading |= mark.get(1).is_some();
+        } else {
+            return (end, begins || rest.starts_with('|'), heading);
         }
     }
 }

@@ -90,7 +90,7 @@ impl Note {
     }
 
     /// The lines of the body that are shown: all, or as many around a line as there is room for, from where a block begins that is in no other.
-    fn part(&self, source: &str, body: Range<usize>, around: usize) -> Range<usize> {
+    pub(super) fn part(&self, source: &str, body: Range<usize>, around: usize) -> Range<usize> {
         if body.len() <= MAX_BYTES {
             return body;
         }
