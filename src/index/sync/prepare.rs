@@ -10,7 +10,7 @@ use crate::base::path::VaultPath;
 use crate::index::engine::{FileEntry, FileInfo, FileUpdate, NewChunk};
 use crate::text::derive::words::Stemming;
 use crate::text::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading, note_sources};
-use crate::text::note::{Note, PrivateReason, Visibility};
+use crate::text::note::{Note, Visibility};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::disk::{NoteRules, ReadError, Source, Stamp, open_file, read};
 
@@ -129,7 +129,7 @@ fn update(
             None => problem.message.clone(),
         })
         .collect();
-    if note.visibility == Visibility::Private(PrivateReason::BrokenFrontmatter) {
+    if note.visibility == Visibility::BrokenFrontmatter {
         problems.push("only you see this note until its frontmatter is repaired".into());
     }
     if let Some(line) = cut.rest {

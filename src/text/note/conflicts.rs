@@ -64,7 +64,11 @@ pub(crate) fn sides(text: &str) -> Option<Sides> {
         }
         said + &text[at..]
     };
-    (!found.is_empty()).then(|| Sides { ours: with(&["ours"]), theirs: with(&["theirs"]), both: with(&["ours", "theirs"]) })
+    (!found.is_empty()).then(|| Sides {
+        ours: with(&["ours"]),
+        theirs: with(&["theirs"]),
+        both: with(&["ours", "theirs"]),
+    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use regex::{Captures, Regex};
 
 use super::model::{Block, BlockKind, Heading, parent_of};
 use super::tree::{Element, Node, Tree};
-use super::{Lines, Note, Visibility};
+use super::{Lines, Note};
 use crate::base::path::VaultPath;
 
 /// The level and the text of a line that is a heading.
@@ -55,23 +55,7 @@ impl Note {
             }
         }
         let title = headings.iter().find(|heading| heading.level == 1).map_or(stem, |heading| &heading.text).to_owned();
-        Self {
-            title,
-            metadata: serde_json::Map::new(),
-            tags: Vec::new(),
-            doubtful: Vec::new(),
-            aliases: Vec::new(),
-            visibility: Visibility::Public,
-            created: None,
-            updated: None,
-            headings,
-            blocks,
-            links: Vec::new(),
-            comments: Vec::new(),
-            problems: Vec::new(),
-            body: 0..source.len(),
-            lines,
-        }
+        Self { title, headings, blocks, body: 0..source.len(), lines, ..Self::default() }
     }
 
     /// The text of an attachment as a tree, as [`Note::tree`] makes of a note; of one that is too long the part around a line.

@@ -6,23 +6,22 @@ use serde_json::{Map, Value};
 
 use super::frontmatter::Frontmatter;
 use super::tags::{TagSet, is_private, pieces, words};
-use super::{Lines, PrivateReason, Problem, Visibility};
+use super::{Lines, Problem, Visibility};
 use crate::base::path::AttachmentKind;
 
 /// Decides from the frontmatter, the note's tags, and what may be meant as one where none counts.
 pub(super) fn decide(frontmatter: &Frontmatter, tags: &[String], doubtful: &[String]) -> Visibility {
-    let reason = if frontmatter.broken {
-        PrivateReason::BrokenFrontmatter
+    if frontmatter.broken {
+        Visibility::BrokenFrontmatter
     } else if has_private_key(&frontmatter.metadata) {
-        PrivateReason::Property
+        Visibility::Property
     } else if tags.iter().any(|tag| is_private(tag)) {
-        PrivateReason::Tag
+        Visibility::Tag
     } else if frontmatter.misplaced_private || doubtful.iter().any(|tag| is_private(tag)) {
-        PrivateReason::Ambiguous
+        Visibility::Ambiguous
     } else {
-        return Visibility::Public;
-    };
-    Visibility::Private(reason)
+        Visibility::Public
+    }
 }
 
 /// What captured files say of where they come from.

@@ -99,8 +99,7 @@ impl Note {
         let start_of_line = |at: usize| self.lines.span(self.lines.line_of(at)).start;
         let until =
             if from + MAX_BYTES == body.end { body.end } else { start_of_line(from + MAX_BYTES).max(body.start) };
-        let begins =
-            |at: &usize| (from..=middle).contains(at) && !source[*at..].starts_with([' ', '\t', '>']);
+        let begins = |at: &usize| (from..=middle).contains(at) && !source[*at..].starts_with([' ', '\t', '>']);
         let first = self.blocks.iter().map(|block| block.span.start).find(begins);
         // A line that is cut is left out.
         let next_line = || self.lines.span(self.lines.line_of(from)).end;
