@@ -183,11 +183,9 @@ mod tests_of_days {
 
     #[test]
     fn months_are_read_as_people_write_them() {
-        for (text, expected) in [
-            ("in October 2025", Some((10, Some(2025)))),
-            ("im Oktober", Some((10, None))),
-            ("it may rain", None),
-        ] {
+        for (text, expected) in
+            [("in October 2025", Some((10, Some(2025)))), ("im Oktober", Some((10, None))), ("it may rain", None)]
+        {
             assert_eq!(named_month(text), expected, "{text}");
         }
     }

@@ -22,7 +22,9 @@ const PERSON: &str = "human you me person owner ich yo moi 我 用户 ユーザ�
 /// Whether a speaker is the person, who goes by some `names` besides.
 fn is_person(speaker: &str, names: &[String]) -> bool {
     let speaker = fold(speaker.trim());
-    is_the_person(&speaker) || PERSON.split(' ').any(|name| name == speaker) || names.iter().any(|name| fold(name.trim()) == speaker)
+    is_the_person(&speaker)
+        || PERSON.split(' ').any(|name| name == speaker)
+        || names.iter().any(|name| fold(name.trim()) == speaker)
 }
 
 /// A turn of a conversation.
@@ -153,34 +155,30 @@ impl<'t> Turn<'t> {
 /// closes it, or none has opened it. What tools say in between does not count.
 fn tags_at_begin(turns: &[Turn<'_>]) -> Vec<Option<&'static str>> {
     let mut begins: Vec<Option<usize>> = vec![None; turns.len()];
-    // Of each tag that is open the turns since: they are in it if one of them closes it.
-    let mut since: [Option<Vec<usize>>; THOUGHTS.len()] = Default::default();
-    let mut speaker = "";
+    // The tag that is open, and the turns since: they are in it if one of them closes it.
+    let (mut open, mut since, mut speaker) = (None, Vec::new(), "");
     for (at, turn) in turns.iter().enumerate().filter(|(_, turn)| !is_machine(turn.speaker)) {
         if turn.speaker != speaker {
-            (speaker, since) = (turn.speaker, Default::default());
+            (speaker, open) = (turn.speaker, None);
+            since.clear();
         }
         if turn.is_person {
             continue;
         }
         let tags = turn.tags();
-        for (number, open) in since.iter_mut().enumerate() {
-            let Some(later) = open else { continue };
-            later.push(at);
+        if let Some(number) = open {
+            since.push(at);
             if tags.contains(&ThoughtTag { number, is_close: true }) {
-                open.take().into_iter().flatten().for_each(|later| {
-                    begins[later].get_or_insert(number);
-                });
+                since.drain(..).for_each(|later| begins[later] = open);
+                open = None;
             }
         }
         begins[at] = begins[at].or_else(|| tags.first().filter(|tag| tag.is_close).map(|tag| tag.number));
-        let open = tags.iter().fold(begins[at], |open, tag| match open {
+        let left = tags.iter().fold(begins[at], |open, tag| match open {
             None => Some(tag.number).filter(|_| !tag.is_close),
             Some(number) => Some(number).filter(|_| !(tag.is_close && tag.number == number)),
         });
-        if let Some(number) = open {
-            since[number].get_or_insert_default();
-        }
+        open = open.or(left);
     }
     begins.into_iter().map(|begin| begin.map(|number| THOUGHTS[number])).collect()
 }

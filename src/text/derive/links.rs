@@ -64,7 +64,8 @@ fn property_links(note: &Note, source: &str) -> Vec<Link> {
     while let Some((key, value)) = left.pop() {
         match value {
             Value::String(text) => {
-                for (mut link, behind) in wikilinks_apart(text).into_iter().filter(|(link, _)| !link.target.is_empty()) {
+                for (mut link, behind) in wikilinks_apart(text).into_iter().filter(|(link, _)| !link.target.is_empty())
+                {
                     let written = &text[link.span.clone()];
                     let from = looked.entry(written).or_default();
                     let at = frontmatter[*from..].find(written).map(|at| *from + at);

@@ -135,7 +135,9 @@ fn scalar(text: &str) -> Result<(String, usize), &'static str> {
     let read = match found.get(1) {
         Some(quoted) => quoted.as_str().replace("''", "'"),
         // YAML's escapes are those of JSON and a few more, which nobody writes by hand.
-        None if written.starts_with('"') => serde_json::from_str(written).map_err(|_| "a quoted text is badly escaped")?,
+        None if written.starts_with('"') => {
+            serde_json::from_str(written).map_err(|_| "a quoted text is badly escaped")?
+        }
         None => written.to_owned(),
     };
     Ok((read, written.len()))

@@ -255,9 +255,8 @@ fn unbroken(text: &str) -> String {
 }
 
 /// The mark of a list item, and the box of a task, which says whether that is done.
-static MARK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\A(?:[-*+] |[0-9]{1,3}[.)] )?\s*(?:\[([ xX/>-])\] )?").expect("a test uses it")
-});
+static MARK: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\A(?:[-*+] |[0-9]{1,3}[.)] )?\s*(?:\[([ xX/>-])\] )?").expect("a test uses it"));
 
 fn has_words(text: &str) -> bool {
     text.contains(char::is_alphanumeric)
