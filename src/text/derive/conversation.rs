@@ -316,7 +316,10 @@ fn said_lines<'t>(tag: Option<&str>, lines: impl IntoIterator<Item = &'t str>) -
         let said = clean(line.replace(TAKEN, ""));
         (line.trim().is_empty() || !said.trim().is_empty()).then_some((at, said))
     };
-    let left: Vec<_> = MACHINERY.replace_all(&text, taken).split('\n').enumerate().filter_map(left).collect();
+    for pattern in MACHINERY.iter() {
+        text = pattern.replace_all(&text, taken).into_owned();
+    }
+    let left: Vec<_> = text.split('\n').enumerate().filter_map(left).collect();
     let first =
         left.iter().map(|(_, text)| text.trim_start_matches(['*', '_', '#', ' ', '\t'])).find(|text| !text.is_empty());
     let is_speech = first.is_some_and(|first| !is_housekeeping(first));
@@ -324,19 +327,20 @@ fn said_lines<'t>(tag: Option<&str>, lines: impl IntoIterator<Item = &'t str>) -
 }
 
 /// What programs put between what is said: a line that tells of recalled memory; one that says something of a message, with the lines or the block of
-/// code below it; and what stands between tags.
-static MACHINERY: LazyLock<Regex> = LazyLock::new(|| {
+/// code below it; then what stands between tags. The first are looked for by themselves, from where a line begins: beside them each tag would cost the
+/// rest of its line.
+static MACHINERY: LazyLock<[Regex; 2]> = LazyLock::new(|| {
     let code = r"```(?s:.*?)(?:\n[^\S\n]*```[^\n]*|\z)";
-    let mut parts = vec![
-        format!(r"[^\n]*{}[^\n]*", regex::escape(RECALLED)),
-        format!(r"[^\n]*\(untrusted metadata\)[^\n]*(?:\n[^\S\n]*[^\s`][^\n]*)*(?:\n[^\S\n]*(?:{code}|$))?"),
-    ];
+    let block = format!(r"(?:\n[^\S\n]*[^\s`][^\n]*)*(?:\n[^\S\n]*(?:{code}|$))?");
+    let recalled = regex::escape(RECALLED);
+    let lines = format!(r"(?m)^[^\n]*(?:{recalled}[^\n]*|\(untrusted metadata\)[^\n]*{block})");
+    let mut parts = Vec::new();
     for name in THOUGHTS.iter().chain(&TAGS) {
         let begin = format!("(?i-u:<{name}[a-z0-9_:-]*)");
         parts.push(format!(r"{begin}(?:[/\s][^>\n]*)?/>"));
         parts.push(format!(r"{begin}(?:[>/\s]|\z)(?s:.*?)(?:(?i-u:</{name})[^>\n]*>?|\z)"));
     }
-    Regex::new(&format!("(?m){}", parts.join("|"))).expect("a test uses it")
+    [lines, parts.join("|")].map(|pattern| Regex::new(&pattern).expect("a test uses it"))
 });
 
 /// What is left of a text when what programs put into it is taken out; empty where that was all.
