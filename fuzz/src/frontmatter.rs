@@ -1,4 +1,4 @@
-use memory_vault::text::note::{Note, PrivateReason, Visibility};
+use memory_vault::text::note::{Note, Visibility};
 
 /// Frontmatter is read or refused. It is never half believed, and `private: true` always counts.
 pub fn frontmatter(data: &[u8]) {
@@ -33,7 +33,7 @@ fn sound(source: &str, note: &Note) {
         assert!(!tag.trim().is_empty() && tag.trim() == tag, "{tag:?}");
     }
     assert!(note.tags.iter().all(|tag| !tag.starts_with('#')), "{:?}", note.tags);
-    if note.visibility == Visibility::Private(PrivateReason::BrokenFrontmatter) {
+    if note.visibility == Visibility::BrokenFrontmatter {
         assert!(note.metadata.is_empty() && !note.problems.is_empty(), "what is broken is not believed");
     }
     if note.tags.iter().any(|tag| tag.eq_ignore_ascii_case("private")) {

@@ -17,7 +17,7 @@ use crate::base::config::{CollectionConfig, Config};
 use crate::base::fs::Context;
 use crate::base::path::VaultPath;
 use crate::base::state::{AgentRow, AgentTable, LogEntry, ReadLog, State, StateError};
-use crate::text::note::{Note, PrivateReason, Visibility, compose, revise};
+use crate::text::note::{Note, Visibility, compose, revise};
 use crate::vault::disk::{ReadError, read, slug};
 
 /// The agents of one vault.
@@ -278,7 +278,7 @@ impl AgentRegistry {
 
 fn parse(text: &str) -> Policy {
     let note = Note::parse(text, "agent");
-    if note.visibility == Visibility::Private(PrivateReason::BrokenFrontmatter) {
+    if note.visibility == Visibility::BrokenFrontmatter {
         return Policy::nothing("its frontmatter cannot be read");
     }
     let mut policy = Policy::parse(&note.metadata);

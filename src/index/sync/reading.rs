@@ -19,7 +19,7 @@ use crate::base::path::VaultPath;
 use crate::index::engine::{EngineError, FileEntry, FileInfo, FileUpdate, NewChunk};
 use crate::text::derive::words::Stemming;
 use crate::text::derive::{Bounds, Label, TextLanguage, chunk_within, cut_heading, note_sources};
-use crate::text::note::{Note, PrivateReason, Visibility};
+use crate::text::note::{Note, Visibility};
 use crate::vault::attachments::AttachmentReader;
 use crate::vault::disk::{Change, NoteRules, ReadError, Scan, Source, Stamp, is_note, read_file, scan};
 
@@ -250,7 +250,7 @@ fn update(
             None => problem.message.clone(),
         })
         .collect();
-    if note.visibility == Visibility::Private(PrivateReason::BrokenFrontmatter) {
+    if note.visibility == Visibility::BrokenFrontmatter {
         problems.push("only you see this note until its frontmatter is repaired".into());
     }
     if let Some(line) = cut.rest {

@@ -143,12 +143,9 @@ fn day_of(found: &Captures<'_>) -> Option<NamedDay> {
     }
 }
 
-/// The first month that a sentence names, 1 to 12, by its name in full or as `10月`, and its year, if that is said.
+/// The first month that a sentence names, 1 to 12, by its name in full, and its year, if that is said.
 pub(crate) fn named_month(sentence: &str) -> Option<(i8, Option<i16>)> {
     let text = fold(sentence);
-    if let Some(named) = signed_month(&text) {
-        return Some(named);
-    }
     let words = words_of(&text);
     words.iter().enumerate().find_map(|(at, word)| {
         let month = month_named(word).filter(|_| is_month(word))?;
@@ -156,20 +153,6 @@ pub(crate) fn named_month(sentence: &str) -> Option<(i8, Option<i16>)> {
         let year = behind.and_then(|word| word.parse().ok()).filter(|year| YEARS.contains(year));
         let is_one = year.is_some() || at.checked_sub(1).is_some_and(|before| BEFORE_MONTH.contains(&words[before]));
         is_one.then_some((month, year))
-    })
-}
-
-/// The first month that a folded text writes with a sign, and no day of it: `10月`, `2025年10月`, `10월`.
-fn signed_month(text: &str) -> Option<(i8, Option<i16>)> {
-    static SIGNED: LazyLock<Regex> = LazyLock::new(|| {
-        let pattern =
-            r"(?:^|[^0-9])(?:(?P<y>[0-9]{4})\s*[年년]\s*)?(?P<m>[0-9]{1,2})\s*[月월](?P<d>\s*[0-9]{1,2}\s*[日일号號])?";
-        Regex::new(pattern).expect("a test uses it")
-    });
-    SIGNED.captures_iter(text).filter(|found| found.name("d").is_none()).find_map(|found| {
-        let month = found["m"].parse().ok().filter(|month| (1..=12).contains(month))?;
-        let year = found.name("y").and_then(|year| year.as_str().parse().ok());
-        Some((month, year.filter(|year| YEARS.contains(year))))
     })
 }
 
@@ -200,18 +183,9 @@ mod tests_of_days {
 
     #[test]
     fn months_are_read_as_people_write_them() {
-        for (text, expected) in [
-            ("in October 2025", Some((10, Some(2025)))),
-            ("10月に何をした", Some((10, None))),
-            ("2025年10月的计划", Some((10, Some(2025)))),
-            ("10월에 뭐 했어", Some((10, None))),
-            ("11月21日に会う", None),
-            ("11月21号见", None),
-            ("上个月", None),
-            ("三个月前", None),
-            ("第十月", None),
-            ("13月", None),
-        ] {
+        for (text, expected) in
+            [("in October 2025", Some((10, Some(2025)))), ("im Oktober", Some((10, None))), ("it may rain", None)]
+        {
             assert_eq!(named_month(text), expected, "{text}");
         }
     }

@@ -1,15 +1,13 @@
 //! What a note may be asked for by, as numbers: the names by which it is meant as a whole, its properties, and the names it links to.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Map, Value};
 
-use super::links::{NoteLink, document_targets, note_links, target_name};
+use super::links::{document_targets, note_links, target_name};
 use super::properties::{Property, properties};
 use super::relations::{Relation, described};
 use super::words::{fold, plain_words};
 use crate::base::path::{AttachmentKind, folded};
-use crate::text::note::{BlockKind, LinkKind, Note, aliases};
+use crate::text::note::{BlockKind, Link, LinkKind, Note, aliases};
 
 /// Maximum number of other names of a note.
 const MAX_ALIASES: usize = 64;
@@ -17,14 +15,8 @@ const MAX_ALIASES: usize = 64;
 const MAX_NAME_WORDS: usize = 12;
 /// Minimum length of a beginning of a word, in letters; shorter words are known as they are.
 const MIN_BEGINNING: usize = 3;
-/// Maximum number of names by which it is known that a note links to others. Of one with more, which is data of some program, the rest lead
-/// somewhere and are not found from there.
-const MAX_LINKS: usize = 10_000;
-
-/// Maximum number of names of its relations; by the others it is not found.
-const MAX_RELATIONS: usize = 1_000;
-/// Maximum number of those who speak in a conversation. The others are not found as speakers.
-const MAX_SPEAKERS: usize = 10_000;
+/// Maximum number of labels of links, relations, fields and speakers together. A note with more is data of some program, and not found by the rest.
+const MAX_MORE: usize = 40_000;
 
 /// A name of a note, or a property with a value or with any: the first eight bytes of a BLAKE3, which nobody makes meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,35 +120,26 @@ impl Label {
         let mut labels: Vec<Self> = names.clone().filter_map(Self::of_name).collect();
         labels.extend(names.flat_map(Self::of_beginnings));
         labels.extend(Self::of_properties(&note.metadata));
-        let links = note_links(note, source);
-        labels.extend(contents(note, source, &links).into_iter().filter_map(Self::of_content));
-        labels.extend(Self::of_links(&links));
-        labels
-            .extend(document_targets(note).iter().filter_map(|target| Self::of_document_link(target)).take(MAX_LINKS));
-        labels.extend(Self::of_relations(&described(note, source, links)));
         labels.extend(language.map(Self::of_language));
-        let speakers: BTreeSet<&String> = speakers.collect();
-        labels.extend(speakers.into_iter().take(MAX_SPEAKERS).map(|term| Self::of_speaker(term)));
         labels.extend(note.metadata.get("session").and_then(Value::as_str).map(Self::of_conversation));
         labels.extend(is_captured(&note.metadata).then(Self::of_capture));
+        let links = note_links(note, source);
+        labels.extend(contents(note, source, &links).into_iter().filter_map(Self::of_content));
+        let mut more: Vec<Self> = links.iter().filter_map(|link| Self::of_link(target_name(&link.target))).collect();
+        more.extend(document_targets(note).iter().filter_map(|target| Self::of_document_link(target)));
+        for Relation { name, link, .. } in described(note, source, links) {
+            let Some(name) = name else { continue };
+            more.extend([Self::of_relation(None), Self::of_relation(Some(&name))]);
+            more.extend(Self::of_named_link(target_name(&link.target)));
+        }
+        more.extend(speakers.map(|term| Self::of_speaker(term)));
+        more.sort_unstable();
+        more.dedup();
+        more.truncate(MAX_MORE);
+        labels.extend(more);
         labels.sort_unstable();
         labels.dedup();
         labels.into()
-    }
-
-    fn of_links(links: &[NoteLink]) -> Vec<Self> {
-        let labels: BTreeSet<Self> = links.iter().filter_map(|link| Self::of_link(target_name(&link.target))).collect();
-        labels.into_iter().take(MAX_LINKS).collect()
-    }
-
-    fn of_relations(relations: &[Relation]) -> Vec<Self> {
-        let named = relations.iter().filter(|relation| relation.name.is_some());
-        let ends: BTreeSet<Self> =
-            named.filter_map(|relation| Self::of_named_link(target_name(&relation.link.target))).collect();
-        let names: BTreeSet<&str> = relations.iter().filter_map(|relation| relation.name.as_deref()).collect();
-        let any =
-            (!names.is_empty()).then(|| Self::of_relation(None)).into_iter().chain(ends.into_iter().take(MAX_LINKS));
-        names.into_iter().take(MAX_RELATIONS).map(|name| Self::of_relation(Some(name))).chain(any).collect()
     }
 
     fn of_properties(metadata: &Map<String, Value>) -> Vec<Self> {
@@ -194,7 +177,7 @@ fn is_captured(metadata: &Map<String, Value>) -> bool {
 /// What `has:` may be asked for.
 pub(crate) const CONTENTS: [&str; 7] = ["link", "image", "code", "table", "quote", "task", "tag"];
 
-fn contents(note: &Note, source: &str, links: &[NoteLink]) -> Vec<&'static str> {
+fn contents(note: &Note, source: &str, links: &[Link]) -> Vec<&'static str> {
     let mut found = Vec::new();
     for link in &note.links {
         found.push(match link.kind {
@@ -212,7 +195,7 @@ fn contents(note: &Note, source: &str, links: &[NoteLink]) -> Vec<&'static str> 
         }
     }
     // Links of properties are links.
-    if links.iter().any(|link| !link.embeds) {
+    if links.iter().any(|link| link.kind != LinkKind::Embed) {
         found.push("link");
     }
     if !note.tags.is_empty() {
@@ -268,8 +251,8 @@ mod tests {
     #[test]
     fn a_note_is_known_once_by_each_name_that_it_links_to() {
         let text = "[[a/Plan]] [[plan.md|again]] [x](PLAN.md) [[other]] `[[code]]`";
-        let labels = Label::of_links(&note_links(&Note::parse(text, "n"), text));
-        assert_eq!(labels.len(), 2);
+        let labels = Label::all(&Note::parse(text, "n"), "n", text, None, [].iter());
+        assert!(labels.is_sorted_by(|one, other| one < other));
         assert!(["plan", "Other"].iter().all(|name| labels.contains(&Label::of_link(name).unwrap())));
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::text::note::{Link, LinkKind, Note, has_scheme, texts_in, wikilinks_in};
+use crate::text::note::{Link, LinkKind, LinkProperty, Note, has_scheme, texts_in, wikilinks_in};
 
 /// What Obsidian shows that is no note. A wikilink to a note may have a full stop in its name.
 const ATTACHMENTS: [&str; 23] = [
@@ -12,44 +12,9 @@ const ATTACHMENTS: [&str; 23] = [
     "webm", "mkv", "mov", "mp4", "ogv", "pdf", "canvas", "base",
 ];
 
-/// A link that may mean a note.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NoteLink {
-    /// The note, as it is written: a name or a path, without heading and block.
-    pub(crate) target: String,
-    /// The heading in it.
-    pub(crate) heading: Option<String>,
-    /// The block in it, without `^`.
-    pub(crate) block: Option<String>,
-    /// What is shown in its place.
-    pub(crate) text: Option<String>,
-    /// Whether it is shown where the link stands (`![[…]]`).
-    pub(crate) embeds: bool,
-    /// Its line, from 1.
-    pub(crate) line: usize,
-    /// The property in which it stands.
-    pub(crate) property: Option<LinkProperty>,
-}
-
-impl NoteLink {
-    fn of(link: Link, line: usize, property: Option<LinkProperty>) -> Self {
-        let Link { kind, target, heading, block, text, .. } = link;
-        Self { target, heading, block, text, embeds: kind == LinkKind::Embed, line, property }
-    }
-}
-
-/// The property in which a link stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LinkProperty {
-    /// Its key; of one within another `outer.inner`.
-    pub(crate) key: String,
-    /// What stands behind the link in its value, up to the next one.
-    pub(super) behind: String,
-}
-
 /// The links of a note that may mean a note, in the order of its lines: those of its properties, then those of its text. Neither what leads
 /// out of the vault is one, nor what stays within the note or means a picture; nor what stands in code or in a comment.
-pub(crate) fn note_links(note: &Note, source: &str) -> Vec<NoteLink> {
+pub(crate) fn note_links(note: &Note, source: &str) -> Vec<Link> {
     let mut found = property_links(note, source);
     for link in &note.links {
         let may = match link.kind {
@@ -58,7 +23,7 @@ pub(crate) fn note_links(note: &Note, source: &str) -> Vec<NoteLink> {
             LinkKind::Image => false,
         };
         if may && !link.target.is_empty() {
-            found.push(NoteLink::of(link.clone(), link.line, None));
+            found.push(link.clone());
         }
     }
     found
@@ -87,7 +52,7 @@ pub(crate) fn without_extension(name: &str) -> &str {
 }
 
 /// The wikilinks in the values of the properties, each on the line where it is written.
-fn property_links(note: &Note, source: &str) -> Vec<NoteLink> {
+fn property_links(note: &Note, source: &str) -> Vec<Link> {
     let frontmatter = source.get(..note.body.start).unwrap_or_default();
     if !frontmatter.contains("[[") {
         return Vec::new();
@@ -99,7 +64,8 @@ fn property_links(note: &Note, source: &str) -> Vec<NoteLink> {
     while let Some((key, value)) = left.pop() {
         match value {
             Value::String(text) => {
-                for (link, behind) in wikilinks_apart(text).into_iter().filter(|(link, _)| !link.target.is_empty()) {
+                for (mut link, behind) in wikilinks_apart(text).into_iter().filter(|(link, _)| !link.target.is_empty())
+                {
                     let written = &text[link.span.clone()];
                     let from = looked.entry(written).or_default();
                     let at = frontmatter[*from..].find(written).map(|at| *from + at);
@@ -107,9 +73,9 @@ fn property_links(note: &Note, source: &str) -> Vec<NoteLink> {
                     if is_attachment(&link.target) {
                         continue;
                     }
-                    let line = at.map_or(1, |at| note.lines.line_of(at));
-                    let property = Some(LinkProperty { key: key.clone(), behind: behind.to_owned() });
-                    found.push(NoteLink::of(link, line, property));
+                    link.line = at.map_or(1, |at| note.lines.line_of(at));
+                    link.property = Some(LinkProperty { key: key.clone(), behind: behind.to_owned() });
+                    found.push(link);
                 }
             }
             Value::Array(items) => left.extend(items.iter().rev().map(|item| (key.clone(), item))),
@@ -153,11 +119,11 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> Vec<String> {
-        let show = |link: &NoteLink| {
+        let show = |link: &Link| {
             let part =
                 |mark: &str, part: &Option<String>| part.as_ref().map_or(String::new(), |part| format!("{mark}{part}"));
             let more = [part("#", &link.heading), part("^", &link.block), part("|", &link.text)].concat();
-            format!("{}:{}{}{more}", link.line, if link.embeds { "!" } else { "" }, link.target)
+            format!("{}:{}{}{more}", link.line, if link.kind == LinkKind::Embed { "!" } else { "" }, link.target)
         };
         note_links(&Note::parse(text, "n"), text).iter().map(show).collect()
     }

@@ -13,12 +13,10 @@ mod labels;
 mod language;
 mod links;
 mod list_items;
-mod machinery;
 pub(crate) mod nearest;
 mod properties;
 mod relations;
 mod said;
-mod sentences;
 pub(crate) mod stop_words;
 pub(crate) mod summary;
 pub mod words;
@@ -29,17 +27,17 @@ pub use chunk::{
 pub(crate) use chunk::{
     CONVERSATIONS, ChunkId, Remainder, Speakers, begins_turn, goes_on_and_begins, is_said, speaker_term, turn_start,
 };
-pub(crate) use conversation::{lines_with_machinery, turns_of_thought};
+pub(crate) use conversation::{
+    is_housekeeping, is_machine, is_silence, lines_with_machinery, said_text, turns_of_thought, without_machinery,
+};
 pub(crate) use generated::{USER_FILE, UserPage, note_sources};
 pub use labels::Label;
 pub use language::TextLanguage;
-pub(crate) use links::{NoteLink, note_links, target_name, without_extension};
+pub(crate) use links::{note_links, target_name, without_extension};
 pub(crate) use list_items::ItemEditError;
-pub(crate) use machinery::{is_housekeeping, is_machine, is_silence, said_text, without_machinery};
 pub(crate) use properties::{other_names, values_of, without_links};
 pub(crate) use relations::{Relation, relations};
 pub(crate) use said::{
-    PlainText, TextBlock, TextPiece, is_a_sentence, is_a_text, parts_nothing, plain, readings, said,
+    PlainText, TextBlock, TextPiece, is_a_sentence, is_a_text, parts_nothing, plain, readings, said, sentence_bounds,
 };
-pub(crate) use sentences::sentence_bounds;
 pub(crate) use stop_words::CommonWords;

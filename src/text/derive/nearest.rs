@@ -1,7 +1,5 @@
 //! Names that most likely were meant, by the letters that differ. Callers give the names that whoever asks may see.
 
-use std::collections::BTreeSet;
-
 use crate::base::path::{VaultPath, folded};
 
 /// How many letters are changed, put in, left out or exchanged with their neighbour between two words (optimal string alignment).
@@ -54,19 +52,19 @@ pub(crate) fn nearest_notes<'a>(name: &str, there: &'a [VaultPath]) -> Vec<&'a V
         .collect();
     let digits = |name: &str| name.chars().filter(char::is_ascii_digit).collect::<String>();
     let wanted_digits = digits(wanted);
-    let slip = |name: &str| match digits(name) == wanted_digits {
-        true => edits(name, wanted),
-        false => usize::MAX,
+    let tier = |name: &str| match name {
+        name if name == wanted => 0,
+        name if name.starts_with(wanted) => 1,
+        name if name.contains(wanted) => 2,
+        name if digits(name) == wanted_digits => 3 + edits(name, wanted),
+        _ => usize::MAX,
     };
-    let fewest = named.iter().map(|(name, _)| slip(name)).min().filter(|slip| *slip <= slips(wanted));
-    let tiers: [&dyn Fn(&str) -> bool; 4] =
-        [&|name| name == wanted, &|name| name.starts_with(wanted), &|name| name.contains(wanted), &|name| {
-            Some(slip(name)) == fewest
-        }];
-    let of_tier = |is_it: &&dyn Fn(&str) -> bool| -> BTreeSet<&'a VaultPath> {
-        named.iter().filter(|(name, _)| is_it(name)).map(|(_, path)| *path).collect()
-    };
-    tiers.iter().map(of_tier).find(|found| !found.is_empty()).unwrap_or_default().into_iter().collect()
+    let mut named: Vec<(usize, &VaultPath)> = named.iter().map(|(name, path)| (tier(name), *path)).collect();
+    let best = named.iter().map(|(tier, _)| *tier).min().filter(|best| *best <= 3 + slips(wanted));
+    named.retain(|(tier, _)| Some(*tier) == best);
+    named.sort_unstable();
+    named.dedup();
+    named.into_iter().map(|(_, path)| path).collect()
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::facts::{Validity, inline_fields, is_key, without_tail};
-use super::links::{NoteLink, note_links, wikilinks_apart};
+use super::links::{note_links, wikilinks_apart};
 use super::properties::is_kept;
-use crate::text::note::{BlockKind, Note};
+use crate::text::note::{BlockKind, Link, Note};
 
 /// A link of a note, and what the note says of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +13,7 @@ pub(crate) struct Relation {
     /// Its name as written, as that of a property or an inline field; `None` of a link that only stands in the text.
     pub(crate) name: Option<String>,
     /// The link.
-    pub(crate) link: NoteLink,
+    pub(crate) link: Link,
     /// When it is true; of a link about which nothing is said, always.
     pub(crate) window: Validity,
     /// How sure it is, 0 to 1, where that is said.
@@ -32,9 +32,9 @@ pub(crate) fn relations(note: &Note, source: &str) -> Vec<Relation> {
 }
 
 /// The links of a note with what it says of them.
-pub(super) fn described(note: &Note, source: &str, links: Vec<NoteLink>) -> Vec<Relation> {
+pub(super) fn described(note: &Note, source: &str, links: Vec<Link>) -> Vec<Relation> {
     let mut said = named_links(note, source);
-    let describe = |link: NoteLink| {
+    let describe = |link: Link| {
         let (name, behind) = match &link.property {
             Some(property) => ((!is_kept(&property.key)).then(|| property.key.clone()), behind(&property.behind)),
             // The same link twice in a line is described twice.

@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use unicode_segmentation::UnicodeSegmentation;
 
 use super::chunk::turn_mark;
-use super::sentences::sentence_bounds;
 use super::words::{count, fold, is_word};
 use crate::text::note::without_entities;
 
@@ -133,20 +133,15 @@ fn read(text: &str, strips: bool) -> PlainText {
     for line in text.split_inclusive('\n') {
         let start = at;
         at += line.len();
-        let marks = LineMarks::of(line);
-        let content = marks.end..line.trim_end().len().max(marks.end);
+        let (marks, begins, heading) = line_marks(line);
+        let content = marks..line.trim_end().len().max(marks);
         let is_blank = !line[content.clone()].chars().any(is_word);
-        is_open &= !(is_blank || marks.begins || blocks.last().is_some_and(|block| block.heading));
+        is_open &= !(is_blank || begins || blocks.last().is_some_and(|block| block.heading));
         if is_blank {
             continue;
         }
         if !is_open {
-            blocks.push(TextBlock {
-                span: start..start,
-                heading: marks.heading,
-                said: String::new(),
-                words: String::new(),
-            });
+            blocks.push(TextBlock { span: start..start, heading, said: String::new(), words: String::new() });
             is_open = true;
         }
         if let Some(block) = blocks.last_mut() {
@@ -201,37 +196,21 @@ fn say(line: &str, content: Range<usize>, strips: bool, said: &mut String) {
     blank(said, line.len(), end);
 }
 
-/// The marks that a line begins with.
-struct LineMarks {
-    /// Where the text begins.
-    end: usize,
-    /// Whether it begins a block.
-    begins: bool,
-    /// Whether it is a heading.
-    heading: bool,
-}
-
-impl LineMarks {
-    /// Those of a line.
-    fn of(line: &str) -> Self {
-        let mut marks = Self { end: 0, begins: false, heading: false };
-        loop {
-            let rest = &line[marks.end..];
-            let rest = rest.trim_start_matches([' ', '\t', '\u{3000}', '\u{200b}', '\u{2060}', '\u{feff}']);
-            marks.end = line.len() - rest.len();
-            if let Some(length) = turn_mark(rest) {
-                marks.end += length;
-                marks.begins = true;
-            } else if let Some(mark) = MARK.captures(rest) {
-                marks.end += mark[0].len();
-                marks.begins |= !rest.starts_with('>');
-                marks.heading |= mark.get(1).is_some();
-            } else if rest.starts_with('|') {
-                marks.begins = true;
-                return marks;
-            } else {
-                return marks;
-            }
+/// Where the text of a line begins behind its marks, whether those begin a block, and whether it is a heading.
+fn line_marks(line: &str) -> (usize, bool, bool) {
+    let (mut end, mut begins, mut heading) = (0, false, false);
+    loop {
+        let rest = line[end..].trim_start_matches([' ', '\t', '\u{3000}', '\u{200b}', '\u{2060}', '\u{feff}']);
+        end = line.len() - rest.len();
+        if let Some(length) = turn_mark(rest) {
+            end += length;
+            begins = true;
+        } else if let Some(mark) = MARK.captures(rest) {
+            end += mark[0].len();
+            begins |= !rest.starts_with('>');
+            heading |= mark.get(1).is_some();
+        } else {
+            return (end, begins || rest.starts_with('|'), heading);
         }
     }
 }
@@ -265,6 +244,30 @@ fn tag(rest: &str) -> Option<(usize, bool)> {
     let name = found[1].to_ascii_lowercase();
     let sets_apart = BLOCK_TAGS.contains(&name.as_str());
     (sets_apart || INLINE_TAGS.contains(&name.as_str())).then(|| (found[0].len(), sets_apart))
+}
+
+/// Maximum number of characters behind a full stop before the next letter, number or line. No text that is read has
+/// more.
+const MOST_BEHIND_STOP: usize = 64;
+
+/// A full stop of which the next letter says whether it ends a sentence, and all before that, a number, an end of a line or another full stop. A
+/// mark that is put on another character is no letter, though some count as such.
+static STOP: LazyLock<Regex> = LazyLock::new(|| {
+    let stops = r".\u{2024}\u{fe52}\u{ff0e}";
+    let ends = r"\p{Alphabetic}\p{N}\n\r\u{85}\u{2028}\u{2029}";
+    Regex::new(&format!(r"[{stops}](?:[^{ends}{stops}]|[\p{{M}}\u{{ff9e}}\u{{ff9f}}])+")).expect("a test uses it")
+});
+
+/// The sentences of a text as Unicode finds them (UAX #29), with all that is between them. Whether a full stop ends one is told by the next letter (rule
+/// SB8). The library looks for that letter anew at every bracket and blank behind the stop, so that a stop with 200,000 brackets behind it takes
+/// minutes: a run of more than [`MOST_BEHIND_STOP`] marks and blanks behind a full stop is
+/// parted from what follows; all others are the library's.
+pub(crate) fn sentence_bounds(text: &str) -> impl Iterator<Item = &str> {
+    let behind = |stop: &str| stop.char_indices().nth(MOST_BEHIND_STOP + 1).map(|(at, _)| at);
+    let cuts = STOP.find_iter(text).filter_map(move |stop| Some(stop.start() + behind(stop.as_str())?));
+    let mut from = 0;
+    let stretches = cuts.chain([text.len()]).map(move |end| &text[std::mem::replace(&mut from, end)..end]);
+    stretches.flat_map(UnicodeSegmentation::split_sentence_bounds)
 }
 
 #[cfg(test)]
@@ -376,5 +379,57 @@ mod tests {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests_of_sentences {
+    use std::time::{Duration, Instant};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::base::chance::proptest_config;
+    use crate::text::derive::said;
+
+    const WORDS: [&str; 40] = [
+        "The", "key", "e.g.", "Dr.", "U.S.", "3.14", "p. 4", "Über", "straße", "C’est", "où", "¿Qué?", "años", "Это",
+        "дом", "т.", "е.", "谢谢", "我们决定了", "。", "東京", "「はい。」", "ครับ", "สวัสดี", "नमस्ते", "।", "مرحبا", "؟",
+        "שלום", "Ε.Ε.", "ναι", "한국어", "!", "...", "?", ".", "\u{301}", "(a.)", "“No.”", "…",
+    ];
+    const BETWEEN: [&str; 9] = [" ", "", "  ", "\n", "\r\n", ") ", ". ", " — ", "\u{a0}"];
+
+    proptest! {
+        #![proptest_config(proptest_config(256))]
+
+        #[test]
+        fn ordinary_texts_have_the_sentences_that_the_library_finds(
+            parts in prop::collection::vec((prop::sample::select(&WORDS[..]), prop::sample::select(&BETWEEN[..])), 0..60),
+        ) {
+            let text: String = parts.iter().flat_map(|(word, between)| [*word, *between]).collect();
+            let ours: Vec<&str> = sentence_bounds(&text).collect();
+            let theirs: Vec<&str> = text.split_sentence_bounds().collect();
+            prop_assert_eq!(ours, theirs);
+        }
+    }
+
+    #[test]
+    fn a_megabyte_of_brackets_behind_a_full_stop_takes_no_minutes() {
+        const BYTES: usize = 1 << 20;
+        for run in [")", " ", " )", "\u{301})", "\u{345})", "1)", ".)", "“"] {
+            let text = format!("a.{}b", run.repeat(BYTES / run.len()));
+            let started = Instant::now();
+            assert_eq!(sentence_bounds(&text).map(str::len).sum::<usize>(), text.len());
+            assert!(!said(&text).blocks.is_empty());
+            assert!(started.elapsed() < Duration::from_secs(30), "{run:?} took {:?}", started.elapsed());
+        }
+    }
+
+    #[test]
+    fn what_follows_a_long_run_begins_a_sentence() {
+        let text = format!("Name. {}here", "_".repeat(100));
+        let found: Vec<&str> = sentence_bounds(&text).collect();
+        assert_eq!((found[0], found.concat()), ("Name. ", text.clone()));
+        assert!(found.last().unwrap().ends_with("here"));
     }
 }

@@ -6,38 +6,25 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 
+use serde::Deserialize;
+
 use super::words::{Stemming, fold, plain_words};
 use crate::base::config::StemmerLanguage::{self, *};
 
-/// By language: classes of words, each after the share of chunks that have them.
-const COMMON_WORDS: &str = include_str!("common_words.txt");
-
-/// The words of a language that as many chunks have, a line of the table.
+/// The words of a language that as many chunks have.
+#[derive(Deserialize)]
 struct WordClass {
     language: StemmerLanguage,
     share: f64,
     /// Whether they say nothing of what is looked for.
+    #[serde(default)]
     is_stop: bool,
-    words: &'static str,
+    words: String,
 }
 
 static CLASSES: LazyLock<Vec<WordClass>> = LazyLock::new(|| {
-    let mut classes: Vec<WordClass> = Vec::new();
-    for line in COMMON_WORDS.lines().filter(|line| !line.starts_with('#')) {
-        let mut head = line.splitn(3, ' ');
-        let (name, share, rest) = (head.next(), head.next().and_then(|share| share.parse().ok()), head.next());
-        let named = name.and_then(|name| serde_json::from_value(name.into()).ok());
-        match (named, share, classes.last()) {
-            (Some(language), Some(share), _) => {
-                classes.push(WordClass { language, share, is_stop: rest == Some("stop"), words: "" });
-            }
-            (_, _, Some(&WordClass { language, share, is_stop, .. })) => {
-                classes.push(WordClass { language, share, is_stop, words: line });
-            }
-            _ => {}
-        }
-    }
-    classes
+    let table = toml::from_str::<HashMap<String, _>>(include_str!("common_words.toml"));
+    table.expect("the program's own file").remove("class").unwrap_or_default()
 });
 
 /// The folded words of a query that are no stop words. They are those of the stemmer's language, or of another where at least two of the
@@ -99,7 +86,7 @@ impl CommonWords {
         let mut stemming = Stemming::new(language);
         let mut common = Self::default();
         for class in CLASSES.iter().filter(|class| class.language == language && class.share > 0.0) {
-            for word in plain_words(class.words, false) {
+            for word in plain_words(&class.words, false) {
                 common.stems.entry(stemming.stem(&word).to_owned()).or_insert(class.share);
                 common.words.entry(word).or_insert(class.share);
             }

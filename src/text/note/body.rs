@@ -269,17 +269,17 @@ impl BodyWalk<'_> {
 
     fn end_run(&mut self) {
         let Some(run) = self.run.take() else { return };
-        tags::scan(self.text, run, |tag| {
-            self.body.hashes.push(self.start + tag.at);
-            if tag.certain { self.tags.add(tag.name) } else { self.body.doubtful.add(tag.name) }
+        tags::scan(self.text, run, |name, at, is_certain| {
+            self.body.hashes.push(self.start + at);
+            if is_certain { self.tags.add(name) } else { self.body.doubtful.add(name) }
         });
     }
 
     /// Notes what would be tags in a part of a text where none counts.
     fn doubt(&mut self, text: &str, range: Range<usize>) {
-        tags::scan(text, range, |tag| {
-            self.body.hashes.push(self.start + tag.at);
-            self.body.doubtful.add(tag.name);
+        tags::scan(text, range, |name, at, _| {
+            self.body.hashes.push(self.start + at);
+            self.body.doubtful.add(name);
         });
     }
 

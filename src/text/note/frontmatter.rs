@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::privacy::{has_private_key, tags_in};
 use super::tags::TagSet;
 use super::yaml::{self, Language, ParsedBlock};
-use super::{Lines, Problem, tags};
+use super::{Lines, Note, Problem, tags};
 
 /// Maximum of what is read as frontmatter, in bytes. Real ones are under 2 KB; past this it is prose between two rules, or hostile.
 const MAX_BYTES: usize = 64 << 10;
@@ -161,34 +161,23 @@ fn absent(source: &str, lines: &Lines, start: usize) -> Frontmatter {
     found
 }
 
-/// The fields of a note that its frontmatter gives.
-#[derive(Debug, Default)]
-pub(super) struct NoteFields {
-    pub(super) title: Option<String>,
-    pub(super) tags: TagSet,
-    pub(super) aliases: Vec<String>,
-    pub(super) created: Option<Timestamp>,
-    pub(super) updated: Option<Timestamp>,
-    pub(super) problems: Vec<Problem>,
-}
-
-/// Reads the fields. Keys count whatever their case, as in Obsidian.
-pub(super) fn fields(source: &str, lines: &Lines, frontmatter: &Frontmatter) -> NoteFields {
-    let mut fields = NoteFields::default();
+/// A note with what its frontmatter says of its title, which is empty where it gives none, its other names, its dates, and problems with these; and its
+/// tags. Keys count whatever their case, as in Obsidian.
+pub(super) fn fields(source: &str, lines: &Lines, frontmatter: &Frontmatter) -> (Note, TagSet) {
     let entries = |wanted| entries(&frontmatter.metadata, wanted);
     let line = |key: &str| key_line(source, lines, &frontmatter.text, key, 1);
-
-    fields.title = entries(["title", "title"]).find_map(|(_, value)| text_of(value));
+    let title = entries(["title", "title"]).find_map(|(_, value)| text_of(value)).unwrap_or_default();
+    let mut note = Note { title, aliases: aliases(&frontmatter.metadata), ..Note::default() };
+    let mut tags = TagSet::default();
     for (key, value) in entries(["tags", "tag"]) {
         if value.is_object() {
-            fields.problems.push(Problem::new(line(key), format!("`{key}` is not a list of tags")));
+            note.problems.push(Problem::new(line(key), format!("`{key}` is not a list of tags")));
         }
         each_text(value, &[',', ' ', '\t', '\n'], &mut |tag| {
-            fields.tags.add(tag.trim_start_matches('#').trim_end_matches('/').trim());
+            tags.add(tag.trim_start_matches('#').trim_end_matches('/').trim());
         });
     }
-    fields.aliases = aliases(&frontmatter.metadata);
-    for (names, date) in [(["created", "date"], &mut fields.created), (["updated", "modified"], &mut fields.updated)] {
+    for (names, date) in [(["created", "date"], &mut note.created), (["updated", "modified"], &mut note.updated)] {
         for (key, value) in entries(names) {
             let read = date_of(value);
             *date = date.or(read);
@@ -200,11 +189,11 @@ pub(super) fn fields(source: &str, lines: &Lines, frontmatter: &Frontmatter) -> 
                     false => format!("{key}: {}", value.to_string().chars().take(40).collect::<String>()),
                 };
                 let message = format!("`{shown}` is not a date; write it as 2024-01-31 or 2024-01-31T09:30");
-                fields.problems.push(Problem::new(line(key), message));
+                note.problems.push(Problem::new(line(key), message));
             }
         }
     }
-    fields
+    (note, tags)
 }
 
 /// Whether a value is to be filled in, as in a note that others are made after: `{{date}}` of Obsidian, `<% tp.date.now() %>` of Templater.

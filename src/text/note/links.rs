@@ -47,7 +47,7 @@ impl Links {
                 (_, false) => LinkKind::Markdown,
                 (_, true) => LinkKind::Image,
             };
-            self.found.push(Link { kind, target, heading, block, text, span, line });
+            self.found.push(Link { kind, target, heading, block, text, span, line, property: None });
         }
     }
 
@@ -118,7 +118,8 @@ pub(crate) fn wikilinks_in(text: &str) -> Vec<Link> {
             destination(LinkType::WikiLink { has_pothole: false }, written)
         {
             let text = shows.map(|shows| shows.trim().to_owned()).filter(|shows| !shows.is_empty());
-            found.push(Link { kind: LinkKind::Wiki, target, heading, block, text, span: open..start, line: 1 });
+            let (kind, span) = (LinkKind::Wiki, open..start);
+            found.push(Link { kind, target, heading, block, text, span, line: 1, property: None });
         }
     }
     found

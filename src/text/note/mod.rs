@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Every offset is a byte offset into the source as it was given, byte order mark included. What cannot be read becomes a
-//! [`Problem`], and a note whose frontmatter leaves a doubt is [`Visibility::Private`].
+//! [`Problem`], and a note whose frontmatter leaves a doubt is private.
 
 mod body;
 mod compose;
@@ -34,8 +34,8 @@ pub(crate) use conflicts::{CONFLICT_MARKS, has_conflict, sides};
 pub(crate) use frontmatter::aliases;
 pub(crate) use links::{has_scheme, wikilinks_in};
 pub(crate) use mask::code;
-pub(crate) use model::{Block, Heading, Lines, Link, LinkKind, Problem, merged, outside};
-pub use model::{BlockKind, Note, PrivateReason, Visibility};
+pub(crate) use model::{Block, Heading, Lines, Link, LinkKind, LinkProperty, Problem, merged, outside};
+pub use model::{BlockKind, Note, Visibility};
 pub(crate) use plain::{plain_heading, without_entities};
 pub(crate) use privacy::{sources, texts_in};
 pub(crate) use revise::{revise, summary_of, with_property, without_summary};

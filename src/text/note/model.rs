@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::tags::is_private;
 
 /// One Markdown file, read: what its frontmatter says, and where everything in its body is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Note {
     /// Frontmatter `title`, else a level-1 heading that is the first block, else the file's stem.
     pub title: String,
@@ -44,18 +44,12 @@ pub struct Note {
     pub lines: Lines,
 }
 
-/// Whether agents may see a note.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// Whether agents may see a note, and why only the owner does: the first reason that applies, in this order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Visibility {
     /// Nothing in the note forbids it.
+    #[default]
     Public,
-    /// Only the owner sees it.
-    Private(PrivateReason),
-}
-
-/// Why a note is private. The first that applies, in this order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PrivateReason {
     /// The frontmatter is unclosed, invalid, too large, not a mapping, or names a key twice.
     BrokenFrontmatter,
     /// A `private` key, at any depth of the frontmatter, whose value is not clearly false.
@@ -141,6 +135,17 @@ pub struct Link {
     pub span: Range<usize>,
     /// 1-based line of its start.
     pub line: usize,
+    /// The property in which it stands, if in one.
+    pub property: Option<LinkProperty>,
+}
+
+/// The property in which a link stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkProperty {
+    /// Its key; of one within another `outer.inner`.
+    pub key: String,
+    /// What stands behind the link in its value, up to the next one.
+    pub behind: String,
 }
 
 /// How a link is written.
@@ -255,7 +260,7 @@ pub(crate) fn outside<'s>(cut: &[Range<usize>], source: &'s str, span: Range<usi
 ///
 /// A line ends at LF, CRLF or a lone CR, as in CommonMark and in Obsidian's editor. Lines count from 1. The text after
 /// the last line end is a line too, even when it is empty, so every offset up to and including the length has a line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lines {
     starts: Vec<usize>,
     len: usize,

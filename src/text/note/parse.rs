@@ -4,9 +4,7 @@ use pulldown_cmark::Options;
 
 use super::conflicts::{CONFLICT_MARKS, first_mark};
 use super::tags::TagSet;
-use super::{
-    Block, BlockKind, Heading, Lines, Note, PrivateReason, Problem, Visibility, body, frontmatter, privacy, tags,
-};
+use super::{Block, BlockKind, Heading, Lines, Note, Problem, Visibility, body, frontmatter, privacy, tags};
 use crate::access::rules::session_marks;
 
 impl Note {
@@ -16,8 +14,7 @@ impl Note {
     pub fn parse(source: &str, stem: &str) -> Self {
         let lines = Lines::new(source);
         let mut frontmatter = frontmatter::read(source, &lines);
-        let fields = frontmatter::fields(source, &lines, &frontmatter);
-        let mut tags = fields.tags;
+        let (mut note, mut tags) = frontmatter::fields(source, &lines, &frontmatter);
         let body = body::read(source, frontmatter.markdown_start, &lines, &mut tags);
         let mut doubts = TagSet::default();
         let commented = privacy::doubts_in_frontmatter(source, &lines, &frontmatter, &mut doubts);
@@ -32,12 +29,12 @@ impl Note {
         let tags = tags.tags;
 
         let mut problems = std::mem::take(&mut frontmatter.problems);
-        problems.extend(fields.problems);
+        problems.append(&mut note.problems);
         problems.extend(body.problems);
         problems.extend(first_mark(source).map(|line| Problem::new(line, CONFLICT_MARKS.to_owned())));
 
         let mut visibility = privacy::decide(&frontmatter, &tags, &doubtful);
-        problems.extend(commented.filter(|_| visibility == Visibility::Private(PrivateReason::Ambiguous)));
+        problems.extend(commented.filter(|_| visibility == Visibility::Ambiguous));
 
         // A tag that hides the note from an agent, or from all, may be among what was not read.
         let too_much = [
@@ -46,7 +43,7 @@ impl Note {
         ];
         for (_, line, what) in too_much.iter().filter(|(is_so, ..)| *is_so) {
             if visibility == Visibility::Public {
-                visibility = Visibility::Private(PrivateReason::Ambiguous);
+                visibility = Visibility::Ambiguous;
             }
             problems.push(Problem::new(*line, format!("{what}; until the note is split, only you see it")));
         }
@@ -66,16 +63,14 @@ impl Note {
                 .map(|one| one.text.as_str()),
             false => title_of(&blocks, &body.headings),
         };
-        let title = fields.title.unwrap_or_else(|| title.unwrap_or(stem).to_owned());
+        if note.title.is_empty() {
+            title.unwrap_or(stem).clone_into(&mut note.title);
+        }
         Self {
-            title,
             visibility,
             metadata: frontmatter.metadata,
             tags,
             doubtful,
-            aliases: fields.aliases,
-            created: fields.created,
-            updated: fields.updated,
             headings: body.headings,
             blocks,
             links: body.links,
@@ -83,6 +78,7 @@ impl Note {
             problems,
             body: span,
             lines,
+            ..note
         }
     }
 }

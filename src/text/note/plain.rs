@@ -12,11 +12,8 @@ use regex::{Captures, Regex};
 
 use super::model::{Block, BlockKind, Heading, parent_of};
 use super::tree::{Element, Node, Tree};
-use super::{Lines, Note, Visibility};
+use super::{Lines, Note};
 use crate::base::path::VaultPath;
-
-/// Maximum bytes that are made a tree, as of a note.
-const MAX_TREE_BYTES: usize = 1 << 20;
 
 /// The level and the text of a line that is a heading.
 pub(crate) fn plain_heading(line: &str) -> Option<(u8, &str)> {
@@ -58,38 +55,15 @@ impl Note {
             }
         }
         let title = headings.iter().find(|heading| heading.level == 1).map_or(stem, |heading| &heading.text).to_owned();
-        Self {
-            title,
-            metadata: serde_json::Map::new(),
-            tags: Vec::new(),
-            doubtful: Vec::new(),
-            aliases: Vec::new(),
-            visibility: Visibility::Public,
-            created: None,
-            updated: None,
-            headings,
-            blocks,
-            links: Vec::new(),
-            comments: Vec::new(),
-            problems: Vec::new(),
-            body: 0..source.len(),
-            lines,
-        }
+        Self { title, headings, blocks, body: 0..source.len(), lines, ..Self::default() }
     }
 
-    /// The text of an attachment as a tree, as [`Note::tree`] makes of a note; of one that is too long the part from the line `around` on.
+    /// The text of an attachment as a tree, as [`Note::tree`] makes of a note; of one that is too long the part around a line.
     pub(crate) fn plain_tree(&self, source: &str, around: usize) -> Tree {
-        let begin = if source.len() <= MAX_TREE_BYTES { 0 } else { self.lines.span(around).start };
-        let (mut nodes, mut left) = (Vec::new(), MAX_TREE_BYTES);
-        let shown = self.blocks.iter().filter(|block| block.span.end > begin);
-        let mut cut = begin > 0;
-        for block in shown {
+        let part = self.part(source, 0..source.len(), around);
+        let mut nodes = Vec::new();
+        for block in self.blocks.iter().filter(|block| part.start <= block.span.start && block.span.end <= part.end) {
             let text = &source[block.span.clone()];
-            if text.len() > left {
-                cut = true;
-                break;
-            }
-            left -= text.len();
             let (tag, text) = match block.kind {
                 BlockKind::Heading(level) => (
                     ["h1", "h2", "h3", "h4", "h5", "h6"][usize::from(level.clamp(1, 6)) - 1],
@@ -105,7 +79,7 @@ impl Note {
                 children: vec![Node::Text(text.to_owned())],
             }));
         }
-        Tree { nodes, cut }
+        Tree { nodes, cut: part.len() < source.len() }
     }
 }
 
@@ -163,9 +137,10 @@ mod tests {
         assert_eq!((tags, tree.cut), (vec!["p", "h1", "p", "h2", "p", "p"], false));
         let long = "a line of text\n\n".repeat(100_000);
         let note = Note::plain(&long, "x");
-        let tree = note.plain_tree(&long, 1001);
+        let tree = note.plain_tree(&long, 150_001);
         assert!(tree.cut);
-        assert!(matches!(&tree.nodes[0], Node::Element(first) if first.line_start == Some(1001)));
+        let shows = |node: &Node| matches!(node, Node::Element(shown) if shown.line_start == Some(150_001));
+        assert!(tree.nodes.iter().any(shows));
     }
 
     #[test]

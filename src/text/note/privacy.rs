@@ -6,23 +6,22 @@ use serde_json::{Map, Value};
 
 use super::frontmatter::Frontmatter;
 use super::tags::{TagSet, is_private, pieces, words};
-use super::{Lines, PrivateReason, Problem, Visibility};
+use super::{Lines, Problem, Visibility};
 use crate::base::path::AttachmentKind;
 
 /// Decides from the frontmatter, the note's tags, and what may be meant as one where none counts.
 pub(super) fn decide(frontmatter: &Frontmatter, tags: &[String], doubtful: &[String]) -> Visibility {
-    let reason = if frontmatter.broken {
-        PrivateReason::BrokenFrontmatter
+    if frontmatter.broken {
+        Visibility::BrokenFrontmatter
     } else if has_private_key(&frontmatter.metadata) {
-        PrivateReason::Property
+        Visibility::Property
     } else if tags.iter().any(|tag| is_private(tag)) {
-        PrivateReason::Tag
+        Visibility::Tag
     } else if frontmatter.misplaced_private || doubtful.iter().any(|tag| is_private(tag)) {
-        PrivateReason::Ambiguous
+        Visibility::Ambiguous
     } else {
-        return Visibility::Public;
-    };
-    Visibility::Private(reason)
+        Visibility::Public
+    }
 }
 
 /// What captured files say of where they come from.
@@ -91,17 +90,10 @@ pub(super) fn tags_in(metadata: &Map<String, Value>) -> Vec<String> {
     found
 }
 
-/// At any depth, which the readers of metadata bound: a key that slipped under a TOML table or a nested mapping was still meant.
+/// At any depth: a key that slipped under a TOML table or a nested mapping was still meant.
 pub(super) fn has_private_key(metadata: &Map<String, Value>) -> bool {
-    fn within(value: &Value) -> bool {
-        match value {
-            Value::Object(map) => has_private_key(map),
-            Value::Array(items) => items.iter().any(within),
-            _ => false,
-        }
-    }
-    let says = |key: &str, value: &Value| key.trim().eq_ignore_ascii_case("private") && !is_clearly_false(value);
-    metadata.iter().any(|(key, value)| says(key, value) || within(value))
+    let says = |(key, value): (&str, &Value)| key.trim().eq_ignore_ascii_case("private") && !is_clearly_false(value);
+    values_in(metadata).into_iter().any(says)
 }
 
 fn is_clearly_false(value: &Value) -> bool {
@@ -116,18 +108,24 @@ fn is_clearly_false(value: &Value) -> bool {
     }
 }
 
-/// The texts in metadata, wherever they stand.
-pub(crate) fn texts_in(metadata: &Map<String, Value>) -> Vec<&str> {
-    let (mut found, mut left) = (Vec::new(), metadata.values().collect::<Vec<_>>());
-    while let Some(value) = left.pop() {
+/// All values in metadata, wherever they stand, with the keys that they are under.
+fn values_in(metadata: &Map<String, Value>) -> Vec<(&str, &Value)> {
+    let mut found: Vec<(&str, &Value)> = metadata.iter().map(|(key, value)| (key.as_str(), value)).collect();
+    let mut at = 0;
+    while let Some((key, value)) = found.get(at).copied() {
         match value {
-            Value::String(text) => found.push(text.as_str()),
-            Value::Array(items) => left.extend(items),
-            Value::Object(fields) => left.extend(fields.values()),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::Array(items) => found.extend(items.iter().map(|item| (key, item))),
+            Value::Object(fields) => found.extend(fields.iter().map(|(key, value)| (key.as_str(), value))),
+            _ => {}
         }
+        at += 1;
     }
     found
+}
+
+/// The texts in metadata, wherever they stand.
+pub(crate) fn texts_in(metadata: &Map<String, Value>) -> Vec<&str> {
+    values_in(metadata).into_iter().filter_map(|(_, value)| value.as_str()).collect()
 }
 
 /// Which notes a note's frontmatter says it was made of: `annotates.path`, and the list `sources`, each a path, a link

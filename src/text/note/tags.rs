@@ -33,23 +33,13 @@ impl TagSet {
     }
 }
 
-/// An inline tag.
-#[derive(Debug, PartialEq)]
-pub(super) struct InlineTag<'t> {
-    /// Without `#`.
-    pub(super) name: &'t str,
-    /// Where its `#` is in the text.
-    pub(super) at: usize,
-    /// False after a character that Obsidian would not start a tag after (`x.#y`): good only to see `#private`.
-    pub(super) certain: bool,
-}
-
-/// Finds the inline tags of a run of plain text, looking one character back. Linear in the run.
+/// Finds the inline tags of a run of plain text, looking one character back: each without `#`, with the place of its `#` in the text, and whether it
+/// is certain. It is not after a character that Obsidian would not start a tag after (`x.#y`): good only to see `#private`. Linear in the run.
 ///
 /// A tag is `#` and then letters and digits of any script, emoji, `_`, `-`, `/`; something in it must be neither digit nor
 /// `_`, `-`, `/`, or digits must be parted (`2024/05`). It starts the text or follows a blank or opening punctuation, and
 /// is never part of a URL.
-pub(super) fn scan(text: &str, run: Range<usize>, mut found: impl FnMut(InlineTag<'_>)) {
+pub(super) fn scan(text: &str, run: Range<usize>, mut found: impl FnMut(&str, usize, bool)) {
     let mut at = run.start;
     let mut in_url = false;
     while let Some(hash) = text[at..run.end].find('#').map(|offset| at + offset) {
@@ -71,7 +61,7 @@ pub(super) fn scan(text: &str, run: Range<usize>, mut found: impl FnMut(InlineTa
         at += body.len();
         let name = body.trim_end_matches('/');
         if !name.starts_with('/') && is_tag_name(name) {
-            found(InlineTag { name, at: hash, certain });
+            found(name, hash, certain);
         }
     }
 }
@@ -152,9 +142,9 @@ mod tests {
 
     fn names(text: &str) -> Vec<String> {
         let mut names = Vec::new();
-        scan(text, 0..text.len(), |tag| {
-            if tag.certain {
-                names.push(tag.name.to_owned());
+        scan(text, 0..text.len(), |name, _, is_certain| {
+            if is_certain {
+                names.push(name.to_owned());
             }
         });
         names

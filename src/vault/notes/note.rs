@@ -17,8 +17,8 @@ use crate::serve::wire::{
     Backlink, LinkView, Linked, LinksParams, LinksView, NoteParams, NoteView, PassageSpan, RelatedNote, RelatedParams,
     RelatedView, UnresolvedLink, UnresolvedParams, UnresolvedView, citation, passage_citation,
 };
-use crate::text::derive::{ChunkId, NoteLink, note_links};
-use crate::text::note::{Node, Note};
+use crate::text::derive::{ChunkId, note_links};
+use crate::text::note::{Link, LinkKind, Node, Note};
 use crate::vault::attachments::page_of;
 use crate::vault::disk::Source;
 
@@ -227,7 +227,7 @@ fn takes<'t>(room: &mut Budget, texts: impl Iterator<Item = &'t String>) -> bool
     room.take(texts.map(|text| text.chars().count()).sum())
 }
 
-fn link_view(link: &NoteLink, to: Option<&Arc<FileEntry>>, text: String) -> LinkView {
+fn link_view(link: &Link, to: Option<&Arc<FileEntry>>, text: String) -> LinkView {
     LinkView {
         path: to.map(|file| file.path.to_string()),
         title: to.map(|file| file.title.clone()),
@@ -235,7 +235,7 @@ fn link_view(link: &NoteLink, to: Option<&Arc<FileEntry>>, text: String) -> Link
         heading: link.heading.clone(),
         block: link.block.clone(),
         alias: link.text.clone(),
-        embeds: link.embeds,
+        embeds: link.kind == LinkKind::Embed,
         line: link.line,
         text,
     }
@@ -251,8 +251,8 @@ fn links_between(
     scope.go_on()?;
     let Ok((_, source)) = read_seen(scope, from.path.as_str()) else { return Ok(Vec::new()) };
     let lines = LinkLines::of(&source, from);
-    let leads = |link: &&NoteLink| targets.resolve(&link.target, &from.path).is_some_and(|file| file.id == to.id);
-    let backlink = |link: &NoteLink| Backlink {
+    let leads = |link: &&Link| targets.resolve(&link.target, &from.path).is_some_and(|file| file.id == to.id);
+    let backlink = |link: &Link| Backlink {
         path: from.path.to_string(),
         title: from.title.clone(),
         heading: link.heading.clone(),
@@ -266,7 +266,7 @@ fn links_between(
 
 /// A note's links, and its lines.
 struct LinkLines<'a> {
-    links: Vec<NoteLink>,
+    links: Vec<Link>,
     note: Note,
     source: &'a str,
 }

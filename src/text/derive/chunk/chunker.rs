@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::id::{ChunkId, Shown, token_estimate};
+use super::id::{ChunkId, token_estimate, without_citations};
 use super::split::{LIMIT, Piece, fits, groups, is_noise, split};
 use super::turn;
 use crate::base::path::VaultPath;
@@ -75,11 +75,11 @@ pub fn chunk(path: &VaultPath, note: &Note, source: &str) -> Vec<Chunk> {
 
 /// The first of the chunks that [`chunk`] cuts, as many as the bounds allow.
 pub fn chunk_within(path: &VaultPath, note: &Note, text: &str, bounds: Bounds) -> Cut {
-    let shown = Shown::of(note, text);
-    let source = &*shown.source;
+    let (note, source) = without_citations(note, text);
+    let (note, source) = (&*note, &*source);
     let cut = Cut { chunks: Vec::new(), rest: None };
     let (seen, last, run) = Default::default();
-    let mut chunker = Chunker { path, note, text, source, shown: &shown, bounds, cut, seen, last, run };
+    let mut chunker = Chunker { path, note, text, source, bounds, cut, seen, last, run };
     let mut lead: Option<Range<usize>> = None;
     let mut blocks = note.blocks.as_slice();
     while let Some(first) = blocks.first().filter(|_| chunker.cut.rest.is_none()) {
@@ -99,7 +99,7 @@ pub fn chunk_within(path: &VaultPath, note: &Note, text: &str, bounds: Bounds) -
                         if may && turn::begins(path.collection(), &source[part.clone()]) {
                             turns.push(part.start);
                         }
-                        let noise = whole && is_noise(*kind, &shown.text(part.clone()));
+                        let noise = whole && is_noise(*kind, &note.visible(source, part.clone()));
                         let split = split(source, part, matches!(kind, BlockKind::Code) && whole);
                         pieces.extend(split.into_iter().map(|piece| Piece { noise: noise || piece.noise, ..piece }));
                     }
@@ -132,7 +132,6 @@ struct Chunker<'a> {
     text: &'a str,
     /// The same, with blanks where it cites.
     source: &'a str,
-    shown: &'a Shown<'a>,
     /// What is left of them.
     bounds: Bounds,
     cut: Cut,
@@ -205,7 +204,7 @@ impl Chunker<'_> {
 
     /// Takes the next draft, in the order of the text, where it shows anything.
     fn draft(&mut self, draft: ChunkDraft) {
-        let shows = |span: Range<usize>| !self.shown.text(span).trim().is_empty();
+        let shows = |span: Range<usize>| !self.note.visible(self.source, span).trim().is_empty();
         if draft.has_words {
             self.settle(Some(draft));
         } else if draft.lead.clone().is_some_and(shows) || shows(draft.body.clone()) {
@@ -232,7 +231,7 @@ impl Chunker<'_> {
         let heading_path: Vec<String> =
             heading_path.into_iter().map(|heading| cut_heading(heading).to_owned()).collect();
         let ChunkDraft { lead, body, prose, .. } = draft;
-        let visible = |span: Range<usize>| self.shown.text(span);
+        let visible = |span: Range<usize>| self.note.visible(self.source, span);
         let mut text = match &lead {
             Some(lead) => cut_lead(visible(lead.clone()).trim()).to_owned(),
             None => String::new(),

@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::Range;
 use std::str::FromStr;
 
 use crate::base::path::VaultPath;
 use crate::text::derive::generated::citation_spans;
-use crate::text::note::{Note, merged, outside};
+use crate::text::note::{Note, merged};
 
 /// The first 16 hexadecimal digits of a BLAKE3 over collection, path, heading path, text and, for repeats, ordinal.
 ///
@@ -76,37 +75,21 @@ impl FromStr for ChunkId {
     }
 }
 
-/// A note's source, and what of it is shown.
-#[derive(Debug)]
-pub(super) struct Shown<'s> {
-    /// The source, of the same length and lines: blank where something is cited, so that it makes no chunk longer.
-    pub(super) source: Cow<'s, str>,
-    /// What is not shown, in order.
-    hidden: Cow<'s, [Range<usize>]>,
-}
-
-impl<'s> Shown<'s> {
-    /// `source` must be what the note was parsed from.
-    pub(super) fn of(note: &'s Note, source: &'s str) -> Self {
-        let cited = citation_spans(note, source);
-        if cited.is_empty() {
-            return Self { source: source.into(), hidden: Cow::Borrowed(&note.comments) };
-        }
-        let (mut blank, mut at) = (String::with_capacity(source.len()), 0);
-        for span in &cited {
-            blank.push_str(&source[at..span.start]);
-            blank.extend(std::iter::repeat_n(' ', span.len()));
-            at = span.end;
-        }
-        blank.push_str(&source[at..]);
-        let hidden = merged([note.comments.clone(), cited].concat());
-        Self { source: blank.into(), hidden: hidden.into() }
+/// A note and its source of the same length and lines: what is cited in it is blank, so that it makes no chunk longer, and among the comments.
+pub(super) fn without_citations<'s>(note: &'s Note, source: &'s str) -> (Cow<'s, Note>, Cow<'s, str>) {
+    let cited = citation_spans(note, source);
+    if cited.is_empty() {
+        return (Cow::Borrowed(note), source.into());
     }
-
-    /// What is shown of a span.
-    pub(super) fn text(&self, span: Range<usize>) -> Cow<'_, str> {
-        outside(&self.hidden, &self.source, span)
+    let (mut blank, mut at) = (String::with_capacity(source.len()), 0);
+    for span in &cited {
+        blank.push_str(&source[at..span.start]);
+        blank.extend(std::iter::repeat_n(' ', span.len()));
+        at = span.end;
     }
+    blank.push_str(&source[at..]);
+    let comments = merged([note.comments.clone(), cited].concat());
+    (Cow::Owned(Note { comments, ..note.clone() }), blank.into())
 }
 
 /// Blanks that count as a token.

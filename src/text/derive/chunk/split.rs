@@ -9,7 +9,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::chunker::cuts;
 use super::id::{TokenTally, token_estimate};
-use crate::text::derive::sentences::sentence_bounds;
+use crate::text::derive::said::sentence_bounds;
 use crate::text::note::BlockKind;
 
 /// About what a chunk should hold at most, in tokens.

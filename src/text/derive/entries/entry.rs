@@ -185,21 +185,6 @@ pub(crate) fn is_trace_of(source: &str, agent: &str) -> bool {
     path.strip_prefix(TRACES) == Some(agent)
 }
 
-/// A part of the details.
-enum Detail {
-    Confidence(f64),
-    From(Moment),
-    Until(Moment),
-    Source(String),
-    SupersededBy(String),
-    Trusts(TrustLevel),
-    Rejected(String),
-    /// Such a part, but what it says cannot be read.
-    Unclear,
-    /// No such part.
-    Other,
-}
-
 impl MemoryEntry {
     /// Reads the text of an item, without its marker: an entry without lines, and without a name where none stands there, and what of its details
     /// cannot be read, as sentences. `None` where it says nothing.
@@ -208,37 +193,22 @@ impl MemoryEntry {
         let (kind, rest) = without_kind(rest);
         let mut entry = Self { id: id.unwrap_or_default(), tags, ..Self::new(kind, "") };
         let mut problems = Vec::new();
-        let (mut superseded, mut rejected) = (None, None);
-        let said = match details(rest) {
-            None => rest,
-            Some((said, parts)) => {
-                for part in parts {
-                    match Detail::read(part) {
-                        Detail::Confidence(confidence) => entry.confidence = confidence,
-                        Detail::From(moment) => entry.window.from = Some(moment),
-                        Detail::Until(moment) => entry.window.until = Some(moment),
-                        Detail::Source(place) => entry.sources.push(place),
-                        Detail::SupersededBy(id) => superseded = Some(id),
-                        Detail::Trusts(trust) => entry.trust = entry.trust.min(trust),
-                        Detail::Rejected(reason) => rejected = Some(reason),
-                        Detail::Unclear | Detail::Other => {
-                            problems.push(format!("`{part}` cannot be read"));
-                            // In doubt it is seen and trusted least.
-                            entry.trust = TrustLevel::Web;
-                            if let Some(place) = part.strip_prefix("source ") {
-                                entry.sources.push(unescaped(place.trim()));
-                                continue;
-                            }
-                            if part.starts_with("confidence") {
-                                entry.confidence = 0.0;
-                            }
-                            entry.unread.push(part.to_owned());
-                        }
-                    }
-                }
-                said
+        let (said, parts) = details(rest).unwrap_or((rest, Vec::new()));
+        for part in parts {
+            let listed = entry.sources.len();
+            if entry.take(part) == Some(true) {
+                continue;
             }
-        };
+            problems.push(format!("`{part}` cannot be read"));
+            // In doubt it is seen and trusted least.
+            entry.trust = TrustLevel::Web;
+            if part.starts_with("confidence") {
+                entry.confidence = 0.0;
+            }
+            if entry.sources.len() == listed {
+                entry.unread.push(part.to_owned());
+            }
+        }
         if entry.window.is_empty_span() {
             problems.push("it ends before it begins".to_owned());
         }
@@ -246,14 +216,52 @@ impl MemoryEntry {
         if entry.text.is_empty() {
             return None;
         }
-        entry.status = match (shelf, superseded, rejected) {
-            (EntryFileKind::Pending, ..) => EntryStatus::Pending,
-            (EntryFileKind::Archive, _, Some(reason)) => EntryStatus::Rejected(reason),
-            (_, Some(id), _) => EntryStatus::Superseded(id),
-            (EntryFileKind::Archive, None, None) => EntryStatus::Archived,
-            (EntryFileKind::Known, ..) => EntryStatus::Active,
+        entry.status = match (shelf, entry.status) {
+            (EntryFileKind::Pending, _) => EntryStatus::Pending,
+            (EntryFileKind::Archive, EntryStatus::Active) => EntryStatus::Archived,
+            (EntryFileKind::Known, EntryStatus::Rejected(_)) => EntryStatus::Active,
+            (_, status) => status,
         };
         Some((entry, problems))
+    }
+
+    /// Takes what a part of the details says: whether that can be read; `None` where it is no such part.
+    fn take(&mut self, part: &str) -> Option<bool> {
+        let (name, rest) = part.split_once([' ', '\t']).unwrap_or((part, ""));
+        let rest = rest.trim();
+        let begins_with_digit = rest.starts_with(|first: char| first.is_ascii_digit());
+        let is_one_word = !rest.is_empty() && !rest.contains(char::is_whitespace);
+        match name {
+            "confidence" if begins_with_digit || is_one_word || rest.starts_with(['-', '.']) => {
+                let number = rest.parse::<f64>().ok().filter(|number| (0.0..=1.0).contains(number));
+                self.confidence = number.unwrap_or_default();
+                Some(number.is_some())
+            }
+            "from" | "until" => {
+                let Some(moment) = Moment::read(rest) else { return begins_with_digit.then_some(false) };
+                *(if name == "from" { &mut self.window.from } else { &mut self.window.until }) = Some(moment);
+                Some(true)
+            }
+            "source" if !rest.is_empty() => {
+                self.sources.push(unescaped(rest));
+                Some(is_place(rest))
+            }
+            "trust" if !rest.is_empty() => {
+                let trust = TrustLevel::of(rest);
+                self.trust = self.trust.min(trust.unwrap_or(TrustLevel::Web));
+                Some(trust.is_some())
+            }
+            "superseded" => {
+                let id = rest.strip_prefix("by ")?.trim().trim_start_matches('^');
+                self.status = EntryStatus::Superseded(Some(id).filter(|id| is_block_id(id))?.to_owned());
+                Some(true)
+            }
+            "rejected:" => {
+                self.status = EntryStatus::Rejected(rest.to_owned());
+                Some(true)
+            }
+            _ => None,
+        }
     }
 }
 
@@ -332,8 +340,11 @@ fn details(text: &str) -> Option<(&str, Vec<&str>)> {
         return None;
     }
     let parts = parts(&inner[open + 1..]);
-    let is_detail = |part: &&str| !matches!(Detail::read(part), Detail::Other);
-    parts.iter().any(is_detail).then_some((said, parts))
+    parts.iter().any(|part| is_detail(part)).then_some((said, parts))
+}
+
+fn is_detail(part: &str) -> bool {
+    MemoryEntry::new(MemoryKind::Fact, "").take(part).is_some()
 }
 
 /// What is between commas; a comma within a path or a reason parts nothing.
@@ -341,7 +352,7 @@ fn parts(inner: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = Vec::new();
     let mut begin = 0;
     for (at, _) in inner.match_indices(',') {
-        if !matches!(Detail::read(inner[at + 1..].split(',').next().unwrap_or_default().trim()), Detail::Other) {
+        if is_detail(inner[at + 1..].split(',').next().unwrap_or_default().trim()) {
             parts.push(inner[begin..at].trim());
             begin = at + 1;
         }
@@ -349,39 +360,6 @@ fn parts(inner: &str) -> Vec<&str> {
     parts.push(inner[begin..].trim());
     parts.retain(|part| !part.is_empty());
     parts
-}
-
-impl Detail {
-    fn read(part: &str) -> Self {
-        let (name, rest) = part.split_once([' ', '\t']).unwrap_or((part, ""));
-        let rest = rest.trim();
-        let begins_with_digit = rest.starts_with(|first: char| first.is_ascii_digit());
-        let is_one_word = !rest.is_empty() && !rest.contains(char::is_whitespace);
-        let moment = |of: fn(Moment) -> Self| match Moment::read(rest) {
-            Some(moment) => of(moment),
-            None if begins_with_digit => Self::Unclear,
-            None => Self::Other,
-        };
-        match name {
-            "confidence" if begins_with_digit || is_one_word || rest.starts_with(['-', '.']) => {
-                match rest.parse::<f64>() {
-                    Ok(number) if (0.0..=1.0).contains(&number) => Self::Confidence(number),
-                    _ => Self::Unclear,
-                }
-            }
-            "from" => moment(Self::From),
-            "until" => moment(Self::Until),
-            "source" if is_place(rest) => Self::Source(unescaped(rest)),
-            "trust" if !rest.is_empty() => TrustLevel::of(rest).map_or(Self::Unclear, Self::Trusts),
-            "source" if !rest.is_empty() => Self::Unclear,
-            "superseded" => match rest.strip_prefix("by ").map(|id| id.trim().trim_start_matches('^')) {
-                Some(id) if is_block_id(id) => Self::SupersededBy(id.to_owned()),
-                _ => Self::Other,
-            },
-            "rejected:" => Self::Rejected(rest.to_owned()),
-            _ => Self::Other,
-        }
-    }
 }
 
 /// Whether a text looks like a place in the vault.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::entry::MemoryEntry;
 use crate::base::config::MemoryKind;
 use crate::text::derive::stop_words;
-use crate::text::derive::words::{Numeral, is_the_person, numerals, plain_words};
+use crate::text::derive::words::{fold, is_the_person, plain_words};
 
 /// The share of common words (Jaccard) from which on two entries are near each other.
 const NEAR_WORDS: f64 = 0.6;
@@ -17,6 +17,9 @@ const MIN_FRAME: usize = 3;
 /// English words that deny, folded. Without them what denies an entry would be the same by its meaning.
 const NEGATIONS: &str = "not no never none nor neither without cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt \
     couldnt havent hasnt hadnt hardly";
+
+/// English numbers in words, folded: one is too often an article.
+const NUMBERS: &str = "two three four five six seven eight nine ten eleven twelve both";
 
 /// How alike the meaning of two texts is, 0 to 1; `None` where nobody can tell.
 pub(crate) type Likeness<'a> = dyn Fn(&str, &str) -> Option<f64> + 'a;
@@ -141,7 +144,7 @@ struct Statement {
     words: Vec<String>,
     /// What stands before its first colon, in words: "Editor: vim".
     key: Option<Vec<String>>,
-    /// Its numbers, each with its sign, currency and half of the day: dates are some.
+    /// Its numbers as they are written, with the signs around them: in another currency it is another.
     numbers: BTreeSet<String>,
     /// Its words with a capital letter.
     names: BTreeSet<String>,
@@ -154,13 +157,16 @@ struct Statement {
 impl Statement {
     fn of(text: &str) -> Self {
         let words = words_of(text);
-        let affirmed: Vec<String> = words.iter().filter(|word| !is_negation(word)).cloned().collect();
+        let affirmed: Vec<String> = words.iter().filter(|word| !has_word(NEGATIONS, word)).cloned().collect();
         let capital = text.split_whitespace().map(|word| word.trim_start_matches(|mark: char| !mark.is_alphanumeric()));
         let names =
             capital.filter(|word| word.starts_with(char::is_uppercase)).flat_map(|word| plain_words(word, false));
+        let marks = ['*', '_', '`', '"', '\'', '(', ')', '[', ']', '.', ',', ';', ':', '!', '?'];
+        let bare = text.split_whitespace().map(|word| fold(word.trim_matches(marks)));
+        let is_number = |word: &String| word.contains(char::is_numeric) || has_word(NUMBERS, word);
         Self {
             key: text.split_once(": ").map(|(key, _)| plain_words(key, false)),
-            numbers: numerals(text).iter().map(Numeral::label).collect(),
+            numbers: bare.filter(is_number).collect(),
             names: names.filter(|word| !is_the_person(word)).collect(),
             is_negated: affirmed.len() < words.len(),
             affirmed,
@@ -215,8 +221,9 @@ fn words_of(text: &str) -> Vec<String> {
     words
 }
 
-fn is_negation(word: &str) -> bool {
-    NEGATIONS.split_whitespace().any(|known| known == word)
+/// Whether a list has a word.
+fn has_word(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
 }
 
 /// Whether two words are forms of one, as far as their beginnings tell.

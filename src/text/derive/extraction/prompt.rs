@@ -46,46 +46,33 @@ pub(crate) struct ExtractionPrompt {
     pub(crate) tokens: u64,
 }
 
-/// A line of a question, with what is said before it of its number and where it is from.
-struct PromptLine<'t> {
-    number: usize,
-    voice: Voice,
-    before: String,
-    text: &'t str,
-}
-
 /// Makes the question about a conversation. `date` is that of it, as the note has it.
 pub(crate) fn extraction_prompt(turns: &[SpokenTurn], date: Option<&str>) -> ExtractionPrompt {
-    let mut lines = Vec::new();
+    let intro = date.map(|date| format!("The conversation is of {date}.\n"));
+    let intro = intro.unwrap_or_default();
+    let (mut rendered, mut shown) = (Vec::new(), Vec::new());
     for turn in turns {
         let who = if turn.voice == Voice::Person { "person" } else { "assistant" };
         for (at, line) in turn.lines.iter().enumerate() {
             // The first line of a turn says when it was.
             let when = if at == 0 { format!(" ({})", turn.when) } else { String::new() };
-            let before = format!("{} {who}{when}:", line.number);
-            lines.push(PromptLine { number: line.number, voice: turn.voice, before, text: &line.text });
+            let sent = as_sent(&line.text);
+            let mark = if sent.len() < line.text.len() { "[… more left out …]" } else { "" };
+            rendered.push(format!("{} {who}{when}: {sent}{mark}\n", line.number));
+            shown.push((line.number, (turn.voice, sent.to_owned())));
         }
     }
-    let intro = date.map(|date| format!("The conversation is of {date}.\n"));
-    let intro = intro.unwrap_or_default();
     // As many as there is room for: the first, and the last, as what was decided and is to be done stands at the end.
-    let rendered = |line: &PromptLine<'_>| {
-        let sent = as_sent(line.text);
-        let mark = if sent.len() < line.text.len() { "[… more left out …]" } else { "" };
-        format!("{} {sent}{mark}\n", line.before)
-    };
-    let rendered: Vec<String> = lines.iter().map(rendered).collect();
     let (head, tail) = fitting(&rendered.iter().map(|line| token_estimate(line)).collect::<Vec<_>>());
     let mark = if head < tail { format!("[… {} lines left out …]\n", tail - head) } else { String::new() };
     let material = rendered[..head].concat() + &mark + &rendered[tail..].concat();
-    let shown = lines[..head].iter().chain(&lines[tail..]);
-    let shown = shown.map(|line| (line.number, (line.voice, as_sent(line.text).to_owned()))).collect();
+    shown.drain(head..tail);
     let fence = fence(&[material.as_str()]);
     let material = format!("The fence is {fence}\n{intro}{fence}\n{material}{fence}\n");
     let request =
         ChatRequest { instructions: INSTRUCTIONS.into(), material, schema: schema(), max_tokens: MOST_ANSWER_TOKENS };
     let tokens = estimate(&request);
-    ExtractionPrompt { request, shown, tokens }
+    ExtractionPrompt { request, shown: shown.into_iter().collect(), tokens }
 }
 
 /// The same question once more, with what was wrong with the answer.

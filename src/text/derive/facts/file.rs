@@ -271,15 +271,9 @@ fn added(source: &str, file: &FactsFile, wanted: &str, line: &str) -> (Range<usi
     let note = Note::parse(source, "");
     // The longest part of the namespace for which there are headings already.
     let known = |part: &str| (0..note.headings.len()).rev().find(|at| namespace(&note, Some(*at)) == part);
-    let mut parts: Vec<&str> = wanted.split('/').filter(|part| !part.is_empty()).collect();
-    let mut missing = Vec::new();
-    let mut under = None;
-    while !parts.is_empty() && under.is_none() {
-        under = known(&parts.join("/"));
-        if under.is_none() {
-            missing.extend(parts.pop());
-        }
-    }
+    let parts: Vec<&str> = wanted.split('/').filter(|part| !part.is_empty()).collect();
+    let above = (1..=parts.len()).rev().find_map(|count| Some((known(&parts[..count].join("/"))?, count)));
+    let (under, missing) = (above.map(|(at, _)| at), &parts[above.map_or(0, |(_, count)| count)..]);
     // Without a heading it stands before the first one that is no title.
     let level = under.map_or(1, |at| note.headings[at].level);
     let next = match under {
@@ -294,7 +288,7 @@ fn added(source: &str, file: &FactsFile, wanted: &str, line: &str) -> (Range<usi
         text += end;
         text += end;
     }
-    for (depth, name) in missing.iter().rev().enumerate() {
+    for (depth, name) in missing.iter().enumerate() {
         let marks = "#".repeat((usize::from(level) + 1 + depth).min(6));
         text += &format!("{marks} {name}{end}{end}");
     }

@@ -91,7 +91,20 @@ impl FactChange {
 
     /// Names it, as one that comes after another of the same fact.
     fn name_after(&mut self, before: &str) {
-        self.id = name_of(&format!("{before}\n{}", ChangeText(self)));
+        self.id = name_of(&format!("{before}\n{}", self.said()));
+    }
+
+    /// What it says of the fact, without when and by whom.
+    fn said(&self) -> String {
+        let value = |text: &Option<String>| text.as_ref().map_or_else(|| NONE.to_owned(), |text| code(text));
+        let (name, old, new) = (code(&full_name(&self.namespace, &self.key)), value(&self.old), value(&self.new));
+        let said = match self.kind {
+            FactChangeKind::Set | FactChangeKind::Unset => format!("{name}: {old} → {new}"),
+            FactChangeKind::Corrected => format!("{name}: {old} corrected to {new}"),
+            FactChangeKind::Was => format!("{name} was {new}"),
+            FactChangeKind::Retracted | FactChangeKind::WasNot => format!("{name}: {old} → retracted"),
+        };
+        if self.window.is_empty() { said } else { format!("{said} {}", self.window) }
     }
 }
 
@@ -100,30 +113,11 @@ fn name_of(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..ID_CHARS].to_owned()
 }
 
-/// What is said of a fact, without when and by whom.
-struct ChangeText<'a>(&'a FactChange);
-
-impl fmt::Display for ChangeText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(change) = self;
-        let value = |text: &Option<String>| text.as_ref().map_or_else(|| NONE.to_owned(), |text| code(text));
-        let (old, new) = (value(&change.old), value(&change.new));
-        write!(f, "{}", code(&full_name(&change.namespace, &change.key)))?;
-        match change.kind {
-            FactChangeKind::Set | FactChangeKind::Unset => write!(f, ": {old} → {new}")?,
-            FactChangeKind::Corrected => write!(f, ": {old} corrected to {new}")?,
-            FactChangeKind::Was => write!(f, " was {new}")?,
-            FactChangeKind::Retracted | FactChangeKind::WasNot => write!(f, ": {old} → retracted")?,
-        }
-        if change.window.is_empty() { Ok(()) } else { write!(f, " {}", change.window) }
-    }
-}
-
 /// Its line, without the line's end.
 impl fmt::Display for FactChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let learned = Timestamp::from_millisecond(self.learned).unwrap_or_default();
-        write!(f, "- {learned:.3} {} · by {}", ChangeText(self), self.by)?;
+        write!(f, "- {learned:.3} {} · by {}", self.said(), self.by)?;
         if let Some(source) = &self.source {
             write!(f, " · source {}", code(source))?;
         }

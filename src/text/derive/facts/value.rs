@@ -1,5 +1,8 @@
 //! The value of a fact: YAML as it is written on one line, of which every scalar keeps its text: `3.10` stays `3.10`.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
 /// Maximum depth of lists and maps in each other.
@@ -120,34 +123,24 @@ fn json_of(text: &str) -> Result<String, &'static str> {
     Ok(json)
 }
 
-/// The scalar within a list or a map that a text begins with, and its length.
+/// The scalar within a list or a map that a text begins with, and its length: a wikilink, a text in quotes, or what comes before a sign.
 fn scalar(text: &str) -> Result<(String, usize), &'static str> {
-    if let Some(length) = wikilink_len(text) {
-        return Ok((text[..length].to_owned(), length));
-    }
-    if text.starts_with('"') {
-        // YAML's escapes are those of JSON and a few more, which nobody writes by hand.
-        let mut quoted = serde_json::Deserializer::from_str(text).into_iter::<String>();
-        let read = quoted.next().and_then(Result::ok);
-        return read.map(|read| (read, quoted.byte_offset())).ok_or("a quoted text is not closed, or badly escaped");
-    }
-    if let Some(inner) = text.strip_prefix('\'') {
-        let mut end = 0;
-        while let Some(at) = inner[end..].find('\'').map(|at| end + at) {
-            if !inner[at + 1..].starts_with('\'') {
-                return Ok((inner[..at].replace("''", "'"), at + "''".len()));
-            }
-            end = at + "''".len();
-        }
-        return Err("a quoted text is not closed");
-    }
-    let end = text.char_indices().find(|(at, character)| match character {
-        ',' | '[' | ']' | '{' | '}' => true,
-        ':' => text[at + 1..].chars().next().is_none_or(|next| next.is_whitespace() || ",]}".contains(next)),
-        _ => false,
+    static SCALAR: LazyLock<Regex> = LazyLock::new(|| {
+        let plain = r#"(?:[^,\[\]{}:"']|:[^\s,\[\]{}])(?:[^,\[\]{}:]|:[^\s,\[\]{}])*"#;
+        let pattern = format!(r#"\A(?:\[\[[^\[\]]+\]\]|"(?:[^"\\]|\\.)*"|'((?:[^']|'')*)'|{plain})"#);
+        Regex::new(&pattern).expect("a test uses it")
     });
-    let plain = text[..end.map_or(text.len(), |(end, _)| end)].trim_end();
-    if plain.is_empty() { Err("a value is empty") } else { Ok((plain.to_owned(), plain.len())) }
+    let found = SCALAR.captures(text).ok_or("a value is empty, or a quoted text is not closed")?;
+    let written = found[0].trim_end();
+    let read = match found.get(1) {
+        Some(quoted) => quoted.as_str().replace("''", "'"),
+        // YAML's escapes are those of JSON and a few more, which nobody writes by hand.
+        None if written.starts_with('"') => {
+            serde_json::from_str(written).map_err(|_| "a quoted text is badly escaped")?
+        }
+        None => written.to_owned(),
+    };
+    Ok((read, written.len()))
 }
 
 #[cfg(test)]

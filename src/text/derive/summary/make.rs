@@ -94,7 +94,6 @@ impl Found {
         each_piece(text, |line, piece| match piece {
             ProsePiece::Heading(heading) => self.topic(heading, || place(line)),
             ProsePiece::Open(task) => self.actions.push(task, || said(task), || place(line)),
-            ProsePiece::Done(_) => {}
             ProsePiece::Sentence(sentence) => {
                 match kind_of(sentence, self.phrases) {
                     Some(SentenceKind::Decision) => self.decisions.push(sentence, || said(sentence), || place(line)),

@@ -1,11 +1,14 @@
 //! A summary as Markdown, and read again: lists under headings, each item with what it was made of in brackets at its end.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::text::derive::conversation::{Turn, turns};
 use crate::text::derive::generated::CitedPaths;
-use crate::text::derive::sentences::sentence_bounds;
+use crate::text::derive::said::sentence_bounds;
 use crate::text::note::{BlockKind, Note, cut_at_word, untagged};
 
 /// The heading of a short text, a sentence a line.
@@ -73,7 +76,16 @@ impl SummarySections {
 
     /// The body of its file; nothing of a list that is empty.
     pub(crate) fn body(&self) -> String {
-        sections_body(self.iter())
+        let mut body = String::new();
+        for (heading, lines) in self.0.iter().filter(|(_, lines)| !lines.is_empty()) {
+            let above = if body.is_empty() { "" } else { "\n" };
+            body.push_str(&format!("{above}## {heading}\n\n"));
+            for line in lines {
+                let cited: Vec<&str> = line.citations.iter().take(MAX_CITED).map(String::as_str).collect();
+                body.push_str(&format!("- {} ({})\n", line.text, cited.join(", ")));
+            }
+        }
+        body
     }
 }
 
@@ -98,27 +110,6 @@ fn inert(text: &str) -> String {
     }
     // An ellipsis may have cut a link in two; a list item of one line is read by itself.
     untagged(&text, 0)
-}
-
-/// Lists under headings; nothing of a list that is empty.
-fn sections_body<'l>(sections: impl IntoIterator<Item = (&'static str, &'l [CitedLine])>) -> String {
-    let mut body = String::new();
-    for (heading, lines) in sections {
-        if lines.is_empty() {
-            continue;
-        }
-        if !body.is_empty() {
-            body.push('\n');
-        }
-        body.push_str("## ");
-        body.push_str(heading);
-        body.push_str("\n\n");
-        for line in lines {
-            let cited: Vec<&str> = line.citations.iter().take(MAX_CITED).map(String::as_str).collect();
-            body.push_str(&format!("- {} ({})\n", line.text, cited.join(", ")));
-        }
-    }
-    body
 }
 
 /// The items of a summary, given the paths that it was made of. A line without one of them is none: a person wrote it.
@@ -205,8 +196,6 @@ pub(super) enum ProsePiece<'t> {
     Heading(&'t str),
     /// A task that is not done: `- [ ] …`.
     Open(&'t str),
-    /// A task that is done.
-    Done(&'t str),
     /// A sentence.
     Sentence(&'t str),
 }
@@ -227,15 +216,18 @@ pub(super) fn each_piece(text: &str, mut found: impl FnMut(usize, ProsePiece<'_>
             }
             BlockKind::Paragraph | BlockKind::ListItem => {
                 let block = unbroken(&text[block.span.clone()]);
-                let item = without_marker(block.trim_start());
                 let line_of = |part: &str| line_at(part.as_ptr() as usize - block.as_ptr() as usize);
-                let task = task(item);
-                if let Some((is_done, task)) = task.filter(|(_, task)| has_words(task)) {
-                    let text = spaced(task);
-                    found(line_of(task), if is_done { ProsePiece::Done(&text) } else { ProsePiece::Open(&text) });
-                }
-                for sentence in sentence_bounds(item).map(str::trim).filter(|said| task.is_none() && has_words(said)) {
-                    found(line_of(sentence), ProsePiece::Sentence(&spaced(sentence)));
+                let said = block.trim_start();
+                let Some(mark) = MARK.captures(said) else { continue };
+                let item = said[mark[0].len()..].trim();
+                match mark.get(1).map(|task| task.as_str()) {
+                    None => {
+                        for sentence in sentence_bounds(item).map(str::trim).filter(|sentence| has_words(sentence)) {
+                            found(line_of(sentence), ProsePiece::Sentence(&spaced(sentence)));
+                        }
+                    }
+                    Some(" " | "/" | ">") if has_words(item) => found(line_of(item), ProsePiece::Open(&spaced(item))),
+                    Some(_) => {}
                 }
             }
             _ => {}
@@ -262,24 +254,9 @@ fn unbroken(text: &str) -> String {
     joined
 }
 
-/// A line without the mark of a list item.
-fn without_marker(line: &str) -> &str {
-    if let Some(rest) = ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark)) {
-        return rest.trim_start();
-    }
-    let rest = line.trim_start_matches(|character: char| character.is_ascii_digit());
-    let digits = line.len() - rest.len();
-    let after = rest.strip_prefix(['.', ')']).and_then(|rest| rest.strip_prefix(' '));
-    after.filter(|_| (1..4).contains(&digits)).map_or(line, str::trim_start)
-}
-
-/// Whether a task is done, and what it is.
-fn task(item: &str) -> Option<(bool, &str)> {
-    let rest = item.strip_prefix('[')?;
-    let mark = rest.chars().next()?;
-    let text = rest[mark.len_utf8()..].strip_prefix("] ")?.trim();
-    matches!(mark, ' ' | 'x' | 'X' | '-' | '/' | '>').then_some((matches!(mark, 'x' | 'X' | '-'), text))
-}
+/// The mark of a list item, and the box of a task, which says whether that is done.
+static MARK: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\A(?:[-*+] |[0-9]{1,3}[.)] )?\s*(?:\[([ xX/>-])\] )?").expect("a test uses it"));
 
 fn has_words(text: &str) -> bool {
     text.contains(char::is_alphanumeric)
@@ -319,7 +296,7 @@ mod tests {
     fn what_somebody_said_neither_tags_nor_hides() {
         for text in ["a #private b", "%% hidden", "<!-- hidden", "cut `#private", "![[embed]]", "[[x", "$#private$"] {
             let line = CitedLine::of(text, vec!["conversations/a.md#L1".into()]);
-            let body = sections_body([("Topics", [line].as_slice())]);
+            let body = SummarySections::of([("Topics", vec![line])]).body();
             let note = Note::parse(&body, "x");
             assert!(!note.is_private() && note.tags.is_empty() && note.comments.is_empty(), "{body}");
             assert_eq!(summary_items(&body, &["conversations/a.md".into()]).len(), 1);
@@ -378,7 +355,7 @@ mod tests_of_prose {
         let mut found = Vec::new();
         each_piece(text, |line, piece| found.push(format!("{line} {piece:?}")));
         let pieces = ["0 Heading(\"Plan\")", "1 Sentence(\"One.\")", "1 Sentence(\"Two!\")", "2 Open(\"buy rye\")"];
-        let more = ["3 Done(\"bake\")", "9 Sentence(\"我们决定了。\")", "9 Sentence(\"走吧。\")"];
+        let more = ["9 Sentence(\"我们决定了。\")", "9 Sentence(\"走吧。\")"];
         assert_eq!(found, [&pieces[..], &more].concat());
     }
 

@@ -1,10 +1,10 @@
 //! Frontmatter: metadata, fields, and what is broken.
 
-use super::super::{BlockKind, PrivateReason, Visibility};
+use super::super::{BlockKind, Visibility};
 use super::{blocks, parse};
 use serde_json::json;
 
-const BROKEN: Visibility = Visibility::Private(PrivateReason::BrokenFrontmatter);
+const BROKEN: Visibility = Visibility::BrokenFrontmatter;
 
 #[test]
 fn yaml_becomes_json_in_the_order_written() {

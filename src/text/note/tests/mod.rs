@@ -6,7 +6,7 @@ mod hostile;
 mod privacy;
 mod property;
 
-use super::{BlockKind, Note, PrivateReason, Visibility};
+use super::{BlockKind, Note, Visibility};
 
 fn parse(source: &str) -> Note {
     let note = Note::parse(source, "stem");
@@ -55,7 +55,7 @@ fn check(source: &str, note: &Note) {
         assert!(comment.start >= at && source.get(comment.clone()).is_some());
         at = comment.end;
     }
-    if note.visibility == Visibility::Private(PrivateReason::BrokenFrontmatter) {
+    if note.visibility == Visibility::BrokenFrontmatter {
         assert!(note.metadata.is_empty() && !note.problems.is_empty());
     }
 }

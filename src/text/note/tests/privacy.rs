@@ -1,6 +1,6 @@
 //! How notes are classed: every way of being private, ambiguous or broken. When in doubt, private.
 
-use super::super::{PrivateReason, Visibility};
+use super::super::Visibility;
 use super::parse;
 
 #[test]
@@ -44,10 +44,10 @@ fn what_may_be_meant_as_a_tag_is_known() {
 #[test]
 fn every_note_is_classed_as_it_should_be() {
     const PUBLIC: Visibility = Visibility::Public;
-    const PROPERTY: Visibility = Visibility::Private(PrivateReason::Property);
-    const TAG: Visibility = Visibility::Private(PrivateReason::Tag);
-    const BROKEN: Visibility = Visibility::Private(PrivateReason::BrokenFrontmatter);
-    const AMBIGUOUS: Visibility = Visibility::Private(PrivateReason::Ambiguous);
+    const PROPERTY: Visibility = Visibility::Property;
+    const TAG: Visibility = Visibility::Tag;
+    const BROKEN: Visibility = Visibility::BrokenFrontmatter;
+    const AMBIGUOUS: Visibility = Visibility::Ambiguous;
     let notes: &[(&str, Visibility)] = &[
         // Nothing says private.
         ("", PUBLIC),
