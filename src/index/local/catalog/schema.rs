@@ -113,13 +113,6 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, EngineError> {
     Ok(connection)
 }
 
-/// The length of the write-ahead log of the database at `path`.
-pub(super) fn log_bytes(path: &Path) -> u64 {
-    let mut log = path.to_owned().into_os_string();
-    log.push("-wal");
-    std::fs::metadata(log).map_or(0, |meta| meta.len())
-}
-
 /// What a catalog says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::index::local) struct Meta {
