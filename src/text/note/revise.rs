@@ -101,7 +101,8 @@ fn with_value(mut lines: Vec<String>, key: &str, value: &Value, end: &str) -> Op
     Some(lines)
 }
 
-/// The lines with another list in the place of the one at `at`. Items that stay keep their lines, and so do all comments.
+/// The lines with another list in the place of the one at `at`. Items that stay keep their lines with the comments above and
+/// behind them, and the comments above those that go stay too.
 fn with_list(mut lines: Vec<String>, at: usize, key: &str, items: &[Value], end: &str) -> Option<Vec<String>> {
     let old = lines[at].split_once(':')?.1.trim();
     let (value, comment) = match old.strip_prefix('[') {
@@ -136,24 +137,28 @@ fn with_list(mut lines: Vec<String>, at: usize, key: &str, items: &[Value], end:
         lines[at] = in_line(items);
         return Some(lines);
     }
+    let mut indent = "";
+    let (mut known, mut above) = (Vec::new(), Vec::new());
+    for line in &below[..count] {
+        above.push(line.clone());
+        if let Some(item) = line.trim_start().strip_prefix('-') {
+            indent = &line[..line.len() - line.trim_start().len()];
+            known.push((serde_yaml::from_str::<Value>(item).ok()?, std::mem::take(&mut above)));
+        }
+    }
+    let mut list = Vec::new();
+    for item in items {
+        match known.iter().position(|(had, _)| had == item) {
+            Some(place) => list.extend(known.remove(place).1),
+            None => list.push(format!("{indent}- {}{end}", scalar(item))),
+        }
+    }
+    let mut left: Vec<String> = known.into_iter().flat_map(|(_, lines)| lines).filter(|line| !is_item(line)).collect();
     if items.is_empty() {
         lines[at] = in_line(items);
     }
-    let (mut indent, mut known, mut list) = ("", Vec::new(), Vec::new());
-    for line in &below[..count] {
-        if let Some(item) = line.trim_start().strip_prefix('-') {
-            indent = &line[..line.len() - line.trim_start().len()];
-            let item = serde_yaml::from_str::<Value>(item).ok()?;
-            if !items.contains(&item) {
-                continue;
-            }
-            known.push(item);
-        }
-        list.push(line.clone());
-    }
-    let new = items.iter().filter(|item| !known.contains(item));
-    list.extend(new.map(|item| format!("{indent}- {}{end}", scalar(item))));
-    lines.splice(at + 1..at + 1 + count, list);
+    left.extend(list);
+    lines.splice(at + 1..at + 1 + count, left);
     Some(lines)
 }
 
