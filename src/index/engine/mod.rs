@@ -4,7 +4,7 @@
 //! with [`Upkeep`] for what keeps its stores sound; a [`Reader`] answers for one generation, which nothing changes any more. What decides
 //! about an answer is here and not in an engine: which words a query has and in which order their parts of a score are added
 //! ([`QueryTerms`]), the scores themselves in 64-bit floats over live chunks ([`Statistics`], [`TermWeight`]), how vectors are rounded
-//! ([`rounded`]) and compared ([`QueryVector`]). So every engine gives the same hits, order and scores; `tests` hold `engine_local`
+//! ([`rounded`]) and compared ([`QueryVector`]). So every engine gives the same hits, order and scores; `tests` hold `index/local`
 //! against an exact one in memory.
 //!
 //! What is handed over is data, so that an engine may be on another machine: changes; a [`Filter`], which an engine [resolves](Reader::resolve). No type of a
