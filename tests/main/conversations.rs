@@ -38,7 +38,7 @@ fn times(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_question_brings_its_answer_and_no_word_that_must_not_occur() {
+fn a_question_brings_its_answer() {
     let vault = vault();
     // A question that was captured beat its answer.
     for mode in [Mode::Keyword, Mode::Hybrid] {
@@ -67,12 +67,6 @@ fn a_question_brings_its_answer_and_no_word_that_must_not_occur() {
     let marked: Vec<String> =
         marked.map(|[from, to]| hit.snippet.chars().skip(*from).take(to - from).collect()).collect();
     assert_eq!(marked, ["tile", "cutter"]);
-    // A window shows no word that must not occur.
-    let hits = found(&vault, "cutter -ladder", None);
-    let hit = &hits.iter().find(|hit| hit.chunk.collection == "conversations").expect("the question").chunk;
-    assert_eq!(times(&hit.content), ["03", "04"], "{}", hit.content);
-    let all = found(&vault, "-ladder", None);
-    assert!(all.len() > 1 && all.iter().all(|hit| !hit.chunk.content.contains("ladder")), "{all:#?}");
 }
 
 #[test]

@@ -232,7 +232,7 @@ fn another_stemmer_is_configured_and_nothing_is_embedded_again() {
     let vault = &mut fixture.vault;
     vault.config.search.stemmer = memory_vault::base::config::StemmerLanguage::German;
     assert_eq!(vault.embedded_by(|_| {}), 0);
-    assert!(vault.status().rebuilt.unwrap().contains("English"));
+    assert!(vault.status().rebuilt.unwrap().contains("stems"));
     let healed = vault.answers(&super::QUERIES);
     assert_same(&healed, &vault.fresh_answers(&super::QUERIES));
 }
