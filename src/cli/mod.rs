@@ -256,7 +256,7 @@ fn parsed() -> Result<Cli, clap::Error> {
     if qmd::is_called(std::env::args_os()) {
         return Cli::try_parse_from(qmd::dashed_query_last(std::env::args_os(), 1));
     }
-    let matches = matched(search::dashed_query_last(command(), std::env::args_os(), 0))?;
+    let matches = matched(search::dashed_query_last(command(), std::env::args_os(), 0, false))?;
     let mut asked = &matches;
     while let Some((_, below)) = asked.subcommand() {
         asked = below;

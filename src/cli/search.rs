@@ -63,11 +63,13 @@ const SHOWN_CHARS: usize = 320;
 const SEARCHES: [&str; 3] = ["search", "vsearch", "query"];
 
 /// Puts the query of a search behind `--` where a word of it begins with a hyphen, `-word` or what people ask: clap can let words begin so,
-/// but then every option after the first of them is one, too. The first word is the program, `behind` the one before the command.
+/// but then every option after the first of them is one, too. The first word is the program, `behind` the one before the command. A long
+/// option that there is none of is the query where it is all there is, if that `takes_unknown`.
 pub(super) fn dashed_query_last(
     mut command: Command,
     args: impl IntoIterator<Item = OsString>,
     behind: usize,
+    takes_unknown: bool,
 ) -> Vec<OsString> {
     let args: Vec<OsString> = args.into_iter().collect();
     command.build();
@@ -83,14 +85,14 @@ pub(super) fn dashed_query_last(
         command.get_name() == name || command.get_all_aliases().any(|alias| alias == name)
     };
     match command.get_subcommands().find(named).filter(|found| SEARCHES.contains(&found.get_name())) {
-        Some(search) => query_last(search, &args[..=at], &args[at + 1..]).unwrap_or(args),
+        Some(search) => query_last(search, &args[..=at], &args[at + 1..], takes_unknown).unwrap_or(args),
         None => args,
     }
 }
 
 /// The words with the query behind all options; `None` where none of it begins with a hyphen.
-fn query_last(search: &Command, before: &[OsString], words: &[OsString]) -> Option<Vec<OsString>> {
-    let (mut options, mut query, mut dashed) = (before.to_vec(), Vec::new(), false);
+fn query_last(search: &Command, before: &[OsString], words: &[OsString], takes_unknown: bool) -> Option<Vec<OsString>> {
+    let (mut options, mut query, mut unknown, mut dashed) = (before.to_vec(), Vec::new(), Vec::new(), false);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let text = word.to_string_lossy();
@@ -100,16 +102,21 @@ fn query_last(search: &Command, before: &[OsString], words: &[OsString]) -> Opti
         }
         match option_words(search, &text) {
             Some(of_option) => options.extend([word].into_iter().chain(words.by_ref().take(of_option - 1)).cloned()),
-            // It is said that there is no such option.
-            None if text.starts_with("--") && !text.contains(char::is_whitespace) => options.push(word.clone()),
+            // It is said that there is no such option. Whoever searches for `--dry-run` means it so.
+            None if text.starts_with("--") && !takes_unknown => options.push(word.clone()),
+            None if text.starts_with("--") && !text.contains(char::is_whitespace) => unknown.push(word.clone()),
             None => {
                 dashed |= text.len() > 1 && text.starts_with('-');
                 query.push(word.clone());
             }
         }
     }
-    if !dashed {
-        return None;
+    match query.is_empty() {
+        true if unknown.is_empty() => return None,
+        true => query = unknown,
+        // It is said that there is no such option.
+        false if !dashed || !unknown.is_empty() => return None,
+        false => {}
     }
     options.push("--".into());
     options.extend(query);
@@ -291,7 +298,7 @@ mod tests {
             ("vault get -x", "vault get -x"),
             ("vault", "vault"),
         ] {
-            let words = dashed_query_last(super::super::command(), typed.split(' ').map(OsString::from), 0);
+            let words = dashed_query_last(super::super::command(), typed.split(' ').map(OsString::from), 0, false);
             assert_eq!(words.join(std::ffi::OsStr::new(" ")), parsed);
         }
     }

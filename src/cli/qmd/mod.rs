@@ -164,7 +164,7 @@ pub(super) fn is_called(mut args: impl Iterator<Item = OsString>) -> bool {
 /// The words of a call with the query of a search behind all options, as [`search::dashed_query_last`] has it. (QMD takes a word that begins with
 /// a hyphen for options that it does not know, and is left with no query.)
 pub(super) fn dashed_query_last(args: impl IntoIterator<Item = OsString>, behind: usize) -> Vec<OsString> {
-    search::dashed_query_last(QmdCli::command(), args, behind)
+    search::dashed_query_last(QmdCli::command(), args, behind, true)
 }
 
 impl QmdCommand {
@@ -559,6 +559,7 @@ mod tests {
             ("qmd|query|-c in gcc", "qmd|query|--|-c in gcc"),
             ("qmd|query|-vegan", "qmd|query|--|-vegan"),
             ("qmd|deep-search|--what is it", "qmd|deep-search|--|--what is it"),
+            ("qmd|search|--dry-run|--json", "qmd|search|--json|--|--dry-run"),
             ("qmd|--index|search|vsearch|-x y", "qmd|--index|search|vsearch|--|-x y"),
             ("qmd|--no-gpu|search|-5", "qmd|--no-gpu|search|--|-5"),
             ("qmd|search|-5|--|-6", "qmd|search|--|-5|-6"),
@@ -578,7 +579,6 @@ mod tests {
             "qmd|search|--|-x y",
             "qmd|search|--format|json|--min-score=0.3|x",
             "qmd|search|--jsn|x",
-            "qmd|search|--dry-run|--json",
             "qmd|search|-h",
             "qmd|search|--help",
             "qmd|search|-",
