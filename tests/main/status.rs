@@ -49,7 +49,7 @@ fn what_one_model_does_not_read_was_said_of_the_next() {
     assert!(said().contains("(all-MiniLM-L6-v2) knows only English"), "{}", said());
     app.replace_model(load(24, "another"));
     serves("another");
-    assert!(said().contains("(all-MiniLM-L6-v2) knows only English"), "{}", said());
+    assert!(said().contains("searched by keyword alone"), "{}", said());
 }
 
 /// A model that embeds no note until it is stopped.

@@ -123,6 +123,14 @@ pub(super) fn make(connection: &Connection, path: &Path) -> Result<(), StateErro
         }
         transaction.commit().map_err(sqlite)?;
     }
+    if format(connection).map_err(sqlite)? == 1 {
+        let drops =
+            "DROP TABLE IF EXISTS usage; DROP TABLE IF EXISTS read_log_bytes; DROP TABLE IF EXISTS model_calls_before";
+        let transaction = connection.unchecked_transaction().map_err(sqlite)?;
+        transaction.execute_batch(drops).map_err(sqlite)?;
+        transaction.pragma_update(None, "user_version", FORMAT).map_err(sqlite)?;
+        transaction.commit().map_err(sqlite)?;
+    }
     check_format(connection, path)?;
     for table in SCHEMA.split("CREATE TABLE ").skip(1).filter_map(|rest| rest.split('(').next()) {
         let there = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1";

@@ -123,6 +123,9 @@ impl Worker<'_> {
         self.publish()?;
         self.publish_models();
         // What it is at is waited for, and not by those who search or save.
+        if let Some(former) = &former {
+            former.embedder().stop();
+        }
         std::thread::spawn(move || drop(former));
         self.count_kept()?;
         if let Some(serving) = &self.serving {

@@ -272,7 +272,7 @@ fn run(
                 }
             },
             Err(_) => {
-                let failed = "indexing failed unexpectedly, and the index is being checked; please report this";
+                let failed = "indexing failed unexpectedly, and begins anew; please report this";
                 fail(failed.into(), RETRY);
                 continue;
             }

@@ -92,10 +92,8 @@ impl<'a> Worker<'a> {
         store: Box<dyn Writer>,
         messages: &'a Sender<WorkerMessage>,
         shared: &'a Arc<Shared>,
-        healed: bool,
     ) -> Self {
-        // What was healed was found by a check, or at once after a start.
-        let is_doubtful = store.was_unclean() && !healed;
+        let is_doubtful = store.was_unclean() || store.is_foreign();
         let mut worker = Self {
             debounce: Debounce::new(Duration::from_millis(options.index.debounce_ms)),
             options,

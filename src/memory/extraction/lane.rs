@@ -145,7 +145,11 @@ impl Extraction {
     /// Does one job, if one is due and nothing is in the way; gives how long to rest then, at most: `None` where the next may be done at once.
     pub(crate) fn step(&self) -> Option<Duration> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let hurries = self.state_mut().hurries;
+        let mut state = self.state_mut();
+        // One that panicked did not say that it was done.
+        state.works = false;
+        let hurries = state.hurries;
+        drop(state);
         let stepped = self.try_step(&mut known, hurries).unwrap_or_else(|error| {
             tracing::warn!("conversations are not read: {error}");
             self.waits_for(error.to_string(), CHECK_INTERVAL)

@@ -280,7 +280,7 @@ fn of_layers(owner: &Owner) -> BTreeSet<VaultPath> {
     for holder in workspace.entry_store.holders() {
         paths.extend(EntryFileKind::ALL.into_iter().filter_map(|shelf| entries_path(&holder, shelf).ok()));
     }
-    let is_note = |page: &VaultPath| !page.is_document();
+    let is_note = |page: &VaultPath| workspace.files.check(page).is_ok();
     paths.extend(generated_pages(workspace.home.root()).into_iter().filter(is_note));
     paths
 }

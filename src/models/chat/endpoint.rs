@@ -132,10 +132,12 @@ impl ChatModel for EndpointChat {
             if let Err(ModelError::Endpoint { problem, kind: ModelErrorKind::Permanent, .. }) = &answered
                 && let Some(refused) = refused(problem, &extras)
             {
-                // It is asked without, now and later.
                 without(&mut extras, refused);
-                without(&mut self.extras(), refused);
                 continue;
+            }
+            if answered.is_ok() {
+                // What it does not take is left out later, too.
+                *self.extras() = extras;
             }
             return answered;
         }

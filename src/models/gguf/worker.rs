@@ -175,7 +175,7 @@ impl<'a> Encoder<'a> {
 }
 
 fn failed(reason: impl ToString) -> ModelError {
-    ModelError::Llama { action: "embed", reason: reason.to_string(), may_pass: false }
+    ModelError::Llama { action: "embed", reason: reason.to_string(), may_pass: true }
 }
 
 #[cfg(test)]

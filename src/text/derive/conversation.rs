@@ -1,38 +1,34 @@
-//! The one reader of conversations: their turns, and what of them somebody said. What a program put among them, as what a model was told, tools
-//! answered or was recalled, and what a model thought, is said by nobody: nothing is derived of that, or it would be learned anew each time it is
-//! recalled. A thought may go on from one turn to the next: an answer is streamed and kept in parts, or is broken off by a tool, and some models begin
-//! to think without a tag. Pure.
+//! The one reader of conversations: their turns, and what of them somebody said. What a program put among them, and what a model thought, is
+//! said by nobody, also where it goes on from one turn to the next: an answer is streamed and kept in parts, or is broken off by a tool, and
+//! some models begin to think without a tag. Pure.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::{Captures, Regex};
 
 use super::chunk::turn_start;
-use super::code::code_at;
-use super::words::{fold, is_the_person};
-use crate::base::fence::RECALLED;
+use super::machinery::{THOUGHTS, is_machine, said_lines};
+use super::words::fold;
 use crate::text::note::code;
 
-/// By which names the person goes in conversations, beside those that models use. Folded.
-const PERSON: &str = "human you me person owner ich yo moi 我 用户 ユーザー я";
+/// By which names the person goes in conversations, whatever they are called. Folded.
+const PERSON: [&str; 18] = [
+    "user", "human", "you", "me", "person", "owner", "ich", "nutzer", "benutzer", "yo", "usuario", "moi",
+    "utilisateur", "我", "用户", "ユーザー", "я", "пользователь",
+];
 
 /// Whether a speaker is the person, who goes by some `names` besides.
 fn is_person(speaker: &str, names: &[String]) -> bool {
     let speaker = fold(speaker.trim());
-    is_the_person(&speaker)
-        || PERSON.split(' ').any(|name| name == speaker)
-        || names.iter().any(|name| fold(name.trim()) == speaker)
+    PERSON.contains(&speaker.as_str()) || names.iter().any(|name| fold(name.trim()) == speaker)
 }
 
 /// A turn of a conversation.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Turn<'t> {
     /// The speaker's name, or role.
     pub(crate) speaker: &'t str,
-    /// Whether that is the person, who thinks between no tags.
+    /// Whether that is the person.
     is_person: bool,
     /// The day, `2026-01-05`, where the turn says it.
     pub(crate) date: Option<&'t str>,
@@ -81,9 +77,12 @@ pub(crate) fn turns<'t>(
             }
         }
     }
-    let tags = tags_at_begin(&turns);
-    for (turn, tag) in turns.iter_mut().zip(tags).filter(|(turn, _)| !is_machine(turn.speaker)) {
-        let said = said_lines(tag, turn.written.iter().map(AsRef::as_ref));
+    let mut all = Vec::with_capacity(turns.len());
+    for Turn { speaker, is_person, written, .. } in &turns {
+        all.push(TurnText { speaker, is_person: *is_person, lines: written.iter().map(AsRef::as_ref).collect() });
+    }
+    let said: Vec<_> = all.iter().zip(tags_at_begin(&all)).map(|(turn, tag)| turn.said(tag)).collect();
+    for (turn, said) in turns.iter_mut().zip(said) {
         turn.said = said.into_iter().map(|(at, left)| (turn.lines.0 + at, left)).collect();
     }
     turns
@@ -112,9 +111,18 @@ pub(crate) fn lines_with_machinery(source: &str, names: &[String]) -> BTreeMap<u
 
 /// For each of some turns that follow each other, a speaker and a text each, whether a model thought all of it, between tags that are in others.
 pub(crate) fn turns_of_thought(turns: &[(&str, &str)]) -> Vec<bool> {
-    let turns: Vec<Turn<'_>> = turns.iter().map(|(speaker, text)| Turn::of(speaker, text)).collect();
+    let turns: Vec<TurnText<'_>> = turns.iter().map(|(speaker, text)| TurnText::of(speaker, text)).collect();
     let tags = tags_at_begin(&turns);
     turns.iter().zip(tags).map(|(turn, tag)| tag.is_some() && turn.tags().iter().all(|tag| !tag.is_close)).collect()
+}
+
+/// Who speaks in a turn, and what is written of it.
+#[derive(Debug)]
+struct TurnText<'t> {
+    speaker: &'t str,
+    /// Whether that is the person, who thinks between no tags.
+    is_person: bool,
+    lines: Vec<&'t str>,
 }
 
 /// A tag of what is thought: which of [`THOUGHTS`], and whether it closes.
@@ -124,61 +132,73 @@ struct ThoughtTag {
     is_close: bool,
 }
 
-impl<'t> Turn<'t> {
-    /// Of what somebody said alone.
+impl<'t> TurnText<'t> {
     fn of(speaker: &'t str, text: &'t str) -> Self {
-        let written = text.lines().map(Cow::from).collect();
-        Self { speaker, is_person: is_person(speaker, &[]), written, ..Self::default() }
+        Self { speaker, is_person: is_person(speaker, &[]), lines: text.lines().collect() }
     }
 
-    /// Its tags of what is thought, in their order. What stands in code is somebody's words.
+    /// What somebody said of it, each line with its place, from 0, where it begins between this tag, if between one.
+    fn said(&self, tag: Option<&str>) -> Vec<(usize, String)> {
+        if is_machine(self.speaker) { Vec::new() } else { said_lines(tag, self.lines.iter().copied()) }
+    }
+
+    /// Its tags, in their order. What stands in code is somebody's words.
     fn tags(&self) -> Vec<ThoughtTag> {
-        static TAG: LazyLock<Regex> = LazyLock::new(|| {
-            let pattern = format!(r"<(/?)({})[a-z0-9_:-]*(?:[>/ \n]|\z)", THOUGHTS.join("|"));
-            Regex::new(&pattern).expect("a test uses it")
-        });
-        if !self.written.iter().any(|line| line.contains('<')) {
+        if !self.lines.iter().any(|line| line.contains('<')) {
             return Vec::new();
         }
-        let text = self.written.join("\n").to_ascii_lowercase();
-        let code = code(&text);
-        let said = TAG.captures_iter(&text).filter(|tag| code_at(&code, tag.get_match().start()).is_none());
-        let tag_of = |tag: Captures<'_>| {
-            let number = THOUGHTS.iter().position(|name| *name == &tag[2])?;
-            Some(ThoughtTag { number, is_close: !tag[1].is_empty() })
+        let text = self.lines.join("\n").to_ascii_lowercase();
+        let (code, mut next) = (code(&text), 0);
+        let tag_at = |(at, _)| {
+            while code.get(next).is_some_and(|range| range.end <= at) {
+                next += 1;
+            }
+            if code.get(next).is_some_and(|range| range.contains(&at)) {
+                return None;
+            }
+            let rest = &text[at + 1..];
+            let name = rest.strip_prefix('/').unwrap_or(rest);
+            let number = THOUGHTS.iter().position(|tag| name.starts_with(tag))?;
+            let end = name.find(|sign: char| !(sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-' | ':')));
+            let is_tag = end.is_none_or(|end| name[end..].starts_with(['>', '/', ' ', '\n']));
+            is_tag.then(|| ThoughtTag { number, is_close: rest.starts_with('/') })
         };
-        said.filter_map(tag_of).collect()
+        text.match_indices('<').filter_map(tag_at).collect()
     }
 }
 
 /// For each turn of a conversation the tag between which it begins, where one before has left it open and a later one of the same speaker
 /// closes it, or none has opened it. What tools say in between does not count.
-fn tags_at_begin(turns: &[Turn<'_>]) -> Vec<Option<&'static str>> {
+fn tags_at_begin(turns: &[TurnText<'_>]) -> Vec<Option<&'static str>> {
     let mut begins: Vec<Option<usize>> = vec![None; turns.len()];
-    // The tag that is open, and the turns since: they are in it if one of them closes it.
-    let (mut open, mut since, mut speaker) = (None, Vec::new(), "");
+    // Of each tag that is open the turns since: they are in it if one of them closes it.
+    let mut since: [Option<Vec<usize>>; THOUGHTS.len()] = Default::default();
+    let mut speaker = "";
     for (at, turn) in turns.iter().enumerate().filter(|(_, turn)| !is_machine(turn.speaker)) {
         if turn.speaker != speaker {
-            (speaker, open) = (turn.speaker, None);
-            since.clear();
+            (speaker, since) = (turn.speaker, Default::default());
         }
         if turn.is_person {
             continue;
         }
         let tags = turn.tags();
-        if let Some(number) = open {
-            since.push(at);
+        for (number, open) in since.iter_mut().enumerate() {
+            let Some(later) = open else { continue };
+            later.push(at);
             if tags.contains(&ThoughtTag { number, is_close: true }) {
-                since.drain(..).for_each(|later| begins[later] = open);
-                open = None;
+                open.take().into_iter().flatten().for_each(|later| {
+                    begins[later].get_or_insert(number);
+                });
             }
         }
         begins[at] = begins[at].or_else(|| tags.first().filter(|tag| tag.is_close).map(|tag| tag.number));
-        let left = tags.iter().fold(begins[at], |open, tag| match open {
+        let open = tags.iter().fold(begins[at], |open, tag| match open {
             None => Some(tag.number).filter(|_| !tag.is_close),
             Some(number) => Some(number).filter(|_| !(tag.is_close && tag.number == number)),
         });
-        open = open.or(left);
+        if let Some(number) = open {
+            since[number].get_or_insert_default();
+        }
     }
     begins.into_iter().map(|begin| begin.map(|number| THOUGHTS[number])).collect()
 }
@@ -250,149 +270,12 @@ pub(crate) fn turns_digest(turns: &[SpokenTurn]) -> [u8; 16] {
     digest
 }
 
-/// Speakers that are no one: roles of the interfaces of chat models, and what programs call themselves. Folded.
-const MACHINES: [&str; 9] =
-    ["system", "developer", "tool", "tools", "function", "ipython", "environment", "hook", "cron"];
-
-/// The beginnings of names of tags between which a model thinks.
-const THOUGHTS: [&str; 4] = ["think", "reasoning", "analysis", "scratchpad"];
-/// The beginnings of names of other tags between which stands what nobody said.
-const TAGS: [&str; 14] = [
-    "memory", "memories", "recalled", "relevant-memor", "relevant_memor", "retrieved", "vault", "context", "system",
-    "tool_", "tool-", "function_", "injected", "antml",
-];
-
-/// A turn that begins so was made by a program. Folded.
-const HOUSEKEEPING: [&str; 10] = [
-    "pre-compaction memory flush",
-    "session nearing compaction",
-    "store durable memories",
-    "write any lasting notes to memory",
-    "read heartbeat.md",
-    "heartbeat:",
-    "heartbeat_ok",
-    "[cron:",
-    "this session is being continued from a previous conversation",
-    "caveat: the messages below were generated by the user while running local commands",
-];
-
-/// A line that says nothing else than this says nothing. Folded.
-const SILENCE: [&str; 4] = ["no_reply", "heartbeat_ok", "heartbeat", "[[reply_to_current]]"];
-/// Longer than any of them, in bytes.
-const MOST_SILENCE_BYTES: usize = 40;
-
-/// Marks of programs within what is said.
-const MARKS: [&str; 2] = ["[[reply_to_current]]", "NO_REPLY"];
-
-/// Whether a speaker is a program: a system prompt, the output of a tool.
-pub(crate) fn is_machine(speaker: &str) -> bool {
-    let speaker = fold(speaker.trim());
-    let goes_on = |rest: &str| rest.starts_with(char::is_alphanumeric);
-    MACHINES.iter().any(|machine| speaker.strip_prefix(machine).is_some_and(|rest| !goes_on(rest)))
-}
-
-/// Stands where something was taken out.
-const TAKEN: &str = "\0";
-
-/// The lines of a turn that somebody said, each with its place among all, from 0, and what is left of it: without what stands between tags
-/// or fences, and the like. What is opened and never closed goes on to the end; the turn itself may begin between tags of the name `tag`,
-/// which were opened before. None of a turn that a program made.
-fn said_lines<'t>(tag: Option<&str>, lines: impl IntoIterator<Item = &'t str>) -> Vec<(usize, String)> {
-    let mut text = tag.map(|name| format!("<{name}>")).unwrap_or_default();
-    let mut open_fence = None;
-    for (at, line) in lines.into_iter().enumerate() {
-        if at > 0 {
-            text.push('\n');
-        }
-        let fence = fence_of(line);
-        text.push_str(if open_fence.or(fence).is_some() { TAKEN } else { line });
-        open_fence = match open_fence {
-            None => fence,
-            open => open.filter(|_| fence != open),
-        };
-    }
-    let taken = |found: &Captures<'_>| vec![TAKEN; found[0].split('\n').count()].join("\n");
-    let left = |(at, line): (usize, &str)| {
-        let said = clean(line.replace(TAKEN, ""));
-        (line.trim().is_empty() || !said.trim().is_empty()).then_some((at, said))
-    };
-    for pattern in MACHINERY.iter() {
-        text = pattern.replace_all(&text, taken).into_owned();
-    }
-    let left: Vec<_> = text.split('\n').enumerate().filter_map(left).collect();
-    let first =
-        left.iter().map(|(_, text)| text.trim_start_matches(['*', '_', '#', ' ', '\t'])).find(|text| !text.is_empty());
-    let is_speech = first.is_some_and(|first| !is_housekeeping(first));
-    if is_speech { left } else { Vec::new() }
-}
-
-/// What programs put between what is said: a line that tells of recalled memory; one that says something of a message, with the lines or the block of
-/// code below it; then what stands between tags. The first are looked for by themselves, from where a line begins: beside them each tag would cost the
-/// rest of its line.
-static MACHINERY: LazyLock<[Regex; 2]> = LazyLock::new(|| {
-    let code = r"```(?s:.*?)(?:\n[^\S\n]*```[^\n]*|\z)";
-    let block = format!(r"(?:\n[^\S\n]*[^\s`][^\n]*)*(?:\n[^\S\n]*(?:{code}|$))?");
-    let recalled = regex::escape(RECALLED);
-    let lines = format!(r"(?m)^[^\n]*(?:{recalled}[^\n]*|\(untrusted metadata\)[^\n]*{block})");
-    let mut parts = Vec::new();
-    for name in THOUGHTS.iter().chain(&TAGS) {
-        let begin = format!("(?i-u:<{name}[a-z0-9_:-]*)");
-        parts.push(format!(r"{begin}(?:[/\s][^>\n]*)?/>"));
-        parts.push(format!(r"{begin}(?:[>/\s]|\z)(?s:.*?)(?:(?i-u:</{name})[^>\n]*>?|\z)"));
-    }
-    [lines, parts.join("|")].map(|pattern| Regex::new(&pattern).expect("a test uses it"))
-});
-
-/// What is left of a text when what programs put into it is taken out; empty where that was all.
-pub(crate) fn said_text(text: &str) -> String {
-    said_lines(None, text.lines()).into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n")
-}
-
-/// The same, as it was written where programs put nothing into it.
-pub(crate) fn without_machinery(text: &str) -> Cow<'_, str> {
-    let said = said_text(text);
-    match said.split_whitespace().eq(text.split_whitespace()) {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(said.trim().to_owned()),
-    }
-}
-
-/// Whether a turn of this text was made by a program: it begins as those do.
-pub(crate) fn is_housekeeping(text: &str) -> bool {
-    let first = text.trim_start_matches(['*', '_', '#', ' ', '\t', '\n', '\r']);
-    let beginning = fold(&first[..first.floor_char_boundary(first.len().min(200))]);
-    HOUSEKEEPING.iter().any(|begin| beginning.starts_with(begin))
-}
-
-/// Whether a line says nothing but that nothing is said.
-pub(crate) fn is_silence(line: &str) -> bool {
-    let line = line.trim_start();
-    line.len() < MOST_SILENCE_BYTES && SILENCE.contains(&fold(line).trim_matches(['.', '*', '`', ' ']))
-}
-
-fn clean(mut said: String) -> String {
-    for mark in MARKS.into_iter().filter(|mark| said.contains(mark)).collect::<Vec<_>>() {
-        said = said.replace(mark, "");
-    }
-    said.truncate(said.trim_end().len());
-    let line = said.trim_start();
-    let is_record = line.starts_with('{') && line.ends_with('}') && line.contains("\"type\"");
-    if is_record || is_silence(line) { String::new() } else { said }
-}
-
-/// The fence that a line is, of a block that was given to a model as data.
-fn fence_of(line: &str) -> Option<&str> {
-    let line = line.trim();
-    let inner = line.strip_prefix("=== ")?.strip_suffix(" ===")?;
-    ((16..=64).contains(&inner.len()) && inner.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(line)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn begins(turns: &[(&str, &str)]) -> Vec<bool> {
-        let turns = turns.iter().map(|(speaker, text)| Turn::of(speaker, text));
+        let turns = turns.iter().map(|(speaker, text)| TurnText::of(speaker, text));
         tags_at_begin(&turns.collect::<Vec<_>>()).iter().map(Option::is_some).collect()
     }
 
@@ -499,76 +382,5 @@ mod tests {
         assert_eq!(one, digest("# Title\n\n**18:32 · user:** a\n\n**18:33 · x:**\n> b\n> <think>c</think>\n"));
         assert_ne!(one, digest("**18:32 · user:** a\n**18:33 · user:** b\n"));
         assert_ne!(one, digest("**18:32 · user:** a\n"));
-    }
-}
-
-#[cfg(test)]
-mod tests_of_machinery {
-    use super::*;
-
-    fn left(text: &str) -> Option<String> {
-        let lines: Vec<String> = said_lines(None, text.lines()).into_iter().map(|(_, text)| text).collect();
-        (!lines.is_empty()).then(|| lines.join("|"))
-    }
-
-    #[test]
-    fn what_was_injected_or_thought_is_not_said() {
-        for (text, said) in [
-            ("<recalled_context>\nLikes tea\n\n</recalled_context>\nWhat about milk?", Some("What about milk?")),
-            ("Yes <think>he lies</think>of course", Some("Yes of course")),
-            ("<think>\nLikes rum", None),
-            ("<THINK>a</think><system-reminder>b</system-reminder>c", Some("c")),
-            ("a <memory id=\"3\">I like soup</memory> b", Some("a  b")),
-            ("a <recalled_context>never closed", Some("a")),
-            (
-                "=== 0123456789abcdef0123456789abcdef ===\nsecret\n=== 0123456789abcdef0123456789abcdef ===\nafter",
-                Some("after"),
-            ),
-            ("=== 0123456789abcdef0123456789abcdef ===\nnever closed", None),
-            ("Conversation info (untrusted metadata):\n```json\n{\"a\": 1}\n```\nHello", Some("Hello")),
-            ("Sender (untrusted metadata): x\n\nHello", Some("Hello")),
-            ("{\"type\":\"tool_use\",\"id\":1}\nHello", Some("Hello")),
-            ("NO_REPLY", None),
-            ("heartbeat_ok", None),
-            ("[[reply_to_current]] Sure", Some(" Sure")),
-            ("**Pre-compaction memory flush.** Store durable memories only in memory/x.md", None),
-            ("\nRead HEARTBEAT.md if it is there", None),
-            ("a <context/> b", Some("a  b")),
-            ("I love <memorable> things and 3 < 4", Some("I love <memorable> things and 3 < 4")),
-            ("x < y and <b>bold</b>", Some("x < y and <b>bold</b>")),
-            ("<https://example.org/context>", Some("<https://example.org/context>")),
-            ("=== title ===\n\n  Text", Some("=== title ===||  Text")),
-            ("<memory", None),
-            ("", None),
-        ] {
-            assert_eq!(left(text).as_deref(), said, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_this_program_recalled_is_not_learned_from() {
-        let recalled = crate::base::fence::recalled("Likes rum (notes/a.md#L3)\n");
-        assert_eq!(left(&format!("{recalled}Really?")).as_deref(), Some("Really?"));
-    }
-
-    #[test]
-    fn any_line_is_read() {
-        for text in
-            ["<", "</", "<think", "<é", "é<think>é</think>é", "<think></think", "``` (untrusted metadata)", "İ<think>"]
-        {
-            let _ = left(text);
-        }
-        assert_eq!(left("é<think>é</think>é").as_deref(), Some("éé"));
-        assert_eq!(left(&format!("{}x", "<think></think>".repeat(100_000))).as_deref(), Some("x"));
-    }
-
-    #[test]
-    fn programs_are_no_speakers() {
-        for name in ["system", " Tool ", "tool: bash", "Tool_result", "tools", "hook", "cron", "system prompt"] {
-            assert!(is_machine(name), "{name}");
-        }
-        for name in ["user", "Maya", "code agent", "toolbox"] {
-            assert!(!is_machine(name), "{name}");
-        }
     }
 }

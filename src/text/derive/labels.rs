@@ -15,7 +15,7 @@ const MAX_ALIASES: usize = 64;
 const MAX_NAME_WORDS: usize = 12;
 /// Minimum length of a beginning of a word, in letters; shorter words are known as they are.
 const MIN_BEGINNING: usize = 3;
-/// Maximum number of labels of links, relations, fields and speakers together. A note with more is data of some program, and not found by the rest.
+/// Maximum number of labels of links and relations together. A note with more is data of some program, and not found by the rest.
 const MAX_MORE: usize = 40_000;
 
 /// A name of a note, or a property with a value or with any: the first eight bytes of a BLAKE3, which nobody makes meet.
@@ -123,16 +123,17 @@ impl Label {
         labels.extend(language.map(Self::of_language));
         labels.extend(note.metadata.get("session").and_then(Value::as_str).map(Self::of_conversation));
         labels.extend(is_captured(&note.metadata).then(Self::of_capture));
+        // None of these is left out: what is linked may be private for it, and a tool that speaks is trusted less.
+        labels.extend(document_targets(note).iter().filter_map(|target| Self::of_document_link(target)));
+        labels.extend(speakers.map(|term| Self::of_speaker(term)));
         let links = note_links(note, source);
         labels.extend(contents(note, source, &links).into_iter().filter_map(Self::of_content));
         let mut more: Vec<Self> = links.iter().filter_map(|link| Self::of_link(target_name(&link.target))).collect();
-        more.extend(document_targets(note).iter().filter_map(|target| Self::of_document_link(target)));
         for Relation { name, link, .. } in described(note, source, links) {
             let Some(name) = name else { continue };
             more.extend([Self::of_relation(None), Self::of_relation(Some(&name))]);
             more.extend(Self::of_named_link(target_name(&link.target)));
         }
-        more.extend(speakers.map(|term| Self::of_speaker(term)));
         more.sort_unstable();
         more.dedup();
         more.truncate(MAX_MORE);

@@ -13,6 +13,7 @@ mod labels;
 mod language;
 mod links;
 mod list_items;
+mod machinery;
 pub(crate) mod nearest;
 mod properties;
 mod relations;
@@ -27,14 +28,13 @@ pub use chunk::{
 pub(crate) use chunk::{
     CONVERSATIONS, ChunkId, Remainder, Speakers, begins_turn, goes_on_and_begins, is_said, speaker_term, turn_start,
 };
-pub(crate) use conversation::{
-    is_housekeeping, is_machine, is_silence, lines_with_machinery, said_text, turns_of_thought, without_machinery,
-};
+pub(crate) use conversation::{lines_with_machinery, turns_of_thought};
 pub(crate) use generated::{USER_FILE, UserPage, note_sources};
 pub use labels::Label;
 pub use language::TextLanguage;
 pub(crate) use links::{note_links, target_name, without_extension};
 pub(crate) use list_items::ItemEditError;
+pub(crate) use machinery::{is_housekeeping, is_machine, is_silence, said_text, without_machinery};
 pub(crate) use properties::{other_names, values_of, without_links};
 pub(crate) use relations::{Relation, relations};
 pub(crate) use said::{

@@ -1,11 +1,5 @@
 //! What a merge left in a file for the person to decide: conflict markers, and the text of either side of them.
 
-use std::sync::LazyLock;
-
-use regex::{Captures, Regex};
-
-use super::code;
-
 /// The problem of a note with conflict markers.
 pub(crate) const CONFLICT_MARKS: &str = "conflict markers of git; `vault conflicts show` has both sides";
 
@@ -20,25 +14,43 @@ pub(crate) struct Sides {
     pub(crate) both: String,
 }
 
-/// The conflicts of a text that are meant, with what stands on either side. Behind the first may come what both began with, as
-/// `merge.conflictStyle = diff3` gives it. A whole conflict inside one block of code is an example of one.
-fn conflicts(text: &str) -> Vec<Captures<'_>> {
-    static CONFLICT: LazyLock<Regex> = LazyLock::new(|| {
-        let pattern = concat!(
-            r"(?m)^<<<<<<< [^\n]*\n(?P<ours>(?s:.*?))(?:^\|{7} [^\n]*\n(?s:.*?))?^=======\r?\n",
-            r"(?P<theirs>(?s:.*?))^>>>>>>> [^\n]*(?:\n|\z)",
-        );
-        Regex::new(pattern).expect("a test uses it")
-    });
+/// The conflicts of a text that are meant, each as the numbers of the lines of its four markers, from 0: in order, each at the start of a line.
+/// Behind the second comes what both sides began with, as `merge.conflictStyle = diff3` gives it; without that it is the third. A whole conflict
+/// inside one block of code is an example of one.
+fn conflicts(text: &str) -> Vec<[usize; 4]> {
+    let mut found = Vec::new();
     if !text.contains("<<<<<<< ") {
-        return Vec::new();
+        return found;
     }
-    let code = code(text);
-    let is_meant = |found: &Captures<'_>| {
-        let all = found.get_match().range();
-        !code.iter().any(|code| code.start <= all.start && all.end <= code.end)
-    };
-    CONFLICT.captures_iter(text).filter(is_meant).collect()
+    let (mut fence, mut example): (Option<&str>, bool) = (None, false);
+    let (mut first, mut base, mut middle) = (None, None, None);
+    for (at, line) in text.lines().enumerate() {
+        let bare = line.trim();
+        match fence {
+            None => fence = ["```", "~~~"].into_iter().find(|mark| bare.starts_with(mark)),
+            Some(mark) if bare.starts_with(mark) => {
+                fence = None;
+                if example {
+                    (first, example) = (None, false);
+                }
+            }
+            Some(_) => {}
+        }
+        match (first, middle) {
+            (None, _) if line.starts_with("<<<<<<< ") => {
+                (first, base, middle, example) = (Some(at), None, None, fence.is_some());
+            }
+            (Some(_), None) if base.is_none() && line.starts_with("||||||| ") => base = Some(at),
+            (Some(_), None) if line == "=======" => middle = Some(at),
+            (Some(begin), Some(middle)) if line.starts_with(">>>>>>> ") && !example => {
+                found.push([begin, base.unwrap_or(middle), middle, at]);
+                // What opens within a side of it is of that side.
+                (first, fence) = (None, None);
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Whether a text has conflict markers that are meant.
@@ -48,27 +60,31 @@ pub(crate) fn has_conflict(text: &str) -> bool {
 
 /// The line of the first marker, from 1.
 pub(super) fn first_mark(text: &str) -> Option<usize> {
-    conflicts(text).first().map(|first| text[..first.get_match().start()].matches('\n').count() + 1)
+    conflicts(text).first().map(|[first, ..]| first + 1)
 }
 
 /// Both sides of a text with conflict markers; `None` where it has none.
 pub(crate) fn sides(text: &str) -> Option<Sides> {
     let found = conflicts(text);
-    let with = |sides: &[&str]| {
-        let (mut said, mut at) = (String::with_capacity(text.len()), 0);
-        for conflict in &found {
-            let all = conflict.get_match();
-            said += &text[at..all.start()];
-            sides.iter().for_each(|side| said += &conflict[*side]);
-            at = all.end();
+    let mut sides = Sides { ours: String::new(), theirs: String::new(), both: String::new() };
+    let mut next = 0;
+    for (at, line) in text.split_inclusive('\n').enumerate() {
+        while found.get(next).is_some_and(|[.., last]| *last < at) {
+            next += 1;
         }
-        said + &text[at..]
-    };
-    (!found.is_empty()).then(|| Sides {
-        ours: with(&["ours"]),
-        theirs: with(&["theirs"]),
-        both: with(&["ours", "theirs"]),
-    })
+        let (is_ours, is_theirs) = match found.get(next) {
+            Some([first, base, middle, last]) if *first <= at => {
+                (*first < at && at < *base, *middle < at && at < *last)
+            }
+            _ => (true, true),
+        };
+        for (has, side) in
+            [(is_ours, &mut sides.ours), (is_theirs, &mut sides.theirs), (is_ours || is_theirs, &mut sides.both)]
+        {
+            side.push_str(if has { line } else { "" });
+        }
+    }
+    (!found.is_empty()).then_some(sides)
 }
 
 #[cfg(test)]

@@ -183,7 +183,10 @@ impl AttachmentReader {
     pub(crate) fn read(&self, path: &VaultPath, mut file: FileBytes) -> Result<(Source, Vec<String>), ReadError> {
         let bytes = std::mem::take(&mut file.bytes);
         let (said, is_new) = self.said(path, &file.hash, bytes)?;
-        if is_new && let Err(error) = self.keep(path, &file.hash, &said) {
+        if is_new
+            && file.is_as_read()
+            && let Err(error) = self.keep(path, &file.hash, &said)
+        {
             tracing::warn!("the text of {path} is not kept: {error}");
         }
         // Whoever purges it meanwhile found nothing to remove.

@@ -17,6 +17,8 @@ use crate::vault::disk::{
     Action, CheckpointId, Files, FoundNote, NoteRules, ReadError, Scan, conflict_copy, file_of, is_markdown, numbered,
 };
 
+/// Maximum size of two files that are compared, in bytes; longer ones are taken to differ.
+const MAX_COMPARED_BYTES: u64 = 64 << 20;
 /// Who left conflict markers.
 const GIT: &str = "git";
 
@@ -61,7 +63,8 @@ fn found(root: &Path, rules: &NoteRules) -> Vec<ConflictCopy> {
         let by_hand = (!is_markdown(file.path.as_str())).then(|| NO_NOTE.to_owned());
         let original = VaultPath::new(of.as_str()).ok().filter(|_| by_hand.is_none());
         let same = original.is_some_and(|of| {
-            let is_as_long = file_of(root, rules, &of).is_some_and(|meta| meta.len() == file.stamp.size);
+            let is_as_long = file_of(root, rules, &of)
+                .is_some_and(|meta| meta.len() == file.stamp.size && meta.len() <= MAX_COMPARED_BYTES);
             is_as_long && bytes(&file.path).is_some_and(|bytes_of_copy| bytes(&of) == Some(bytes_of_copy))
         });
         Some(ConflictCopy { path: file.path.to_string(), of, made_by: made_by.into(), same, by_hand })

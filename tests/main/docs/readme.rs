@@ -104,7 +104,11 @@ fn the_first_minute_is_as_recorded() {
 /// A text without the scores of its hits, of which the last digit is not the same on every processor.
 fn without_scores(text: &str) -> String {
     let is_score = |part: &&str| part.len() == 4 && part.starts_with("0.");
-    text.split("  ").map(|part| if is_score(&part) { "0.__" } else { part }).collect::<Vec<_>>().join("  ")
+    let line = |line: &str| {
+        let parts = line.trim_end().split("  ").map(|part| if is_score(&part) { "0.__" } else { part });
+        parts.collect::<Vec<_>>().join("  ")
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Ends when it is dropped.
@@ -124,7 +128,7 @@ fn each_command_that_is_named_is_one() {
     fs::remove_dir_all(person.path("vault")).unwrap();
     person.says_in("", "vault init ~/vault && printf '[embed]\\nmodel = \"none\"\\n' > ~/vault/memory.toml");
     let conversations = fs::read(data("tests/data/imports/chatgpt/conversations.json")).unwrap();
-    fs::write(person.path("vault/export.zip"), archive(&[("conversations.json", &conversations)])).unwrap();
+    fs::write(person.path("notes/export.zip"), archive(&[("conversations.json", &conversations)])).unwrap();
     let page = fs::read_to_string(data("README.md")).unwrap();
     let prose: String = page.split("```").step_by(2).collect();
     let named = prose
@@ -140,7 +144,7 @@ fn each_command_that_is_named_is_one() {
             Some(("init", _)) | None => format!("vault {} --help", command.split(' ').next().unwrap()),
             _ => format!("vault {command}"),
         };
-        let ran = person.command("vault", &format!("echo y | {line}")).output().unwrap();
+        let ran = person.command("notes", &format!("echo y | {line} --vault ~/vault")).output().unwrap();
         let found_nothing = ran.status.code() == Some(1);
         assert!(ran.status.success() || found_nothing, "{line}\n{}", String::from_utf8_lossy(&ran.stderr));
         count += 1;
