@@ -1,6 +1,6 @@
 //! `vault import`: an archive, or what another program has kept, once or as it comes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,10 @@ use serde_json::{Value, json};
 use super::backend::{Backend, home};
 use super::exit::told;
 use super::terminal::{Bar, Outcome, answer, bytes, count, is_in_json, printed, remark, say, shell_quoted};
+use crate::access::request::{ErrorKind, RequestError};
 use crate::base::config::WatchMode;
 use crate::base::tasks::TaskSignal;
-use crate::memory::imports::{ImportItem, ImportSink, ImportTally, SourceKind, read};
+use crate::memory::imports::{ImportItem, ImportRepeats, ImportSink, ImportTally, SourceKind, read};
 use crate::serve::api::endpoints;
 use crate::serve::wire::{ImportNote, ImportParams, ImportTaken};
 use crate::vault::backup;
@@ -115,11 +116,8 @@ impl ImportCommand {
         let Self { file: path, dry_run, watch, .. } = self;
         let absolute = std::path::absolute(&path)?;
         refuse_own(vault, &path)?;
-        // A link that is named itself leads to its file.
-        let followed = absolute.canonicalize().ok().filter(|followed| followed.is_file());
-        let files = FilesElsewhere::all_in(followed.as_deref().unwrap_or(&absolute));
         // Before it is read: what comes meanwhile is new.
-        let known = watch.then(|| stamps(&files));
+        let mut watched = watch.then(|| WatchedSource::of(kind, &absolute));
         let (kind_name, source) = (kind.name().into(), absolute.display().to_string());
         let mut sending = Sending {
             backend: Backend::open_capturing(vault)?,
@@ -128,30 +126,33 @@ impl ImportCommand {
             notes: Vec::new(),
             bytes: 0,
             taken: ImportTaken::default(),
+            refused: BTreeMap::new(),
             bar: Some(Bar::of(if dry_run { "looking" } else { "importing" })),
         };
-        let taken = sending.take_all(|sink| read(kind, &path, &|_| true, sink));
+        let mut repeats = ImportRepeats::default();
+        let read = |sink: &mut ImportSink<'_>| read(kind, &path, &|_| true, sink);
+        let taken = sending.take_all(watch.then_some(&mut repeats), read);
         let (mut tally, was_read) = taken.inspect_err(|_| sending.end_bar())?;
-        if let Some(known) = known {
-            sending.send(false)?;
-            sending.end_bar();
-            // A folder in which there is nothing yet is waited for.
-            match was_read {
-                Err(error) if absolute.is_dir() => remark!("vault: {error}"),
-                was_read => was_read.map_err(anyhow::Error::msg)?,
+        let Some(watched) = &mut watched else {
+            if was_read.is_ok() {
+                sending.finish()?;
             }
-            sending.follow(kind, &absolute, &files, known)?;
-            // What there is at the end, however often it was read.
-            let mut ignore = |_| ControlFlow::Continue(());
-            let mut sink = ImportSink::new(&mut ignore);
-            let _ = read(kind, &path, &|_| true, &mut sink);
-            tally = std::mem::take(&mut sink.tally);
-        } else if let Err(error) = was_read {
             sending.end_bar();
-            bail!(error);
-        }
-        sending.finish()?;
+            was_read.map_err(anyhow::Error::msg)?;
+            return report(sending, tally);
+        };
+        sending.send(false)?;
         sending.end_bar();
+        // A folder in which there is nothing yet is waited for.
+        if let Err(error) = was_read {
+            match absolute.is_dir() {
+                true => remark!("vault: {error}"),
+                false => bail!(error),
+            }
+        }
+        watched.follow(&mut sending, &mut repeats)?;
+        sending.finish()?;
+        repeats.tell(&mut tally);
         report(sending, tally)
     }
 }
@@ -172,10 +173,11 @@ fn refuse_own(vault: Option<&Path>, path: &Path) -> anyhow::Result<()> {
 }
 
 fn report(sending: Sending, mut tally: ImportTally) -> anyhow::Result<Outcome> {
-    let Sending { base: ImportParams { kind, source, dry_run, .. }, taken, .. } = sending;
+    let Sending { base: ImportParams { kind, source, dry_run, .. }, taken, refused, .. } = sending;
     if taken.empty > 0 {
         *tally.left_out.entry("recalled memory that nobody said".into()).or_default() += taken.empty;
     }
+    tally.left_out.extend(refused.into_iter().map(|(reason, times)| (format!("refused: {reason}"), times)));
     // What undoes it, where it has made or changed files.
     let import = taken.import.filter(|_| taken.undoable).map(|import| format!("import-{import}"));
     let mut report = json!({
@@ -239,6 +241,8 @@ fn report(sending: Sending, mut tally: ImportTally) -> anyhow::Result<Outcome> {
 /// Events and notes that are handed over at a time, and their bytes as JSON: a request may have a mebibyte.
 pub(super) const BATCH: usize = 500;
 pub(super) const BATCH_BYTES: usize = 700 << 10;
+/// Reasons why something was refused that are told apart.
+const MOST_REASONS: usize = 20;
 /// While more events wait for their files, no more are handed over.
 const MOST_PENDING: usize = 20_000;
 /// Interval at which it is asked how many wait.
@@ -253,6 +257,8 @@ struct Sending {
     bytes: usize,
     /// What came of it.
     taken: ImportTaken,
+    /// What was refused, with the reason.
+    refused: BTreeMap<String, usize>,
     /// Shows how much of what was handed over is in its files.
     bar: Option<Bar>,
 }
@@ -262,9 +268,15 @@ impl Sending {
         self.bar.take().iter().for_each(Bar::finish);
     }
 
+    /// So many events and notes were new so far.
+    fn new_so_far(&self) -> usize {
+        self.taken.added + self.taken.updated
+    }
+
     /// Hands over what a source has, as `read` finds it; gives what was found, and what came of the reading.
     fn take_all(
         &mut self,
+        repeats: Option<&mut ImportRepeats>,
         read: impl FnOnce(&mut ImportSink<'_>) -> Result<(), String>,
     ) -> anyhow::Result<(ImportTally, Result<(), String>)> {
         let mut failed = None;
@@ -273,6 +285,7 @@ impl Sending {
             added.map_or(ControlFlow::Break(()), ControlFlow::Continue)
         };
         let mut sink = ImportSink::new(&mut take);
+        sink.repeats = repeats;
         let was_read = read(&mut sink);
         let tally = std::mem::take(&mut sink.tally);
         failed.map_or_else(|| Ok((tally, was_read)), Err)
@@ -300,11 +313,35 @@ impl Sending {
     fn send(&mut self, done: bool) -> anyhow::Result<()> {
         let (events, notes) = (std::mem::take(&mut self.events), std::mem::take(&mut self.notes));
         self.bytes = 0;
-        self.ask(ImportParams { done, events, notes, ..ImportParams::default() })?;
+        let piece = ImportParams { done, events, notes, ..ImportParams::default() };
+        match self.ask(piece.clone()) {
+            Err(error) if is_invalid(&error) && piece.events.len() + piece.notes.len() > 0 => self.one_by_one(piece)?,
+            asked => asked?,
+        }
         while self.taken.pending > MOST_PENDING {
             self.wait()?;
         }
         Ok(())
+    }
+
+    /// What is refused keeps nothing else.
+    fn one_by_one(&mut self, piece: ImportParams) -> anyhow::Result<()> {
+        let ImportParams { events, notes, done, .. } = piece;
+        let events = events.into_iter().map(|event| (vec![event], Vec::new()));
+        for (events, notes) in events.chain(notes.into_iter().map(|note| (Vec::new(), vec![note]))) {
+            match self.ask(ImportParams { events, notes, ..ImportParams::default() }) {
+                Err(error) if is_invalid(&error) => self.refuse(error.to_string()),
+                asked => asked?,
+            }
+        }
+        self.ask(ImportParams { done, ..ImportParams::default() })
+    }
+
+    /// Counts by the reason, as far as there are few.
+    fn refuse(&mut self, reason: String) {
+        let is_new = !self.refused.contains_key(&reason);
+        let reason = if is_new && self.refused.len() >= MOST_REASONS { "for other reasons".into() } else { reason };
+        *self.refused.entry(reason).or_default() += 1;
     }
 
     /// Hands over a piece of this import, and counts what came of it.
@@ -348,6 +385,10 @@ impl Sending {
     }
 }
 
+fn is_invalid(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<RequestError>().is_some_and(|error| error.kind == ErrorKind::Invalid)
+}
+
 /// Quiet period without a change before files are read: transcripts are written line by line.
 const QUIET_PERIOD: Duration = Duration::from_millis(300);
 /// Maximum time that such a quiet period is waited for.
@@ -357,53 +398,53 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// Interval of looks where nothing is heard.
 const WATCH_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The files of a source, each with what tells whether it has changed.
-type Stamps = HashMap<PathBuf, Stamp>;
-
-fn stamps(files: &FilesElsewhere) -> Stamps {
-    files.find().files.into_iter().map(|file| (file.path, file.stamp)).collect()
+/// The files of a source, as they were read last.
+struct WatchedSource {
+    kind: SourceKind,
+    files: FilesElsewhere,
+    path: PathBuf,
+    known: HashMap<PathBuf, Stamp>,
 }
 
-impl Sending {
-    /// Takes what comes into the files of a source that were read as they are `known`, until somebody ends it.
-    fn follow(
-        &mut self,
-        kind: SourceKind,
-        path: &Path,
-        files: &FilesElsewhere,
-        mut known: Stamps,
-    ) -> anyhow::Result<()> {
+impl WatchedSource {
+    /// Looks at the files before they are read for the first time: what comes from then on is new.
+    fn of(kind: SourceKind, path: &Path) -> Self {
+        // A link that is named itself leads to its file.
+        let followed = path.canonicalize().ok().filter(|followed| followed.is_file());
+        let files = FilesElsewhere::all_in(followed.as_deref().unwrap_or(path));
+        let mut source = Self { kind, files, path: path.to_owned(), known: HashMap::new() };
+        source.known = source.now();
+        source
+    }
+
+    fn now(&self) -> HashMap<PathBuf, Stamp> {
+        self.files.find().files.into_iter().map(|file| (file.path, file.stamp)).collect()
+    }
+
+    /// Takes what comes, until somebody ends it.
+    fn follow(&mut self, sending: &mut Sending, repeats: &mut ImportRepeats) -> anyhow::Result<()> {
         let (signal, quiet) = (TaskSignal::default(), is_in_json());
         until_ended(signal.clone())?;
         let changed = signal.clone();
         let mut watcher = FoldersWatcher::start(WatchMode::Auto, Arc::new(move || changed.wake()));
         if !quiet {
-            say!("waiting for more in {}; Ctrl-C stops", path.display());
+            say!("waiting for more in {}; Ctrl-C stops", self.path.display());
         }
         loop {
             // Listened to before it is looked at: what comes in between is heard of.
-            watcher.cover(|| files.find().folders);
-            let now = stamps(files);
-            if now != known {
-                let is_new = |name: &str| {
-                    let file = path.join(name);
-                    now.get(&file) != known.get(&file)
-                };
-                let before = self.taken.clone();
-                // That there is nothing of the kind among them is no failure.
-                let taken = self.take_all(|sink| read(kind, path, &is_new, sink)).and_then(|_| self.send(false));
-                let ImportTaken { existing, forgotten, edited, empty, .. } = before;
-                // A file that grows is read whole each time, and what it had before was counted.
-                self.taken = ImportTaken { existing, forgotten, edited, empty, ..self.taken.clone() };
-                let added = self.taken.added + self.taken.updated - before.added - before.updated;
+            watcher.cover(|| self.files.find().folders);
+            let now = self.now();
+            if now != self.known {
+                let before = sending.new_so_far();
+                match self.bring(sending, repeats, &now) {
+                    Ok(()) => self.known = now,
+                    // Where it cannot be kept now it can be later: it is looked at again.
+                    Err(error) => remark!("vault: not imported yet: {error:#}"),
+                }
+                let added = sending.new_so_far() - before;
                 if added > 0 && !quiet {
                     let what = if added == 1 { "turn or note" } else { "turns or notes" };
                     say!("{added} new {what} imported");
-                }
-                match taken {
-                    Ok(()) => known = now,
-                    // Where it cannot be kept now it can be later: it is looked at again.
-                    Err(error) => remark!("vault: not imported yet: {error:#}"),
                 }
                 printed()?;
             }
@@ -413,6 +454,23 @@ impl Sending {
                 return Ok(());
             }
         }
+    }
+
+    /// Reads the files that are others than they were.
+    fn bring(
+        &self,
+        sending: &mut Sending,
+        repeats: &mut ImportRepeats,
+        now: &HashMap<PathBuf, Stamp>,
+    ) -> anyhow::Result<()> {
+        let is_new = |name: &str| {
+            let path = if self.path.is_dir() { self.path.join(name) } else { self.path.clone() };
+            now.get(&path) != self.known.get(&path)
+        };
+        let read = |sink: &mut ImportSink<'_>| read(self.kind, &self.path, &is_new, sink);
+        // That there is nothing of the kind among them is no failure.
+        let taken = sending.take_all(Some(repeats), read).and_then(|_| sending.send(false));
+        taken.inspect_err(|_| repeats.give_up())
     }
 }
 

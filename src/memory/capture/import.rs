@@ -1,9 +1,12 @@
 //! What other programs have kept, as if it had been captured: once for good, and so that it can be undone. Notes are copied into `notes` as
 //! they are.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use blake3::Hash;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -91,6 +94,8 @@ struct NoteImporter<'i> {
     kind: &'i str,
     /// Without one nothing is written.
     import: Option<i64>,
+    /// What the files have whose names a title leads to, as far as they were looked at: of many notes of one title none is looked at for each.
+    taken: RefCell<HashMap<String, Vec<Option<Hash>>>>,
 }
 
 impl<'i> NoteImporter<'i> {
@@ -105,7 +110,7 @@ impl<'i> NoteImporter<'i> {
         import: Option<i64>,
     ) -> Result<Self, RequestError> {
         check_taken(&workspace.switches.capture(), NOTES)?;
-        Ok(Self { workspace, files: workspace.files()?, imports, kind, import })
+        Ok(Self { workspace, files: workspace.files()?, imports, kind, import, taken: RefCell::default() })
     }
 
     /// Copies a note, or brings the copy up to date that nobody has changed since.
@@ -203,11 +208,21 @@ impl<'i> NoteImporter<'i> {
     /// A note that was not, or has none of its own.
     fn anew(&self, origin: NoteOrigin, title: &str, text: &str) -> Result<NoteOutcome, RequestError> {
         let after = blake3::hash(text.as_bytes());
-        for path in note_names(NOTES, title).take(MAX_NAMES) {
+        let mut taken = self.taken.borrow_mut();
+        let taken = taken.entry(slug(title)).or_default();
+        let same = taken.iter().position(|found| *found == Some(after));
+        let first = same.unwrap_or(taken.len());
+        for (at, path) in note_names(NOTES, title).take(MAX_NAMES).enumerate().skip(first) {
             let found = match self.files.read(&path) {
-                Err(WriteError::Refused { .. }) => continue,
+                Err(WriteError::Refused { .. }) => {
+                    note_taken(taken, at, None);
+                    continue;
+                }
                 found => found?.map(|(_, hash)| hash),
             };
+            if found.is_some() {
+                note_taken(taken, at, found);
+            }
             let origin = NoteOrigin { path: path.to_string(), after: after.to_hex().to_string(), ..origin.clone() };
             match (found, self.import) {
                 // A kill came between, or the person has copied it.
@@ -227,6 +242,7 @@ impl<'i> NoteImporter<'i> {
                         Err(WriteError::Exists(_)) => {}
                         made => {
                             made?;
+                            note_taken(taken, at, Some(after));
                             self.keep(import, origin)?;
                             return Ok(NoteOutcome::Added);
                         }
@@ -250,6 +266,15 @@ fn is_there(origin: &str) -> bool {
     }
     let nearest = path.ancestors().find_map(|path| path.metadata().ok());
     nearest.is_none_or(|nearest| nearest.is_file())
+}
+
+/// Notes what the file of a name has, where all those before it are noted.
+fn note_taken(taken: &mut Vec<Option<Hash>>, at: usize, found: Option<Hash>) {
+    if let Some(known) = taken.get_mut(at) {
+        *known = found;
+    } else if at == taken.len() {
+        taken.push(found);
+    }
 }
 
 /// A note that can be found and linked to by what it was called, whatever its file is called now: its text with a title, or with one more

@@ -17,5 +17,5 @@ mod tests;
 
 pub(crate) use clean::{said_in_events, without_recalled};
 pub(crate) use kinds::{SourceKind, session_kind};
-pub(crate) use sink::{ImportItem, ImportSink, ImportTally, is_address};
+pub(crate) use sink::{ImportItem, ImportRepeats, ImportSink, ImportTally, is_address};
 pub(crate) use source::{SessionTranscript, SessionTurn, is_beside_session, read, session};

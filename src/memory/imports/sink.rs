@@ -1,6 +1,7 @@
-//! Where what is read goes: it is cleaned there, cut into what capture takes, and counted.
+//! Where what is read goes: it is cleaned there, cut into what capture takes, and counted. Of a source that is read again and again each
+//! thing is handed over and counted once, and what is left out of a file as that was read last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use serde_json::{Value, json};
 use super::clean::{THOUGHT, is_model, is_program, said};
 use super::conversations::{SPEAKER, TOOLS, first_line, is_tool, written};
 use super::kinds::SourceKind;
+use crate::base::state::hash_of;
 use crate::serve::wire::ImportNote;
 use crate::text::derive::turns_of_thought;
 
@@ -40,6 +42,27 @@ pub(crate) struct ImportTally {
     pub remarks: Vec<String>,
 }
 
+impl ImportTally {
+    /// Keeps a remark, where it is new and there are few.
+    fn remark(&mut self, remark: String) {
+        if self.remarks.len() < MAX_REMARKS && !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
+        }
+    }
+
+    /// Adds what was found later.
+    pub(crate) fn add(&mut self, later: Self) {
+        self.conversations += later.conversations;
+        self.turns += later.turns;
+        self.bookmarks += later.bookmarks;
+        self.notes += later.notes;
+        for (reason, times) in later.left_out {
+            *self.left_out.entry(reason).or_default() += times;
+        }
+        later.remarks.into_iter().for_each(|remark| self.remark(remark));
+    }
+}
+
 /// Maximum length of what is handed over as one turn, or as one remark on a page.
 const MAX_TEXT_BYTES: usize = 48 * 1024;
 /// Maximum length of a turn, in bytes. What is longer is cut: it is a file that somebody has put into a conversation.
@@ -52,9 +75,8 @@ pub(super) const MAX_NOTE_BYTES: usize = 512 << 10;
 const MAX_HANDED_BYTES: usize = 960 << 10;
 /// Maximum length of the place of a note.
 const MAX_PLACE_BYTES: usize = 2000;
-/// Maximum length of a name, and of what a speaker is called.
+/// Maximum length of a name.
 const MAX_NAME_BYTES: usize = 400;
-const MAX_ROLE_BYTES: usize = 100;
 
 /// A conversation, as it was read.
 #[derive(Debug, Clone, Default)]
@@ -95,6 +117,8 @@ pub(crate) struct ImportSink<'s> {
     take: &'s mut dyn FnMut(ImportItem) -> ControlFlow<()>,
     /// What was found so far.
     pub tally: ImportTally,
+    /// What came before of a source that is read again and again.
+    pub repeats: Option<&'s mut ImportRepeats>,
     /// Whether it is one session, read as a whole: a turn that turned out to be a thought is handed over without a text, so that those behind it
     /// keep their numbers.
     pub is_session: bool,
@@ -104,7 +128,18 @@ pub(crate) struct ImportSink<'s> {
 impl<'s> ImportSink<'s> {
     /// Hands everything to `take`, until that has enough.
     pub(crate) fn new(take: &'s mut dyn FnMut(ImportItem) -> ControlFlow<()>) -> Self {
-        Self { take, tally: ImportTally::default(), is_session: false, is_over: false }
+        Self { take, tally: ImportTally::default(), repeats: None, is_session: false, is_over: false }
+    }
+
+    /// Reads a file of the source, called by its name.
+    pub(super) fn of_file(&mut self, name: &str, read: impl FnOnce(&mut Self)) {
+        let others = std::mem::take(&mut self.tally);
+        read(self);
+        let found = std::mem::replace(&mut self.tally, others);
+        match &mut self.repeats {
+            Some(repeats) => _ = repeats.files.insert(name.to_owned(), found),
+            None => self.tally.add(found),
+        }
     }
 
     /// Whether nothing more is taken.
@@ -124,17 +159,16 @@ impl<'s> ImportSink<'s> {
         }
     }
 
-    /// Says something besides, where it is new and there is little.
+    /// Says something besides.
     pub(super) fn remark(&mut self, remark: String) {
-        let remarks = &mut self.tally.remarks;
-        if remarks.len() < MAX_REMARKS && !remarks.contains(&remark) {
-            remarks.push(remark);
-        }
+        self.tally.remark(remark);
     }
 
-    /// Hands something over.
+    /// Hands over what did not come before as it is.
     fn give(&mut self, item: ImportItem) {
-        self.is_over |= (self.take)(item).is_break();
+        if self.repeats.as_mut().is_none_or(|repeats| repeats.is_new(&item)) {
+            self.is_over |= (self.take)(item).is_break();
+        }
     }
 
     /// A conversation: what somebody said of it, in its order.
@@ -180,8 +214,7 @@ impl<'s> ImportSink<'s> {
                 continue;
             }
             at_ms = turn.at_ms.or(at_ms);
-            let mut role = if is_tool { SPEAKER.into() } else { line(&turn.role) };
-            role.truncate(role.floor_char_boundary(MAX_ROLE_BYTES));
+            let role = if is_tool { SPEAKER.into() } else { line(&turn.role) };
             let role = Some(role).filter(|role| !role.is_empty()).unwrap_or_else(|| "unknown".into());
             // The same said twice is two turns: their order tells them apart.
             let id = turn.id.map(|id| name(&id)).filter(|id| !id.is_empty()).unwrap_or_else(|| {
@@ -313,4 +346,64 @@ fn parts(text: &str) -> Vec<&str> {
     parts.push(rest);
     parts.retain(|part| !part.trim().is_empty());
     parts
+}
+
+/// What came so far of a source that is read again and again.
+#[derive(Debug, Default)]
+pub(crate) struct ImportRepeats {
+    /// What was found in each file when it was read last.
+    files: BTreeMap<String, ImportTally>,
+    /// Digests of what tells what was handed over from all else, each with that of what it said.
+    given: HashMap<u64, u64>,
+}
+
+impl ImportRepeats {
+    /// What was handed over is not kept: all that is read is handed over again.
+    pub(crate) fn give_up(&mut self) {
+        self.given.clear();
+    }
+
+    /// Adds to a tally what was found in the files.
+    pub(crate) fn tell(self, tally: &mut ImportTally) {
+        self.files.into_values().for_each(|found| tally.add(found));
+    }
+
+    /// Notes what is handed over; says whether it did not come before as it is. Of events with the same id the first counts, whatever
+    /// it says.
+    fn is_new(&mut self, item: &ImportItem) -> bool {
+        let (what, said) = match item {
+            ImportItem::Event(event) => (json!([event["session"], event["id"]]), ""),
+            ImportItem::Note(note) => (json!(["note", note.id, ""]), note.text.as_str()),
+        };
+        let said = hash_of(&[said.as_bytes()]);
+        self.given.insert(hash_of(&[what.to_string().as_bytes()]), said) != Some(said)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_kept_is_new_again_and_a_note_that_went_back_has_changed() {
+        let mut repeats = ImportRepeats::default();
+        let event = |text: &str| ImportItem::Event(json!({ "session": "s", "id": "1", "text": text }));
+        let note =
+            |text: &str| ImportItem::Note(ImportNote { id: "a".into(), title: "A".into(), text: text.to_owned() });
+        assert_eq!((repeats.is_new(&event("x")), repeats.is_new(&event("y"))), (true, false));
+        repeats.give_up();
+        assert!(repeats.is_new(&event("x")));
+        assert!(!repeats.is_new(&event("z")));
+        let fates = ["1", "1", "2", "1"].map(|text| repeats.is_new(&note(text)));
+        assert_eq!(fates, [true, false, true, true]);
+        let counts = |times: usize| BTreeMap::from([("lines".to_owned(), times)]);
+        let mut tally = ImportTally { left_out: counts(4), ..ImportTally::default() };
+        let mut take = |_| ControlFlow::Continue(());
+        for times in [2, 1] {
+            let mut sink = ImportSink { repeats: Some(&mut repeats), ..ImportSink::new(&mut take) };
+            sink.of_file("a.jsonl", |sink| sink.leave_out_times("lines", times));
+        }
+        repeats.tell(&mut tally);
+        assert_eq!(tally.left_out, counts(5), "of a file counts what was left out last");
+    }
 }

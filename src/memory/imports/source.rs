@@ -270,14 +270,17 @@ fn each_file(
     let at_ms = Some(changed_ms(&meta));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if head.starts_with(b"PK\x03\x04") {
-        return of_zip(kind, file, &place, at_ms, sink);
+        let mut files = Ok(SourceFiles::default());
+        sink.of_file(&name, |sink| files = of_zip(kind, file, &place, at_ms, sink));
+        return files;
     }
     // What is in a file tells it, but for notes: any text could be one.
     if kind.is_of_notes() && !is_markdown(&name) {
         return Err(kind.refusal(&path.display().to_string(), &head).unwrap_or_default());
     }
     let place = place.to_string_lossy().into_owned();
-    one(kind, FoundFile { name, place, at_ms, from: &mut file }, sink);
+    let found = FoundFile { name: name.clone(), place, at_ms, from: &mut file };
+    sink.of_file(&name, |sink| one(kind, found, sink));
     Ok(SourceFiles { wanted: 1, ..SourceFiles::default() })
 }
 
@@ -305,7 +308,7 @@ fn of_folder(kind: SourceKind, path: &Path, only: &dyn Fn(&str) -> bool, sink: &
             None
         } else if is.is_file() {
             if only(&name) {
-                files.read(kind, file, &name, sink);
+                sink.of_file(&name, |sink| files.read(kind, file, &name, sink));
             }
             continue;
         } else if is.is_symlink() {
