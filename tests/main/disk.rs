@@ -119,7 +119,7 @@ fn survives_where(vault: &mut Daemon, place: &Path, searches: bool, mend: impl F
         vault.write(&format!("notes/{at}.md"), note(at, "after"));
     }
     fs::remove_file(vault.path("notes/19.md")).unwrap();
-    let reasons = ["full", "No space left", "disk I/O error", "Read-only", "readonly", "denied"];
+    let reasons = ["full", "No space left", "disk I/O error", "unable to open", "Read-only", "readonly", "denied"];
     // tantivy may say first that a thread of its own was stopped; the next try tells why.
     let said = eventually("the reason", || {
         Some(failure(vault)).filter(|said| reasons.iter().any(|reason| said.contains(reason)))

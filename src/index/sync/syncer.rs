@@ -312,7 +312,7 @@ fn work(
     receiver: &Receiver<WorkerMessage>,
     shared: &Arc<Shared>,
 ) -> Result<(), EngineError> {
-    let mut worker = Worker::new(options, store, messages, shared);
+    let mut worker = Worker::new(options, store, messages, shared, healed);
     if healed {
         drop(worker.store.take_notices());
     } else {

@@ -92,8 +92,10 @@ impl<'a> Worker<'a> {
         store: Box<dyn Writer>,
         messages: &'a Sender<WorkerMessage>,
         shared: &'a Arc<Shared>,
+        healed: bool,
     ) -> Self {
-        let is_doubtful = store.was_unclean() || store.is_foreign();
+        // What was healed was found by a check, or at once after a start.
+        let is_doubtful = (store.was_unclean() && !healed) || store.is_foreign();
         let mut worker = Self {
             debounce: Debounce::new(Duration::from_millis(options.index.debounce_ms)),
             options,

@@ -139,7 +139,7 @@ fn each_command_that_is_named_is_one() {
     let recorded =
         page.lines().filter_map(|line| line.strip_prefix("$ vault agent ")).map(|rest| format!("agent {rest}"));
     let mut count = 0;
-    for command in named.map(str::to_owned).chain(recorded) {
+    for command in recorded.chain(named.map(str::to_owned)) {
         let line = match command.split_once(' ') {
             Some(("init", _)) | None => format!("vault {} --help", command.split(' ').next().unwrap()),
             _ => format!("vault {command}"),
