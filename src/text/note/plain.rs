@@ -60,7 +60,7 @@ impl Note {
 
     /// The text of an attachment as a tree, as [`Note::tree`] makes of a note; of one that is too long the part around a line.
     pub(crate) fn plain_tree(&self, source: &str, around: usize) -> Tree {
-        let part = self.part(source, 0..source.len(), around);
+        let part = self.part(0..source.len(), around);
         let mut nodes = Vec::new();
         for block in self.blocks.iter().filter(|block| part.start <= block.span.start && block.span.end <= part.end) {
             let text = &source[block.span.clone()];

@@ -64,13 +64,15 @@ impl Note {
     /// was parsed from; `resolve` gives the path of the note that a link means, if there is one.
     pub fn tree(&self, source: &str, around: usize, resolve: impl FnMut(&str) -> Option<String>) -> Tree {
         let frontmatter = frontmatter::read(source, &self.lines);
-        let body = frontmatter.markdown_start..source.len();
-        let Range { start, end } = self.part(source, body.clone(), around);
+        let start = frontmatter.markdown_start;
+        let Range { start: from, end } = self.part(start..source.len(), around);
         let masked = mask::mask(&source[start..end]);
         let mut builder = Builder {
             note: self,
             source,
             start,
+            from,
+            passed_over: 0,
             resolve,
             open: vec![Element::default()],
             ignored: 0,
@@ -80,17 +82,17 @@ impl Note {
             in_anchor: 0,
         };
         // The lines of frontmatter that could not be read are shown as they are.
-        if frontmatter.broken && frontmatter.body_start < start && start == body.start {
+        if frontmatter.broken && frontmatter.body_start < start && from == start {
             builder.broken_frontmatter(frontmatter.body_start..start);
         }
         for (event, range) in Parser::new_ext(&masked.text, OPTIONS).into_offset_iter() {
             builder.event(event, range, &masked.text);
         }
-        Tree { nodes: builder.finish(), cut: start > body.start || end < body.end }
+        Tree { nodes: builder.finish(), cut: start < from || end < source.len() }
     }
 
-    /// The lines of the body that are shown: all, or as many around a line as there is room for, from where a block begins that is in no other.
-    pub(super) fn part(&self, source: &str, body: Range<usize>, around: usize) -> Range<usize> {
+    /// The lines of the body that are shown: all, or as many around a line as there is room for.
+    pub(super) fn part(&self, body: Range<usize>, around: usize) -> Range<usize> {
         if body.len() <= MAX_BYTES {
             return body;
         }
@@ -99,11 +101,9 @@ impl Note {
         let start_of_line = |at: usize| self.lines.span(self.lines.line_of(at)).start;
         let until =
             if from + MAX_BYTES == body.end { body.end } else { start_of_line(from + MAX_BYTES).max(body.start) };
-        let begins = |at: &usize| (from..=middle).contains(at) && !source[*at..].starts_with([' ', '\t', '>']);
-        let first = self.blocks.iter().map(|block| block.span.start).find(begins);
+        let line = self.lines.span(self.lines.line_of(from));
         // A line that is cut is left out.
-        let next_line = || self.lines.span(self.lines.line_of(from)).end;
-        let from = if from == body.start { from } else { first.unwrap_or_else(next_line) };
+        let from = if from == body.start || line.start == from { from } else { line.end };
         from.min(until)..until
     }
 }
@@ -113,6 +113,10 @@ struct Builder<'a, R> {
     note: &'a Note,
     source: &'a str,
     start: usize,
+    /// What ends before this offset of the source is left out.
+    from: usize,
+    /// Elements of that which are open.
+    passed_over: usize,
     resolve: R,
     /// The elements that are open, outermost first; the first stands for the body.
     open: Vec<Element>,
@@ -129,6 +133,9 @@ struct Builder<'a, R> {
 
 impl<R: FnMut(&str) -> Option<String>> Builder<'_, R> {
     fn event(&mut self, event: Event<'_>, range: Range<usize>, text: &str) {
+        if self.absolute(&range).end <= self.from && self.from > self.start {
+            return self.left_out(&event);
+        }
         match event {
             Event::Start(tag) => self.start(tag, range, text),
             Event::End(_) => self.end(),
@@ -159,6 +166,23 @@ impl<R: FnMut(&str) -> Option<String>> Builder<'_, R> {
                 let (name, mark) = if done { ("task done", "☑ ") } else { ("task", "☐ ") };
                 self.leaf(class("span", name), mark.into());
             }
+        }
+    }
+
+    /// Passes over what comes before the part that is shown; the items of a list that is cut keep their numbers.
+    fn left_out(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Start(tag) => {
+                if let (Tag::Item, 0, Some(list)) = (tag, self.passed_over, self.open.last_mut())
+                    && list.tag == "ol"
+                {
+                    let first = list.attrs.get("start").and_then(|first| first.parse::<u64>().ok()).unwrap_or(1);
+                    list.attrs.insert("start", first.saturating_add(1).to_string());
+                }
+                self.passed_over += 1;
+            }
+            Event::End(_) => self.passed_over -= 1,
+            _ => {}
         }
     }
 
@@ -307,7 +331,8 @@ impl<R: FnMut(&str) -> Option<String>> Builder<'_, R> {
     fn placed(&self, mut element: Element, range: &Range<usize>) -> Element {
         let bytes = self.absolute(range);
         let end = bytes.start + self.source[bytes.clone()].trim_end().len();
-        element.line_start = Some(self.note.lines.line_of(bytes.start));
+        // Of a block that is cut, the lines that are shown.
+        element.line_start = Some(self.note.lines.line_of(bytes.start.max(self.from.min(end))));
         element.line_end = Some(self.note.lines.line_of(end.saturating_sub(1).max(bytes.start)));
         element
     }
