@@ -294,6 +294,12 @@ mod tests {
         assert_eq!((state.put_aside(), state.trouble()), (None, None));
         set(super::super::schema::FORMAT);
         assert!(table.holder(&row("a").hash).unwrap().is_some());
+        // The format before had a table more, with names of chunks.
+        Connection::open(state.file()).unwrap().execute_batch("CREATE TABLE usage(chunk TEXT)").unwrap();
+        set(1);
+        let table = TokenTable::new(&State::in_folder(folder.path()));
+        assert!(table.holder(&row("a").hash).unwrap().is_some());
+        assert!(Connection::open(state.file()).unwrap().prepare("SELECT chunk FROM usage").is_err());
     }
 
     #[test]

@@ -449,12 +449,15 @@ mod tests {
     fn nine_of_ten_questions_in_the_first_person_are_answered_from_their_layer() {
         let questions = include_str!("../../../tests/data/first-person-questions.txt").lines();
         let questions = questions.filter_map(|line| line.split_once('\t')).collect::<Vec<_>>();
-        let wrong = questions[..100].iter().filter_map(|(layer, question)| {
-            let gated = of(question, None).gate.word();
-            (gated != *layer).then(|| format!("{question} is for {layer}, and was {gated}"))
-        });
-        let wrong: Vec<String> = wrong.collect();
-        assert!(wrong.len() <= 10, "{wrong:#?}");
+        // As docs/retrieval.md says; the later thirty were no model for the phrases.
+        for (asked, right) in [(&questions[..100], 98), (&questions[100..], 25)] {
+            let wrong = asked.iter().filter_map(|(layer, question)| {
+                let gated = of(question, None).gate.word();
+                (gated != *layer).then(|| format!("{question} is for {layer}, and was {gated}"))
+            });
+            let wrong: Vec<String> = wrong.collect();
+            assert_eq!(asked.len() - wrong.len(), right, "{wrong:#?}");
+        }
     }
 
     #[test]
