@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { preview } from "../../src/serve/page/assets/preview.js";
+import { preview } from "../../src/serve/page/lib/preview.js";
 
 const shown = (content, more = {}) => preview({ content, ...more }).map(([text]) => text).join("");
 

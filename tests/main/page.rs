@@ -30,7 +30,7 @@ fn the_page_is_opened_by_a_code_and_told_of_events() {
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     let html = String::from_utf8(page.body.clone()).unwrap();
     let files: Vec<&str> = html.split('"').filter(|text| text.starts_with("/page/")).collect();
-    assert!(files.contains(&"/page/app.js") && files.contains(&"/page/style.css"), "{files:?}");
+    assert!(files.contains(&"/page/app.js") && files.contains(&"/page/app.css"), "{files:?}");
     for file in ["/"].iter().chain(&files) {
         let reply = daemon.send(&Request::get(file));
         assert_eq!(reply.status, 200, "{file}");
@@ -46,7 +46,7 @@ fn the_page_is_opened_by_a_code_and_told_of_events() {
             ("x-content-type-options", "nosniff"),
             ("x-frame-options", "DENY"),
             ("referrer-policy", "no-referrer"),
-            ("cache-control", "no-store"),
+            ("cache-control", "no-cache"),
             ("cross-origin-resource-policy", "same-origin"),
         ] {
             assert_eq!(reply.header(name), Some(value), "{file}: {name}");

@@ -7,12 +7,12 @@ use crate::support::prelude::*;
 type Way = (String, String);
 
 /// Routes that the API's description leaves out: the page itself, the protocol that describes itself, and the description.
-const NOT_DESCRIBED: &[&str] = &["GET /", "GET /page/{name}", "POST /page/code", "POST /mcp", "GET /openapi.json"];
+const NOT_DESCRIBED: &[&str] = &["GET /", "GET /page/{*name}", "POST /page/code", "POST /mcp", "GET /openapi.json"];
 
 /// Routes of which no row of `agents/table.rs` is: they have no notes in them, or change what the next row would be told.
 const NOT_IN_THE_TABLE: &[(&str, &str)] = &[
     ("POST /page/code", "is of the Unix socket alone"),
-    ("GET /page/{name}", "a file of the page, for everybody"),
+    ("GET /page/{*name}", "a file of the page, for everybody"),
     ("POST /page/token", "takes a code, and no token"),
     ("DELETE /page/token", "ends a session of the page, and is nothing to others"),
     ("POST /embed", "embeds what it is given, and the table's vaults have no model; `agents/programs.rs`"),
@@ -140,7 +140,7 @@ fn every_route_needs_a_token_but_those_that_say_not() {
     let operations = operations(&document);
     for way in routes() {
         let open = operations.get(&way).is_some_and(|operation| operation["security"] == json!([{}]))
-            || ["GET /", "GET /page/{name}", "POST /page/code"].contains(&said(&way).as_str());
+            || ["GET /", "GET /page/{*name}", "POST /page/code"].contains(&said(&way).as_str());
         let path = way.1.replace("{name}", "app.js").replace(['{', '}'], "");
         let reply = daemon.send(&Request::new(&way.0, &path).json("{}"));
         // The socket's own is over TCP a file of the page, which takes no method but GET.
@@ -196,7 +196,7 @@ fn a_search_can_be_asked_the_same_by_every_way_in() {
 #[test]
 fn every_operator_is_told_by_the_command_the_page_the_api_and_mcp() {
     let help = Ran::of(vault_command().args(["search", "--help"])).ok().stdout;
-    let page = include_str!("../../src/serve/page/assets/keys.js");
+    let page = include_str!("../../src/serve/page/lib/keys.js");
     let document = described();
     let parameters = document["paths"]["/api/user-memory/search"]["get"]["parameters"].as_array().unwrap();
     let query = parameters.iter().find(|parameter| parameter["name"] == "q").unwrap();

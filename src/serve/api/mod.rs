@@ -6,6 +6,7 @@ mod endpoint;
 pub(crate) mod endpoints;
 mod events;
 mod page;
+mod page_files;
 mod passing;
 mod qmd;
 mod router;

@@ -7,28 +7,19 @@ use std::time::{Duration, Instant};
 
 use axum::extract::rejection::PathRejection;
 use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use blake3::Hash;
-use include_dir::{Dir, include_dir};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::ask::{ApiError, ErrorBody, JsonBody, MAX_OPEN_BODY_BYTES};
-use super::auth;
+use super::{auth, page_files};
 use crate::access::request::RequestError;
 use crate::access::rules::{Authenticator, Principal, Token};
-
-/// The files of "My memory", as they are: plain HTML, CSS and ES modules. They hold nothing of the vault; the page asks the API for that,
-/// with a token.
-static ASSETS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/serve/page/assets");
-
-/// Scripts, styles, images and answers come from this server alone, nothing is inline, and nothing frames the page.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
-                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// A code that the page exchanges for a token: valid once, for a minute.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -47,8 +38,8 @@ pub(super) struct SessionToken {
 /// The routes of the page on every listener.
 pub(super) fn routes(sessions: &Arc<Sessions>) -> Router {
     Router::new()
-        .route("/", get(|| async { file("index.html") }))
-        .route("/page/{name}", get(named))
+        .route("/", get(|headers: HeaderMap| async move { file("index.html", &headers) }))
+        .route("/page/{*name}", get(named))
         .route("/page/token", post(token).delete(leave))
         .layer(DefaultBodyLimit::max(MAX_OPEN_BODY_BYTES))
         .with_state(Arc::clone(sessions))
@@ -59,29 +50,15 @@ pub(super) fn local_routes(sessions: &Arc<Sessions>) -> Router {
     Router::new().route("/page/code", post(code)).with_state(Arc::clone(sessions))
 }
 
-fn file(name: &str) -> Response {
-    let Some(asset) = ASSETS.get_file(name) else {
-        return ApiError::new(StatusCode::NOT_FOUND, "not_found", "the page has no file with this name")
-            .into_response();
-    };
-    let media_type = match name.rsplit_once('.') {
-        Some((_, "html")) => "text/html; charset=utf-8",
-        Some((_, "css")) => "text/css; charset=utf-8",
-        Some((_, "svg")) => "image/svg+xml",
-        _ => "text/javascript; charset=utf-8",
-    };
-    let headers: [(HeaderName, &str); 4] = [
-        (header::CONTENT_TYPE, media_type),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-    ];
-    (headers, asset.contents()).into_response()
+fn file(name: &str, headers: &HeaderMap) -> Response {
+    page_files::file(name, headers).unwrap_or_else(|| {
+        ApiError::new(StatusCode::NOT_FOUND, "not_found", "the page has no file with this name").into_response()
+    })
 }
 
-async fn named(name: Result<Path<String>, PathRejection>) -> Response {
+async fn named(name: Result<Path<String>, PathRejection>, headers: HeaderMap) -> Response {
     match name {
-        Ok(Path(name)) => file(&name),
+        Ok(Path(name)) => file(&name, &headers),
         Err(rejection) => ApiError::from(RequestError::invalid(rejection.body_text())).into_response(),
     }
 }
@@ -192,31 +169,6 @@ fn add(secrets: &mut Secrets, at_most: usize, now: Instant) -> io::Result<Token>
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_file_is_served_and_none_holds_what_the_policy_forbids() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/serve/page/assets");
-        let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.collect();
-        names.sort();
-        let mut served: Vec<&str> = ASSETS.files().map(|asset| asset.path().to_str().unwrap()).collect();
-        served.sort_unstable();
-        assert_eq!(names, served);
-        for (name, text) in served.iter().map(|name| (*name, ASSETS.get_file(name).unwrap().contents_utf8().unwrap())) {
-            assert!([".html", ".css", ".svg", ".js"].iter().any(|ending| name.ends_with(ending)), "{name}");
-            for forbidden in
-                ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "style=", "onclick="]
-            {
-                assert!(!text.contains(forbidden), "{name}: {forbidden}");
-            }
-            // They show a condition that does not hold as the word `false`; `append` and `replace` of dom.js do not.
-            let puts = text.contains(".replaceChildren(") || text.contains(".append(");
-            assert!(!puts || name == "dom.js", "{name} puts children into elements by itself");
-            let away = text.replace("http://www.w3.org/2000/svg", "");
-            assert!(!away.contains("//cdn") && !away.contains("https://"), "{name} loads from elsewhere");
-        }
-        assert!(ASSETS.get_file("../mod.rs").is_none() && ASSETS.get_file("").is_none());
-    }
 
     #[test]
     fn a_code_is_traded_once_and_in_time() {
