@@ -257,6 +257,8 @@ pub struct SessionSource {
     pub length: u64,
     /// What those bytes were; zeros where that was purged.
     pub content: Digest,
+    /// Its name without its folders, and its number on the disk: by them a file that was moved is known where its text was purged.
+    pub file: Digest,
     /// How many turns they have.
     pub turns: u64,
     /// How often it was begun anew.
@@ -327,16 +329,15 @@ impl SessionTable {
     /// # Errors
     /// As above.
     pub fn keep_source(&self, key: &Digest, source: &SessionSource) -> Result<(), StateError> {
-        // The digest of the turns is none of this version's.
         let keep = format!(
-            "INSERT OR REPLACE INTO session_sources({COLUMNS}, key, digest)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, zeroblob(16))"
+            "INSERT OR REPLACE INTO session_sources({COLUMNS}, key)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
         );
-        let SessionSource { entry, settings, size, mtime_ns, length, content, turns, .. } = source;
+        let SessionSource { entry, settings, size, mtime_ns, length, content, file, turns, .. } = source;
         let SessionSource { generation, is_out, told_scope, told_name, .. } = source;
         let (size, length, turns) = (size.cast_signed(), length.cast_signed(), turns.cast_signed());
-        let all: [&dyn ToSql; 12] = [
-            entry, settings, &size, mtime_ns, &length, content, &turns, generation, is_out, told_scope, told_name, key,
+        let all: [&dyn ToSql; 13] = [
+            entry, settings, &size, mtime_ns, &length, content, &turns, generation, is_out, told_scope, told_name, file, key,
         ];
         self.0.execute(&keep, &all)
     }
@@ -433,7 +434,7 @@ impl SessionTable {
                 "UPDATE session_notes SET after = 'changed', next = '', is_edited = 1 WHERE path = ?1",
             ],
         };
-        let sources = "UPDATE session_sources SET content = zeroblob(16), digest = zeroblob(16)
+        let sources = "UPDATE session_sources SET content = zeroblob(16)
             WHERE key IN (SELECT key FROM session_notes WHERE path = ?1)";
         let purged = self.0.if_there(|opened| {
             let transaction = opened.connection.transaction()?;
@@ -447,7 +448,7 @@ impl SessionTable {
 }
 
 const COLUMNS: &str =
-    "entry, settings, size, mtime_ns, length, content, turns, generation, is_out, told_scope, told_name";
+    "entry, settings, size, mtime_ns, length, content, turns, generation, is_out, told_scope, told_name, digest";
 
 fn source(row: &Row<'_>) -> rusqlite::Result<SessionSource> {
     Ok(SessionSource {
@@ -462,6 +463,7 @@ fn source(row: &Row<'_>) -> rusqlite::Result<SessionSource> {
         is_out: row.get(8)?,
         told_scope: row.get(9)?,
         told_name: row.get(10)?,
+        file: row.get(11)?,
     })
 }
 
@@ -534,7 +536,7 @@ mod tests {
         let (key, other, entry) = ([1; 16], [2; 16], [3; 16]);
         assert_eq!((sessions.source(&key).unwrap(), sessions.notes(&key, 0).unwrap()), (None, vec![]));
         let source =
-            |mtime_ns| SessionSource { entry, mtime_ns, size: 7, content: [4; 16], ..SessionSource::default() };
+            |mtime_ns| SessionSource { entry, mtime_ns, size: 7, content: [4; 16], file: [5; 16], ..SessionSource::default() };
         sessions.keep_source(&key, &source(1)).unwrap();
         sessions.keep_source(&other, &source(2)).unwrap();
         assert_eq!(sessions.source(&key).unwrap(), Some(source(1)));
@@ -549,7 +551,9 @@ mod tests {
         sessions.purge_file("conversations/a.md", false).unwrap();
         let left = &sessions.notes(&key, 0).unwrap()[0];
         assert!(
-            left.is_edited && left.after == "changed" && sessions.source(&key).unwrap().unwrap().content == [0; 16]
+            left.is_edited
+                && left.after == "changed"
+                && sessions.source(&key).unwrap() == Some(SessionSource { content: [0; 16], ..source(1) })
         );
         sessions.purge_file("conversations/a.md", true).unwrap();
         assert_eq!(sessions.notes(&key, 0).unwrap()[0].path, "");

@@ -136,6 +136,12 @@ impl SessionsSeen {
     }
 }
 
+/// What a file keeps when it grows and its folder is moved.
+fn name_and_number(file: &ElsewhereFile) -> Digest {
+    let name = file.path.file_name().unwrap_or_default().as_bytes();
+    digest_of(&[name, &file.stamp.inode.to_le_bytes()].concat())
+}
+
 /// Maximum size of a file, in bytes; a larger one is left out, as its turns are held together.
 const MAX_SOURCE_BYTES: u64 = 256 << 20;
 
@@ -231,7 +237,7 @@ impl EntryLook<'_> {
             let Ok(digests) = opened else { continue };
             // It begins with all that was read of it; of what was purged it is not known what that was.
             let is_it = |(_, source): &(Digest, SessionSource)| match source.is_purged() {
-                true => (source.size, source.mtime_ns) == stamp,
+                true => (source.size, source.mtime_ns) == stamp || source.file == name_and_number(file),
                 false => digests.contains(&(source.length, source.content)),
             };
             let most = gone.iter().enumerate().filter(|(_, source)| is_it(source)).max_by_key(|(_, (_, it))| it.length);
@@ -329,6 +335,7 @@ impl EntryLook<'_> {
         let seen = SessionSource {
             entry: self.entry.key,
             settings: self.settings(),
+            file: name_and_number(file),
             size,
             mtime_ns: file.stamp.mtime_ns,
             told_scope: told_scope.map(|scope| scope.name().to_owned()).unwrap_or_default(),
