@@ -160,7 +160,7 @@ fn what_is_not_the_persons_text_is_refused_with_a_reason() {
     for unread in ["notes/bytes.md", ".vault/owner-token", "memory.toml", "linked/a.md", "../a.md"] {
         assert!(daemon.get(&format!("/api/user-memory/text?path={unread}")).status >= 400, "{unread}");
     }
-    // What a model has made is made anew; an agent's page is the person's.
+    // A generated page that somebody has edited is theirs; so is an agent's page.
     let generated = "---\ngenerated: true\nsources: [notes/a.md]\ndigest: 6be34d0a3f9e0e1a4ae5a3e7c5d4d3c9\n---\nx\n";
     daemon.write("summaries/edited.md", generated);
     let edited = read(&daemon, "summaries/edited.md");
@@ -180,7 +180,10 @@ fn a_note_of_five_megabytes_is_written() {
     let edit = json!({ "path": "notes/long.md", "if_hash": made["hash"], "text": "zebra\n", "line_start": 50_000, "line_end": 50_000 });
     put(&daemon, &edit).ok();
     let now = on_disk(&daemon, "notes/long.md");
-    assert_eq!((now.len(), now.lines().nth(49_999)), (text.len() - 46, Some("zebra")));
+    assert_eq!(
+        (now.len(), now.lines().nth(49_999)),
+        (text.len() - text.find('\n').unwrap() + "zebra".len(), Some("zebra"))
+    );
     let huge = json!({ "path": "notes/huge.md", "text": "x".repeat(1 << 24) });
     assert_eq!(daemon.post("/api/user-memory/note", &huge).status, 413);
 }
