@@ -346,7 +346,7 @@ mod tests {
         ] {
             assert_eq!(mark(line), None, "{line}");
         }
-        let text = "---\nt:\n- [ ] a\n---\n```\n- [ ] b\n```\n- [ ] c\n";
+        let text = "---\nt:\n- [ ]\n---\n```\n- [ ] b\n```\n- [ ] c\n";
         let found = (0..10).filter(|line| task_mark(&path, text, *line).is_some()).collect::<Vec<_>>();
         assert_eq!(found, [8]);
     }
