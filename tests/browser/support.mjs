@@ -147,7 +147,7 @@ async function openTab(browser, { width = 1280, height = 860, scheme = "light", 
   });
   // To work on the page without building the program each time.
   if (process.env.PAGE_FILES) {
-    await page.route(/^[^?#]*\/(page\/[a-z/-]+\.(js|css|svg))?$/, async (route) => {
+    await page.route(/^[^?#]*\/(page\/[a-z0-9/-]+\.(js|css|svg))?$/, async (route) => {
       const response = await route.fetch({ url: new URL("/", route.request().url()).href }).catch(() => undefined);
       if (!response) return route.abort();
       const name = new URL(route.request().url()).pathname.replace(/^\/(page\/)?/, "") || "index.html";
