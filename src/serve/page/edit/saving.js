@@ -1,0 +1,147 @@
+// Saves a text while it is typed, and takes in what others have written meanwhile. Lines that nobody changed are not sent.
+
+import { api } from "../lib/api.js";
+import { sentence } from "../note/change.js";
+import { draftsOf, dropDraft, keepDraft } from "../note/drafts.js";
+import { changedLines, merge } from "./merge.js";
+
+const AFTER_KEY_MS = 500;
+const DRAFT_MS = 100;
+const RETRY_MS = [500, 1000, 2000, 5000];
+
+/** A text as the editor has it: the vault gives new lines the ends that those of the file have. */
+export const plain = (text) => text.replaceAll("\r\n", "\n");
+
+/** What was not saved, on the text that the vault has now. `decide` settles what both have changed. */
+export async function withDrafts({ path, text, hash }, decide) {
+  let now = plain(text);
+  const drafts = draftsOf(path);
+  for (const draft of drafts) {
+    const lines = plain(text).split("\n");
+    const at = draft.hash === hash ? draft.from : placeOf(draft, lines);
+    const base = lines.toSpliced(at, draft.was.length, ...draft.was);
+    now = await merged(base, lines.toSpliced(at, draft.was.length, ...draft.lines), now.split("\n"), decide);
+  }
+  return { now, keys: drafts.map(({ key }) => key) };
+}
+
+/** Where the lines that a draft changes are now: the same ones nearest by, else where they were. */
+function placeOf({ from, was }, lines) {
+  const isAt = (at) => was.every((line, index) => lines[at + index] === line);
+  for (let off = 0; off < lines.length; off++) {
+    for (const at of [from - off, from + off]) if (at >= 0 && isAt(at)) return at;
+  }
+  return Math.max(0, Math.min(from, lines.length - was.length));
+}
+
+async function merged(base, mine, theirs, decide) {
+  const parts = merge(base, mine, theirs);
+  const lines = parts.some((part) => part.mine) ? await decide(parts) : parts.flatMap((part) => part.lines);
+  return lines.join("\n");
+}
+
+/**
+ * Keeps a note as the editor has it, which `current()` gives. `bring(text)` shows a text from outside, `tell(text, failed, action)` how it is,
+ * `saved()` that all is. `keys` are the drafts that are in it already.
+ */
+export function saving({ path, text, hash, keys }, { current, bring, decide, tell, saved }) {
+  const name = `${path}\n${Math.random().toString(36).slice(2)}`;
+  let base = { text: plain(text), hash };
+  let queue = Promise.resolve();
+  let [timer, drafting, checking, checkpoint] = [];
+
+  const dirty = () => current() !== base.text;
+
+  /** Keeps what is not saved in the browser: the changed lines, and one on either side by which they are found again. */
+  function draft() {
+    clearTimeout(drafting);
+    drafting = undefined;
+    const [was, now] = [base.text.split("\n"), current().split("\n")];
+    const { from, to, end } = changedLines(was, now);
+    const first = Math.max(0, from - 1);
+    const more = Number(end < now.length);
+    if (from === to && from === end) return "";
+    const one = { path, hash: base.hash, from: first, was: was.slice(first, to + more), lines: now.slice(first, end + more) };
+    return keepDraft(name, one) ? JSON.stringify(one) : tell("Not saved, and the browser has no room for a copy", true);
+  }
+
+  /** Asks until the vault has it, or says that it never will. */
+  async function push() {
+    for (let failed = 0; dirty();) {
+      const mine = current();
+      const { from, to, lines } = changedLines(base.text.split("\n"), mine.split("\n"));
+      try {
+        tell("Saving");
+        const body = { path, if_hash: base.hash, line_start: from + 1, line_end: to, text: lines.map((line) => `${line}\n`).join("") };
+        const written = await api.write(body);
+        base = { text: mine, hash: written.hash };
+        checkpoint = written.checkpoint_id ?? checkpoint;
+        failed = 0;
+        if (timer) return;
+      } catch (error) {
+        if (error.now) {
+          await takeIn(error.now);
+          continue;
+        }
+        const again = error.status === 404 && [["Make it again", makeAgain]];
+        tell(`Not saved: ${sentence(error)}`, true, ...(again || []));
+        const mayPass = error.status === 0 || error.status === 429 || error.status >= 500;
+        if (!mayPass) return;
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS[Math.min(failed, RETRY_MS.length - 1)]));
+        failed += 1;
+      }
+    }
+    clearTimeout(drafting);
+    drafting = undefined;
+    [name, ...keys.splice(0)].forEach(dropDraft);
+    tell("Saved");
+    saved();
+  }
+
+  async function makeAgain() {
+    const mine = current();
+    const made = await api.make({ path, text: mine }).catch((error) => tell(`Not saved: ${sentence(error)}`, true));
+    if (made) base = { text: mine, hash: made.hash };
+    flush();
+  }
+
+  async function takeIn(now) {
+    if (now.hash === base.hash) return;
+    const theirs = plain(now.text);
+    const both = await merged(base.text.split("\n"), current().split("\n"), theirs.split("\n"), decide);
+    base = { text: theirs, hash: now.hash };
+    bring(both);
+  }
+
+  const then = (step) => (queue = queue.then(step).catch((error) => tell(`Not saved: ${sentence(error)}`, true)));
+
+  function flush() {
+    clearTimeout(timer);
+    timer = undefined;
+    return then(push);
+  }
+
+  return {
+    draft,
+    dirty,
+    flush,
+    hash: () => base.hash,
+    checkpoint: () => checkpoint,
+    /** The text was changed. */
+    touch() {
+      clearTimeout(timer);
+      timer = setTimeout(flush, AFTER_KEY_MS);
+      drafting ??= setTimeout(draft, DRAFT_MS);
+    },
+    /** The file may have changed. */
+    check() {
+      if (checking) return;
+      checking = true;
+      then(async () => {
+        checking = false;
+        await takeIn(await api.text(path));
+        await push();
+      });
+    },
+  };
+}
