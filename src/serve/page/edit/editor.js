@@ -108,7 +108,7 @@ export async function open(place, { path, text, hash, line }) {
   if (drafts.now !== plain(text)) saver.flush();
 
   const on = (target, event, act) => target.addEventListener(event, act, { signal: ended.signal });
-  const finished = new Promise((resolve) => on(ended.signal, "abort", resolve));
+  const finished = new Promise((resolve) => ended.signal.addEventListener("abort", resolve));
   async function close(force = false) {
     if (!force && host.inert) return decisions.querySelector("button").focus();
     if (ended.signal.aborted) return;

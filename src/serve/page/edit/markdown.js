@@ -52,8 +52,9 @@ const highlighting = HighlightStyle.define([
   { tag: tags.strikethrough, textDecoration: "line-through" },
   { tag: [tags.link, tags.url, tags.labelName], color: "var(--accent)" },
   { tag: tags.quote, color: "var(--soft)" },
-  { tag: [tags.monospace, tags.meta], fontFamily: "var(--code)", fontSize: "0.92em" },
-  { tag: [tags.processingInstruction, tags.meta, tags.contentSeparator, tags.comment], color: "var(--soft)" },
+  { tag: tags.monospace, fontFamily: "var(--code)", fontSize: "0.92em" },
+  { tag: tags.meta, fontFamily: "var(--code)", fontSize: "0.92em", color: "var(--soft)" },
+  { tag: [tags.processingInstruction, tags.contentSeparator, tags.comment], color: "var(--soft)" },
 ]);
 
 const theme = EditorView.theme({
