@@ -2,10 +2,11 @@
 
 import { api } from "../lib/api.js";
 import { append, h, replace, say } from "../lib/dom.js";
-import { go } from "../lib/route.js";
+import { go, route } from "../lib/route.js";
 import { changed, offerUndo, sentence, toast } from "../note/change.js";
 import { draftsOf } from "../note/drafts.js";
 import { editNext } from "../note/edit.js";
+import { startEditing } from "../note/note.js";
 import { markdown } from "./markdown.js";
 import { decided } from "./merge.js";
 import { plain, saving, withDrafts } from "./saving.js";
@@ -124,7 +125,7 @@ export async function open(place, { path, text, hash, line }) {
     changed();
   }
   // Keys that are typed here are none of the page's.
-  on(host, "keydown", (event) => {
+  on(place, "keydown", (event) => {
     if (event.key === "Escape" && !event.defaultPrevented) close();
     event.stopPropagation();
   });
@@ -144,6 +145,7 @@ export async function create(path, text = "") {
   } catch (error) {
     if (error.code !== "exists") return toast(`Not made: ${sentence(error)}`, undefined, { failed: true });
   }
+  if (route().note === path) return startEditing();
   editNext(path);
   return go({ note: path, lines: undefined });
 }

@@ -79,12 +79,11 @@ export function saving({ path, text, hash, keys }, { current, bring, decide, tel
         failed = 0;
         if (timer) return;
       } catch (error) {
-        if (error.now) {
+        if (error.now && error.now.hash !== base.hash) {
           await takeIn(error.now);
           continue;
         }
-        const again = error.status === 404 && [["Make it again", makeAgain]];
-        tell(`Not saved: ${sentence(error)}`, true, ...(again || []));
+        refused(error);
         const mayPass = error.status === 0 || error.status === 429 || error.status >= 500;
         if (!mayPass) return;
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS[Math.min(failed, RETRY_MS.length - 1)]));
@@ -98,11 +97,15 @@ export function saving({ path, text, hash, keys }, { current, bring, decide, tel
     saved();
   }
 
+  function refused(error) {
+    tell(`Not saved: ${sentence(error)}`, true, error.status === 404 ? ["Make it again", () => then(makeAgain)] : undefined);
+  }
+
   async function makeAgain() {
     const mine = current();
-    const made = await api.make({ path, text: mine }).catch((error) => tell(`Not saved: ${sentence(error)}`, true));
-    if (made) base = { text: mine, hash: made.hash };
-    flush();
+    const made = await api.make({ path, text: mine });
+    base = { text: mine, hash: made.hash };
+    await push();
   }
 
   async function takeIn(now) {
@@ -113,7 +116,7 @@ export function saving({ path, text, hash, keys }, { current, bring, decide, tel
     bring(both);
   }
 
-  const then = (step) => (queue = queue.then(step).catch((error) => tell(`Not saved: ${sentence(error)}`, true)));
+  const then = (step) => (queue = queue.then(step).catch(refused));
 
   function flush() {
     clearTimeout(timer);
@@ -139,8 +142,9 @@ export function saving({ path, text, hash, keys }, { current, bring, decide, tel
       checking = true;
       then(async () => {
         checking = false;
-        await takeIn(await api.text(path));
-        await push();
+        const now = await api.text(path).catch((error) => error.status === 404 && refused(error));
+        if (now) await takeIn(now);
+        if (now && !timer) await push();
       });
     },
   };
