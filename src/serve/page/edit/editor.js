@@ -9,7 +9,7 @@ import { editNext } from "../note/edit.js";
 import { startEditing } from "../note/note.js";
 import { markdown } from "./markdown.js";
 import { decided } from "./merge.js";
-import { plain, saving, withDrafts } from "./saving.js";
+import { saving, withDrafts } from "./saving.js";
 import {
   Decoration, EditorSelection, EditorState, EditorView, StateEffect, StateField, diff, history, historyField, historyKeymap, isolateHistory,
   keymap, standardKeymap,
@@ -31,8 +31,8 @@ const freshMarks = StateField.define({
 });
 
 /** Shows a text that came from outside, by the fewest changes, which can be undone and stand out for a moment. */
-function bring(view, text) {
-  const was = view.state.doc.toString();
+function bring(view, lines) {
+  const [was, text] = [view.state.doc.toString(), lines.join("\n")];
   const found = diff(was, text, { scanLimit: 1000, timeout: 300 });
   if (!found.length) return;
   const marks = found.filter(({ fromB, toB }) => fromB < toB).map(({ fromB, toB }) => Decoration.mark({ class: "cm-fresh" }).range(fromB, toB));
@@ -80,8 +80,8 @@ export async function open(place, { path, text, hash, line }) {
   }
   let view;
   const drafts = await withDrafts({ path, text, hash }, decide);
-  const saver = saving({ path, text, hash, keys: drafts.keys }, {
-    current: () => view.state.doc.toString(), bring: (now) => bring(view, now), decide, tell, saved: () => keepHistory(),
+  const saver = saving({ path, hash, ...drafts }, {
+    current: () => view.state.doc.toJSON(), bring: (now) => bring(view, now), decide, tell, saved: () => keepHistory(),
   });
   function keepHistory() {
     const draft = saver.dirty() ? saver.draft() : "";
@@ -102,11 +102,11 @@ export async function open(place, { path, text, hash, line }) {
     EditorView.contentAttributes.of({ "aria-label": `Text of ${path}`, spellcheck: "true", autocapitalize: "sentences" }),
     EditorView.updateListener.of((update) => update.docChanged && saver.touch()),
   ];
-  view = new EditorView({ state: stateOf(drafts.now, { path, hash }, extensions), parent: shadow, root: shadow });
+  view = new EditorView({ state: stateOf(drafts.now.join("\n"), { path, hash }, extensions), parent: shadow, root: shadow });
   if (line) view.dispatch({ selection: EditorSelection.cursor(view.state.doc.line(Math.min(line, view.state.doc.lines)).from) });
   view.dispatch({ effects: EditorView.scrollIntoView(view.state.selection.main.head, { y: "center" }) });
   view.focus();
-  if (drafts.now !== plain(text)) saver.flush();
+  if (saver.dirty()) saver.flush();
 
   const on = (target, event, act) => target.addEventListener(event, act, { signal: ended.signal });
   const finished = new Promise((resolve) => ended.signal.addEventListener("abort", resolve));

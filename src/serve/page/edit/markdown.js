@@ -6,6 +6,8 @@ import {
   parser, syntaxHighlighting, syntaxTree, tags,
 } from "/page/vendor/codemirror.js";
 
+/** The length of texts that have colours: a paragraph is read anew at each key, and one of megabytes takes a second. */
+const MOST_COLOURED = 400_000;
 const WIKI_LINK = /^\[\[[^[\]\n]+\]\]/;
 const HASHTAG = /^#[\p{L}\p{N}_/-]*[\p{L}_/-][\p{L}\p{N}_/-]*/u;
 /** The marks that begin a line of a quote, a list or tasks. */
@@ -151,7 +153,7 @@ export function markdown(text) {
   const language = new Language(defineLanguageFacet(), parser.configure([GFM, notes]), [], "markdown");
   const indent = /^( {2,4}|\t)(?=[-*+] |\d)/m.exec(text)?.[1] ?? "    ";
   return [
-    language, syntaxHighlighting(highlighting), theme, indentUnit.of(indent), pasting,
+    text.length < MOST_COLOURED ? [language, syntaxHighlighting(highlighting)] : [], theme, indentUnit.of(indent), pasting,
     autocompletion({ override: [complete], icons: false }),
     keymap.of([
       { key: "Mod-b", run: wrap("**") }, { key: "Mod-i", run: wrap("_") }, { key: "Mod-k", run: (view) => link(view) },

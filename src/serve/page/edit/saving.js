@@ -9,20 +9,21 @@ const AFTER_KEY_MS = 500;
 const DRAFT_MS = 100;
 const RETRY_MS = [500, 1000, 2000, 5000];
 
-/** A text as the editor has it: the vault gives new lines the ends that those of the file have. */
-export const plain = (text) => text.replaceAll("\r\n", "\n");
+/** A text as the editor has it, by lines: the vault gives new ones the ends that those of the file have. */
+const linesOf = (text) => text.replaceAll("\r\n", "\n").split("\n");
+const isSame = (one, other) => one.length === other.length && one.every((line, at) => line === other[at]);
 
-/** What was not saved, on the text that the vault has now. `decide` settles what both have changed. */
+/** The lines of a text with what of them was not saved. `decide` settles what both have changed. */
 export async function withDrafts({ path, text, hash }, decide) {
-  let now = plain(text);
+  const lines = linesOf(text);
+  let now = lines;
   const drafts = draftsOf(path);
   for (const draft of drafts) {
-    const lines = plain(text).split("\n");
     const at = draft.hash === hash ? draft.from : placeOf(draft, lines);
     const base = lines.toSpliced(at, draft.was.length, ...draft.was);
-    now = await merged(base, lines.toSpliced(at, draft.was.length, ...draft.lines), now.split("\n"), decide);
+    now = await merged(base, lines.toSpliced(at, draft.was.length, ...draft.lines), now, decide);
   }
-  return { now, keys: drafts.map(({ key }) => key) };
+  return { now, lines, keys: drafts.map(({ key }) => key) };
 }
 
 /** Where the lines that a draft changes are now: the same ones nearest by, else where they were. */
@@ -34,29 +35,28 @@ function placeOf({ from, was }, lines) {
   return Math.max(0, Math.min(from, lines.length - was.length));
 }
 
-async function merged(base, mine, theirs, decide) {
+function merged(base, mine, theirs, decide) {
   const parts = merge(base, mine, theirs);
-  const lines = parts.some((part) => part.mine) ? await decide(parts) : parts.flatMap((part) => part.lines);
-  return lines.join("\n");
+  return parts.some((part) => part.mine) ? decide(parts) : parts.flatMap((part) => part.lines);
 }
 
 /**
- * Keeps a note as the editor has it, which `current()` gives. `bring(text)` shows a text from outside, `tell(text, failed, action)` how it is,
- * `saved()` that all is. `keys` are the drafts that are in it already.
+ * Keeps a note as the editor has it, the lines of `current()`. `bring(lines)` shows a text from outside, `tell(text, failed, action)` says how
+ * it is, `saved()` that all is. `keys` are the drafts that are in it already.
  */
-export function saving({ path, text, hash, keys }, { current, bring, decide, tell, saved }) {
+export function saving({ path, lines, hash, keys }, { current, bring, decide, tell, saved }) {
   const name = `${path}\n${Math.random().toString(36).slice(2)}`;
-  let base = { text: plain(text), hash };
+  let base = { lines, hash };
   let queue = Promise.resolve();
   let [timer, drafting, checking, checkpoint] = [];
 
-  const dirty = () => current() !== base.text;
+  const dirty = () => !isSame(current(), base.lines);
 
   /** Keeps what is not saved in the browser: the changed lines, and one on either side by which they are found again. */
   function draft() {
     clearTimeout(drafting);
     drafting = undefined;
-    const [was, now] = [base.text.split("\n"), current().split("\n")];
+    const [was, now] = [base.lines, current()];
     const { from, to, end } = changedLines(was, now);
     const first = Math.max(0, from - 1);
     const more = Number(end < now.length);
@@ -69,12 +69,12 @@ export function saving({ path, text, hash, keys }, { current, bring, decide, tel
   async function push() {
     for (let failed = 0; dirty();) {
       const mine = current();
-      const { from, to, lines } = changedLines(base.text.split("\n"), mine.split("\n"));
+      const { from, to, lines } = changedLines(base.lines, mine);
       try {
         tell("Saving");
         const body = { path, if_hash: base.hash, line_start: from + 1, line_end: to, text: lines.map((line) => `${line}\n`).join("") };
         const written = await api.write(body);
-        base = { text: mine, hash: written.hash };
+        base = { lines: mine, hash: written.hash };
         checkpoint = written.checkpoint_id ?? checkpoint;
         failed = 0;
         if (timer) return;
@@ -103,16 +103,16 @@ export function saving({ path, text, hash, keys }, { current, bring, decide, tel
 
   async function makeAgain() {
     const mine = current();
-    const made = await api.make({ path, text: mine });
-    base = { text: mine, hash: made.hash };
+    const made = await api.make({ path, text: mine.join("\n") });
+    base = { lines: mine, hash: made.hash };
     await push();
   }
 
   async function takeIn(now) {
     if (now.hash === base.hash) return;
-    const theirs = plain(now.text);
-    const both = await merged(base.text.split("\n"), current().split("\n"), theirs.split("\n"), decide);
-    base = { text: theirs, hash: now.hash };
+    const theirs = linesOf(now.text);
+    const both = await merged(base.lines, current(), theirs, decide);
+    base = { lines: theirs, hash: now.hash };
     bring(both);
   }
 
