@@ -221,7 +221,7 @@ describe("what is typed is not lost", () => {
     vault.write("notes/crash.md", `${vault.read("notes/crash.md")}\nFrom outside.\n`);
     const again = await page.context().newPage();
     await signedIn(again);
-    await again.getByRole("link", { name: "Go on editing" }).click();
+    await again.getByRole("button", { name: "Go on editing" }).click();
     await again.waitForSelector(".cm-content");
     await holds("notes/crash.md", "Last line. Before the crash.\n\nFrom outside.\n");
     await saved(again);

@@ -112,16 +112,16 @@ export async function open(place, { path, text, hash, line }) {
   const finished = new Promise((resolve) => ended.signal.addEventListener("abort", resolve));
   async function close(force = false) {
     if (!force && host.inert) return decisions.querySelector("button").focus();
-    if (ended.signal.aborted) return;
     if (saver.dirty()) saver.draft();
-    const saved = saver.flush();
-    if (!force) await Promise.race([saved, new Promise((resolve) => setTimeout(resolve, CLOSE_MS))]);
-    if (host.inert && !force) return;
+    const settled = Promise.race([saver.flush(), new Promise((resolve) => setTimeout(resolve, CLOSE_MS))]);
+    if (!force) await settled;
+    if (ended.signal.aborted || (!force && host.inert)) return;
     keepHistory();
     ended.abort();
-    if (!force && saver.dirty()) toast(`Not saved yet: ${path}. The text is kept in this browser until the vault takes it.`, undefined, { failed: true });
-    else if (saver.checkpoint()) offerUndo(`Edited ${path}`, saver.checkpoint());
     view.destroy();
+    await settled;
+    if (saver.dirty()) toast(`Not saved yet: ${path}. The browser keeps the text until the vault takes it.`, undefined, { failed: true });
+    else if (saver.checkpoint()) offerUndo(`Edited ${path}`, saver.checkpoint());
     changed();
   }
   // Keys that are typed here are none of the page's.

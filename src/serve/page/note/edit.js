@@ -2,9 +2,9 @@
 
 import { api } from "../lib/api.js";
 import { append, h } from "../lib/dom.js";
-import { address, route } from "../lib/route.js";
+import { route } from "../lib/route.js";
 import { sentence, toast } from "./change.js";
-import { draftsOf, unsaved } from "./drafts.js";
+import { draftsOf, dropDraft, unsaved } from "./drafts.js";
 
 let editing = false;
 /** The note that is edited as soon as it is shown. */
@@ -25,7 +25,15 @@ export function isWanted(path) {
 /** Says that there is text which was not saved, where the page begins. */
 export function announceDrafts() {
   for (const path of unsaved().filter((path) => path !== route().note)) {
-    toast(`Not saved yet: ${path}`, h("a", { href: address({ ...route(), note: path, lines: undefined }) }, "Go on editing"));
+    const button = (name, act) => h("button", { type: "button", class: "undo", on: { click: () => {
+      shown.remove();
+      act();
+    } } }, name);
+    const shown = toast(`Not saved yet: ${path}`, [
+      // One that is gone is made anew.
+      button("Go on editing", () => import("/page/edit/editor.js").then(({ create }) => create(path))),
+      button("Discard", () => draftsOf(path).forEach(({ key }) => dropDraft(key))),
+    ]);
   }
 }
 
