@@ -1,6 +1,8 @@
 // Writing on the page: what is typed is in the file, whatever else happens to the file, the tab or the daemon meanwhile.
 
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { eventually, inBrowser, overflow, text, violations } from "./support.mjs";
 
@@ -14,7 +16,8 @@ const { vault, tabs } = inBrowser((vault) => {
 
 const STATUS = ".editor [role=status]";
 const saved = (page) => page.waitForFunction((status) => document.querySelector(status)?.textContent === "Saved", STATUS);
-const holds = (path, wanted) => eventually(`${path} to hold ${JSON.stringify(wanted)}`, () => vault.read(path).includes(wanted));
+const read = (path) => (existsSync(join(vault.folder, path)) ? vault.read(path) : "");
+const holds = (path, wanted) => eventually(`${path} to hold ${JSON.stringify(wanted)}`, () => read(path).includes(wanted));
 const drafts = (page) => page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("vault-draft:")).length);
 const typed = (page) => page.locator(".cm-content").innerText();
 
@@ -55,8 +58,9 @@ describe("the editor", () => {
     assert.equal(vault.read("notes/tea.md"), before.replace("80 degrees.", "80 degrees. Three minutes."));
     await page.keyboard.press("Enter");
     await page.keyboard.type("No sugar.");
-    await saved(page);
+    await holds("notes/tea.md", "No sugar.");
     assert.equal(vault.read("notes/tea.md"), before.replace("80 degrees.", "80 degrees. Three minutes.\r\nNo sugar."));
+    await saved(page);
     assert.equal(await drafts(page), 0);
     await page.keyboard.press("Escape");
     await page.waitForSelector("#reader > .body");
@@ -90,7 +94,7 @@ describe("the editor", () => {
     await page.keyboard.type(" done");
     await saved(page);
     assert.match(vault.read("notes/keys.md"),
-      /Last line\.\n\n- \[ \] milk\n- \[ \] bread\n {4}- \[ \] rye\n\n+1\. one\n2\. two\n\n\*\*bold\*\* \[site\]\(https:\/\/example\.org\/a\) done\n$/);
+      /Last line\.\n\n- \[ \] milk\n- \[ \] bread\n {4}- \[ \] rye\n\n+1\. one\n2\. two\n\*\*bold\*\* \[site\]\(https:\/\/example\.org\/a\) done\n$/);
     await page.keyboard.press("Shift+Tab");
     await page.waitForFunction(() => document.activeElement.matches(".editor .close"));
   });

@@ -67,7 +67,9 @@ export async function open(place, { path, text, hash, line }) {
   append(place, h("div", { class: "bar" }, done, h("span", { class: "cite" }, path), status), decisions, host);
 
   function tell(said, failed = false, [name, act] = []) {
-    if (status.textContent === said) return;
+    // A button that is about to be pressed stays.
+    if (status.dataset.said === said) return;
+    status.dataset.said = said;
     status.classList.toggle("bad", failed);
     replace(status, said, name && h("button", { type: "button", class: "quiet", on: { click: act } }, name));
   }
