@@ -48,7 +48,7 @@ export function saving({ path, lines, hash, keys }, { current, bring, decide, te
   const name = `${path}\n${Math.random().toString(36).slice(2)}`;
   let base = { lines, hash };
   let queue = Promise.resolve();
-  let [timer, drafting, checking, checkpoint] = [];
+  let [timer, drafting, checking, checkpoint, failing] = [];
 
   const dirty = () => !isSame(current(), base.lines);
 
@@ -71,12 +71,14 @@ export function saving({ path, lines, hash, keys }, { current, bring, decide, te
       const mine = current();
       const { from, to, lines } = changedLines(base.lines, mine);
       try {
-        tell("Saving");
+        // What failed is said until it has not.
+        if (!failing) tell("Saving");
         const body = { path, if_hash: base.hash, line_start: from + 1, line_end: to, text: lines.map((line) => `${line}\n`).join("") };
         const written = await api.write(body);
         base = { lines: mine, hash: written.hash };
         checkpoint = written.checkpoint_id ?? checkpoint;
         failed = 0;
+        failing = false;
         if (timer) return;
       } catch (error) {
         if (error.now && error.now.hash !== base.hash) {
@@ -93,11 +95,13 @@ export function saving({ path, lines, hash, keys }, { current, bring, decide, te
     clearTimeout(drafting);
     drafting = undefined;
     [name, ...keys.splice(0)].forEach(dropDraft);
+    failing = false;
     tell("Saved");
     saved();
   }
 
   function refused(error) {
+    failing = true;
     tell(`Not saved: ${sentence(error)}`, true, error.status === 404 ? ["Make it again", () => then(makeAgain)] : undefined);
   }
 
@@ -105,6 +109,7 @@ export function saving({ path, lines, hash, keys }, { current, bring, decide, te
     const mine = current();
     const made = await api.make({ path, text: mine.join("\n") });
     base = { lines: mine, hash: made.hash };
+    failing = false;
     await push();
   }
 
