@@ -81,16 +81,19 @@ export async function open(place, { path, text, hash, line }) {
     return lines;
   }
   let view;
-  const drafts = await withDrafts({ path, text, hash }, decide);
+  const on = (target, event, act) => target.addEventListener(event, act, { signal: ended.signal });
+  const finished = new Promise((resolve) => ended.signal.addEventListener("abort", resolve));
+  on(place, "leave", () => (view ? close(true) : ended.abort()));
+  const drafts = await Promise.race([withDrafts({ path, text, hash }, decide), finished]);
+  if (ended.signal.aborted) return finished;
   const saver = saving({ path, hash, ...drafts }, {
     current: () => view.state.doc.toJSON(), bring: (now) => bring(view, now), decide, tell, saved: () => keepHistory(),
   });
   function keepHistory() {
-    const draft = saver.dirty() ? saver.draft() : "";
+    const draft = saver.draft();
     const { doc, selection, history } = view.state.toJSON({ history: historyField });
-    const from = draft ? JSON.parse(draft).from : undefined;
     try {
-      sessionStorage.setItem(HISTORY + path, JSON.stringify({ hash: saver.hash(), from, length: doc.length, selection, history }));
+      sessionStorage.setItem(HISTORY + path, JSON.stringify({ hash: saver.hash(), from: draft?.from, length: doc.length, selection, history }));
     } catch {
       sessionStorage.removeItem(HISTORY + path);
     }
@@ -110,11 +113,9 @@ export async function open(place, { path, text, hash, line }) {
   view.focus();
   if (saver.dirty()) saver.flush();
 
-  const on = (target, event, act) => target.addEventListener(event, act, { signal: ended.signal });
-  const finished = new Promise((resolve) => ended.signal.addEventListener("abort", resolve));
   async function close(force = false) {
     if (!force && host.inert) return decisions.querySelector("button").focus();
-    if (saver.dirty()) saver.draft();
+    saver.draft();
     const settled = Promise.race([saver.flush(), new Promise((resolve) => setTimeout(resolve, CLOSE_MS))]);
     if (!force) await settled;
     if (ended.signal.aborted || (!force && host.inert)) return;
@@ -132,7 +133,6 @@ export async function open(place, { path, text, hash, line }) {
     event.stopPropagation();
   });
   on(place, "check", () => saver.check());
-  on(place, "leave", () => close(true));
   on(host, "focusout", () => saver.dirty() && saver.flush());
   on(document, "visibilitychange", () => document.hidden && saver.dirty() && saver.flush());
   on(window, "pagehide", keepHistory);

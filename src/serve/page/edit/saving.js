@@ -60,9 +60,9 @@ export function saving({ path, lines, hash, keys }, { current, bring, decide, te
     const { from, to, end } = changedLines(was, now);
     const first = Math.max(0, from - 1);
     const more = Number(end < now.length);
-    if (from === to && from === end) return "";
+    if (from === to && from === end) return undefined;
     const one = { path, hash: base.hash, from: first, was: was.slice(first, to + more), lines: now.slice(first, end + more) };
-    return keepDraft(name, one) ? JSON.stringify(one) : tell("Not saved, and the browser has no room for a copy", true);
+    return keepDraft(name, one) ? one : tell("Not saved, and the browser has no room for a copy", true);
   }
 
   /** Asks until the vault has it, or says that it never will. */
