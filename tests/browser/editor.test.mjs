@@ -135,6 +135,23 @@ describe("the editor", () => {
   });
 });
 
+describe("a task that is read", () => {
+  test("is ticked by a key, one byte of the file, and unticked by another", async () => {
+    vault.write("notes/tasks.md", "# Tasks\r\n\r\n- [ ] water\r\n- [ ] sugar\r\n");
+    const before = vault.read("notes/tasks.md");
+    const page = await signedIn(await tabs.tab());
+    await eventually("the note", async () => (await vault.ask("/api/user-memory/note?path=notes/tasks.md")).status === 200);
+    await reading(page, "notes/tasks.md");
+    await page.locator("#reader input[data-line='4']").focus();
+    await page.keyboard.press("Space");
+    await eventually("the tick", () => vault.read("notes/tasks.md") === before.replace("[ ] sugar", "[x] sugar"));
+    await page.waitForFunction(() => document.activeElement.matches("input[data-line='4']:checked"));
+    await page.keyboard.press("z");
+    await eventually("no tick", () => vault.read("notes/tasks.md") === before);
+    await page.waitForFunction(() => !document.querySelector("#reader input[data-line='4']").checked);
+  });
+});
+
 describe("what others write meanwhile", () => {
   test("comes into the open editor, stands out, and can be undone", async () => {
     const page = await editing("notes/outside.md", "Last line");

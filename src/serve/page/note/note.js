@@ -73,7 +73,9 @@ async function load(path, first, line) {
     if (mine !== asked) return;
     if (!first && open?.note.hash === note.hash && open.note.annotations.length === note.annotations.length) return;
     const scrolled = place().scrollTop;
+    const box = document.activeElement?.dataset.line;
     render(note, line);
+    if (box) place().querySelector(`input[data-line="${box}"]`)?.focus({ preventScroll: true });
     place().hidden = false;
     select(first);
     if (first) place().focus({ preventScroll: true });
