@@ -208,6 +208,10 @@ fn script(modules: &[Module], first: &[Module]) -> String {
         _ = writeln!(text, "{body}return {{ {} }};\n}})();", exports.join(", "));
     }
     _ = writeln!(text, "export {{ {} }};", names(modules));
+    // Who loads it later wants what its last module exports.
+    if let Some(entry) = modules.last().filter(|_| !first.is_empty()) {
+        _ = writeln!(text, "export const {{ {} }} = {};", entry.exports.join(", "), variable(&entry.name));
+    }
     text
 }
 
@@ -282,7 +286,7 @@ mod tests {
         let text = "const of_lib_a_b = (() => {\nfunction show() {}\nreturn { show };\n})();\n";
         assert_eq!(script(std::slice::from_ref(&a), &[]), format!("{text}export {{ of_lib_a_b }};\n"));
         let behind = "import { of_lib_a_b } from \"/page/app.js\";\nimport * as of__page_x from \"/page/x.js\";\nconst of_views_c = (() => {\n\
-                      const { show: see } = of_lib_a_b;\nconst x = of__page_x;\nconst show = see;\nreturn { show };\n})();\nexport { of_views_c };\n";
+                      const { show: see } = of_lib_a_b;\nconst x = of__page_x;\nconst show = see;\nreturn { show };\n})();\nexport { of_views_c };\nexport const { show } = of_views_c;\n";
         assert_eq!(script(&[b], &[a]), behind);
         assert_eq!(joined("views", "../lib/a.js"), "lib/a.js");
         assert_eq!(joined("", "./lib/a.js"), "lib/a.js");
