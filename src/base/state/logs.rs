@@ -199,8 +199,10 @@ impl ChangeTable {
     /// Of changes that one checkpoint undoes, one after the other, there is one line: the lines of all, as they were counted then.
     pub fn add(&self, line: ChangeLine) {
         self.log.add(move |connection| {
-            let go_on = "UPDATE changes SET after = ?2, first_line = min(coalesce(first_line, ?3), coalesce(?3, first_line)),
-                last_line = max(coalesce(last_line, ?4), coalesce(?4, last_line)) WHERE checkpoint = ?1 AND id > (SELECT max(id) FROM changes) - ?5";
+            let go_on = "UPDATE changes SET after = ?2,
+                first_line = min(coalesce(first_line, ?3), coalesce(?3, first_line)),
+                last_line = max(coalesce(last_line, ?4), coalesce(?4, last_line))
+                WHERE checkpoint = ?1 AND id > (SELECT max(id) FROM changes) - ?5";
             let (first, last) = line.lines.unzip();
             let after = line.after.map(|digest| digest.to_vec());
             if line.checkpoint.is_some()
