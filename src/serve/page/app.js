@@ -14,6 +14,7 @@ import * as digest from "./views/digest.js";
 import * as entries from "./views/entries.js";
 import * as facts from "./views/facts.js";
 import * as graph from "./views/graph.js";
+import { announceDrafts } from "./note/edit.js";
 import * as note from "./note/note.js";
 import * as review from "./views/review.js";
 import * as processing from "./views/processing.js";
@@ -59,6 +60,7 @@ function start() {
   if (route().view === "search" && !route().note && matchMedia("(pointer: fine)").matches) search.focus();
   follow(debounced(400, refresh));
   if (started) return;
+  announceDrafts();
   started = true;
   document.addEventListener("vault-changed", refresh);
 }
@@ -131,6 +133,7 @@ listen({
   o: onTarget(({ obsidian }) => location.assign(obsidian)),
   a: onTarget(({ hash, citation }) => annotate(hash, citation)),
   Delete: onTarget(({ hash, citation }) => remove(hash, citation)),
+  e: note.startEditing,
   z: undoLast,
   w: save,
   m: () => (route().view === "search" ? search.nextMode() : false),

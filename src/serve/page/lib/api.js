@@ -38,7 +38,7 @@ export async function ask(path, { method = "GET", body, signal, as = token.get()
   }
   if (response.ok) return response;
   const said = await response.json().catch(() => ({}));
-  const error = new ApiError(response.status, said.error);
+  const error = Object.assign(new ApiError(response.status, said.error), { now: said.now });
   if (response.status === 401 && as === token.get()) refused(error);
   throw error;
 }
@@ -68,6 +68,11 @@ export const api = {
   collections: () => json(`${BASE}/collections`),
   stats: () => json(`${BASE}/stats`),
   note: (path, line) => json(query(`${BASE}/note`, { path, line })),
+  text: (path) => json(query(`${BASE}/text`, { path })),
+  write: (body) => json(`${BASE}/note`, { method: "PUT", body }),
+  make: (body) => json(`${BASE}/note`, { method: "POST", body }),
+  tick: (body) => json(`${BASE}/task`, { method: "POST", body }),
+  find: (params, signal) => json(query(`${BASE}/find`, params), { signal }),
   links: (path) => json(query(`${BASE}/links`, { path, limit: 50 })),
   related: (path) => json(query(`${BASE}/related`, { path, limit: 6 })),
   chunk: (hash) => json(`${BASE}/chunk/${encodeURIComponent(hash)}`),

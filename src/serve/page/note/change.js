@@ -34,7 +34,7 @@ export function toast(text, action, { failed = false } = {}) {
   return shown;
 }
 
-export const sentence = (error) => [error.message, error.hint].filter(Boolean).join(". ");
+export const sentence = (error) => [error.message.replace(/\.$/, ""), error.hint].filter(Boolean).join(". ");
 
 /** Deletes a passage or a note, and offers to take it back. */
 export async function remove(hash, citation, { note = false } = {}) {

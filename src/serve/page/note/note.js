@@ -7,7 +7,9 @@ import { address, go, route } from "../lib/route.js";
 import { elements, mark } from "./tree.js";
 import { whoSees } from "../views/agent-sees.js";
 import { annotate, remove } from "./change.js";
+import { edit, isWanted, tellEditor } from "./edit.js";
 import { near } from "./near.js";
+import { ticking } from "./task.js";
 
 const place = () => byId("reader");
 
@@ -25,6 +27,7 @@ let wantedHeading;
 
 /** Shows the note of the route, or none. */
 export async function show(now, before = {}) {
+  if (now.note !== before.note) tellEditor("leave");
   document.body.classList.toggle("reading", Boolean(now.note));
   if (!now.note) {
     place().hidden = true;
@@ -70,11 +73,14 @@ async function load(path, first, line) {
     if (mine !== asked) return;
     if (!first && open?.note.hash === note.hash && open.note.annotations.length === note.annotations.length) return;
     const scrolled = place().scrollTop;
+    const box = document.activeElement?.dataset.line;
     render(note, line);
+    if (box) place().querySelector(`input[data-line="${box}"]`)?.focus({ preventScroll: true });
     place().hidden = false;
     select(first);
     if (first) place().focus({ preventScroll: true });
     else place().scrollTop = scrolled;
+    if (first && isWanted(path)) startEditing();
   } catch (error) {
     if (mine !== asked || (!first && error.status === 0)) return;
     open = undefined;
@@ -91,8 +97,21 @@ async function load(path, first, line) {
 
 /** The index has changed: the note may have. */
 export function changed() {
+  if (tellEditor("check")) return;
   missed = Boolean(route().note) && arriving === asked;
   if (route().note && !missed) load(route().note, false, open?.note.path === route().note ? open.line : lineOf(route()));
+}
+
+/** Edits the note that is read, from the passage that is marked. */
+export function startEditing() {
+  if (!open) return false;
+  const { path } = open.note;
+  edit(place(), path, lineOf(route())).then(() => {
+    if (route().note !== path) return;
+    load(path, false, open?.line);
+    place().focus({ preventScroll: true });
+  });
+  return true;
 }
 
 function closeButton() {
@@ -111,10 +130,12 @@ function render(note, line) {
   const [from, to] = shownLines(note);
   open = { note, body, tools, line, from, to };
   body.addEventListener("click", chosen);
+  ticking(body, note);
   place().setAttribute("aria-label", note.title);
   const tags = note.tags.map((tag) => h("a", { class: "tag", href: address({ view: "search", tag }) }, `#${tag}`));
   replace(place(),
-    h("div", { class: "bar" }, closeButton(), tools),
+    h("div", { class: "bar" }, closeButton(),
+      h("button", { type: "button", class: "quiet edit", "aria-keyshortcuts": "e", on: { click: startEditing } }, "Edit"), tools),
     h("header", {},
       h("h2", {}, note.title),
       h("p", { class: "hit-meta" },

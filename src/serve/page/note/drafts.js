@@ -1,0 +1,25 @@
+// Texts of the editor that the vault does not have yet. They outlive the tab; what is saved has none.
+
+const KEY = "vault-draft:";
+
+const keys = () => Object.keys(localStorage).filter((key) => key.startsWith(KEY));
+
+/** The paths of notes with text that is not saved. */
+export const unsaved = () => [...new Set(keys().map((key) => JSON.parse(localStorage[key]).path))];
+
+/** The drafts of a note, each with its key. */
+export function draftsOf(path) {
+  return keys().map((key) => ({ ...JSON.parse(localStorage[key]), key })).filter((draft) => draft.path === path);
+}
+
+/** Keeps a draft under a name of one editor; says no where the browser has no room for it. */
+export function keepDraft(name, draft) {
+  try {
+    localStorage.setItem(KEY + name, JSON.stringify(draft));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const dropDraft = (name) => localStorage.removeItem(name.startsWith(KEY) ? name : KEY + name);

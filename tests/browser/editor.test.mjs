@@ -1,0 +1,267 @@
+// Writing on the page: what is typed is in the file, whatever else happens to the file, the tab or the daemon meanwhile.
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { eventually, inBrowser, overflow, text, violations } from "./support.mjs";
+
+const { vault, tabs } = inBrowser((vault) => {
+  vault.write("notes/tea.md", "---\ntags: [drinks]\n---\n# Tea\r\n\r\nGreen tea, 80 degrees.\r\n\r\n- black\r\n- white\r\n\r\nThe end.\r\n");
+  vault.write("notes/teapots.md", "# Teapots\n\n## Iron ones\n\nHeavy. #kitchen/iron\n");
+  for (const name of ["plain", "outside", "conflict", "restart", "crash", "two", "undo", "gone", "keys", "links", "seen"]) {
+    vault.write(`notes/${name}.md`, `# The ${name} note\n\nFirst line.\n\nMiddle line.\n\nLast line.\n`);
+  }
+});
+
+const STATUS = ".editor [role=status]";
+const saved = (page) => page.waitForFunction((status) => document.querySelector(status)?.textContent === "Saved", STATUS);
+const read = (path) => (existsSync(join(vault.folder, path)) ? vault.read(path) : "");
+const holds = (path, wanted) => eventually(`${path} to hold ${JSON.stringify(wanted)}`, () => read(path).includes(wanted));
+const drafts = (page) => page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("vault-draft:")).length);
+const typed = (page) => page.locator(".cm-content").innerText();
+
+/** A tab that may stay when the daemon is another. */
+async function signedIn(page) {
+  await page.goto(vault.origin);
+  await page.click(".login summary");
+  await page.fill("#token", vault.token);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#app:not([hidden])");
+  return page;
+}
+
+async function reading(page, path, lines) {
+  await page.evaluate((hash) => (location.hash = hash), `#/search?${new URLSearchParams({ note: path, ...(lines && { lines }) })}`);
+  await page.waitForSelector("#reader .body");
+}
+
+/** A note in the editor, with the cursor at the end of a line. */
+async function editing(path, line, page) {
+  const tab = page ?? (await signedIn(await tabs.tab()));
+  await reading(tab, path);
+  await tab.click("#reader .edit");
+  await tab.waitForSelector(".cm-content");
+  if (line) {
+    await tab.locator(".cm-line", { hasText: line }).first().click();
+    await tab.keyboard.press("End");
+  }
+  return tab;
+}
+
+describe("the editor", () => {
+  test("writes what is typed, and nothing else of the file", async () => {
+    const before = vault.read("notes/tea.md");
+    const page = await editing("notes/tea.md", "Green tea");
+    await page.keyboard.type(" Three minutes.");
+    await saved(page);
+    assert.equal(vault.read("notes/tea.md"), before.replace("80 degrees.", "80 degrees. Three minutes."));
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("No sugar.");
+    await holds("notes/tea.md", "No sugar.");
+    assert.equal(vault.read("notes/tea.md"), before.replace("80 degrees.", "80 degrees. Three minutes.\r\nNo sugar."));
+    await saved(page);
+    assert.equal(await drafts(page), 0);
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("#reader > .body");
+    await page.waitForFunction(() => document.querySelector("#reader .body").textContent.includes("No sugar"));
+    await page.keyboard.press("z");
+    await eventually("the edit to be undone", () => vault.read("notes/tea.md") === before);
+  });
+
+  test("opens by a key at the passage that is marked, and what is typed in it is no shortcut", async () => {
+    const page = await signedIn(await tabs.tab());
+    await reading(page, "notes/plain.md", "5-5");
+    await page.keyboard.press("e");
+    await page.waitForSelector(".cm-content");
+    await page.keyboard.type("wzn? ");
+    await holds("notes/plain.md", "\nwzn? Middle line.");
+    assert.equal(await page.locator("dialog").count(), 0);
+  });
+
+  test("goes on with lists, marks words, makes links, and leaves Tab to the page", async () => {
+    const page = await editing("notes/keys.md", "Last line");
+    await page.keyboard.type("\n\n- [ ] milk\nbread\n");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("rye\n\n\n1. one\ntwo\n\nbold");
+    await page.keyboard.press("Control+Shift+ArrowLeft");
+    await page.keyboard.press("Control+b");
+    await page.keyboard.press("End");
+    await page.keyboard.type(" site");
+    await page.keyboard.press("Control+Shift+ArrowLeft");
+    await page.evaluate(() => navigator.clipboard.writeText(["https:", "", "example.org/a"].join("/")));
+    await page.keyboard.press("Control+v");
+    await page.keyboard.type(" done");
+    await saved(page);
+    assert.match(vault.read("notes/keys.md"),
+      /Last line\.\n\n- \[ \] milk\n- \[ \] bread\n {4}- \[ \] rye\n\n+1\. one\n2\. two\n\*\*bold\*\* \[site\]\(https:\/\/example\.org\/a\) done\n$/);
+    await page.keyboard.press("Shift+Tab");
+    await page.waitForFunction(() => document.activeElement.matches(".editor .close"));
+  });
+
+  test("completes links to notes and headings, and tags", async () => {
+    const page = await editing("notes/links.md", "Last line");
+    const complete = async (begin, wanted) => {
+      await page.keyboard.type(begin);
+      await page.locator(".cm-tooltip-autocomplete li[aria-selected]", { hasText: wanted }).waitFor();
+      // A list that has only just come takes no key.
+      await page.waitForTimeout(120);
+      await page.keyboard.press("Enter");
+    };
+    await complete(" [[teap", "Teapots");
+    await complete(" [[teapots#Iro", "Iron ones");
+    await complete(" #kitch", "kitchen/iron");
+    await holds("notes/links.md", "Last line. [[teapots]] [[teapots#Iron ones]] #kitchen/iron\n");
+  });
+
+  test("has what can be undone after a reload", async () => {
+    const page = await editing("notes/undo.md", "Last line");
+    await page.keyboard.type(" More.");
+    await saved(page);
+    await page.reload();
+    await page.waitForSelector("#reader .body");
+    await page.keyboard.press("e");
+    await page.waitForSelector(".cm-content");
+    await page.keyboard.press("Control+z");
+    await eventually("the words to be gone", () => !vault.read("notes/undo.md").includes("More."));
+  });
+
+  test("is accessible, light and dark, and fits a phone", async () => {
+    for (const scheme of ["light", "dark"]) {
+      const page = await editing("notes/seen.md", undefined, await signedIn(await tabs.tab({ width: 360, height: 740, scheme })));
+      assert.deepEqual(await violations(page), []);
+      assert.deepEqual(await overflow(page), []);
+    }
+  });
+});
+
+describe("a task that is read", () => {
+  test("is ticked by a key, one byte of the file, and unticked by another", async () => {
+    vault.write("notes/tasks.md", "# Tasks\r\n\r\n- [ ] water\r\n- [ ] sugar\r\n");
+    const before = vault.read("notes/tasks.md");
+    const page = await signedIn(await tabs.tab());
+    await eventually("the note", async () => (await vault.ask("/api/user-memory/note?path=notes/tasks.md")).status === 200);
+    await reading(page, "notes/tasks.md");
+    await page.locator("#reader input[data-line='4']").focus();
+    await page.keyboard.press("Space");
+    await eventually("the tick", () => vault.read("notes/tasks.md") === before.replace("[ ] sugar", "[x] sugar"));
+    await page.waitForFunction(() => document.activeElement.matches("input[data-line='4']:checked"));
+    await page.keyboard.press("z");
+    await eventually("no tick", () => vault.read("notes/tasks.md") === before);
+    await page.waitForFunction(() => !document.querySelector("#reader input[data-line='4']").checked);
+  });
+});
+
+describe("what others write meanwhile", () => {
+  test("comes into the open editor, stands out, and can be undone", async () => {
+    const page = await editing("notes/outside.md", "Last line");
+    await page.keyboard.type(" Mine.");
+    vault.write("notes/outside.md", vault.read("notes/outside.md").replace("First line", "First line from outside"));
+    await page.locator(".cm-fresh").first().waitFor();
+    await holds("notes/outside.md", "Last line. Mine.");
+    await holds("notes/outside.md", "First line from outside");
+    assert.match(await typed(page), /First line from outside[^]*Mine\./);
+    await page.keyboard.press("Control+z");
+    await eventually("it to be undone", () => !vault.read("notes/outside.md").includes("from outside"));
+    assert.match(vault.read("notes/outside.md"), /Mine\./);
+  });
+
+  test("is never overwritten: both sides are shown, and a key decides", async () => {
+    const page = await editing("notes/conflict.md", "Middle line");
+    const meet = async (mine, theirs) => {
+      await page.locator(".cm-line", { hasText: "Middle line" }).first().click();
+      await page.keyboard.press("End");
+      await page.keyboard.type(mine);
+      const found = vault.read("notes/conflict.md");
+      vault.write("notes/conflict.md", found.replace(/Middle line.*/, `Middle line, ${theirs}.`));
+      await page.waitForSelector(".conflict");
+      assert.match(await text(page, ".sides"), new RegExp(`${mine}[^]*${theirs}`));
+      assert.match(vault.read("notes/conflict.md"), new RegExp(theirs));
+    };
+    const choose = async (name) => {
+      while ((await page.evaluate(() => document.activeElement.textContent)) !== name) await page.keyboard.press("Tab");
+      await page.keyboard.press("Enter");
+      await saved(page);
+    };
+    await meet(" aaa", "bbb");
+    assert.deepEqual(await violations(page), []);
+    await choose("Take theirs");
+    await holds("notes/conflict.md", "Middle line, bbb.\n");
+    await meet(" ccc", "ddd");
+    await choose("Keep mine");
+    await holds("notes/conflict.md", "Middle line, bbb. ccc\n");
+    await meet(" eee", "fff");
+    await choose("Keep both");
+    await holds("notes/conflict.md", "Middle line, bbb. ccc eee\nMiddle line, fff.\n");
+  });
+
+  test("in another tab is seen in this one", async () => {
+    const [one, two] = [await editing("notes/two.md", "First line"), await editing("notes/two.md", "Last line")];
+    await Promise.all([one.keyboard.type(" From the first tab."), two.keyboard.type(" From the second tab.")]);
+    for (const page of [one, two]) {
+      await eventually("both in both", async () => /first tab[^]*second tab/.test(await typed(page)));
+    }
+    await holds("notes/two.md", "First line. From the first tab.");
+    await holds("notes/two.md", "Last line. From the second tab.");
+  });
+
+  test("is that the note is gone: it can be made again", async () => {
+    const page = await editing("notes/gone.md", "Last line");
+    vault.delete("notes/gone.md");
+    await page.keyboard.type(" Still here.");
+    await page.getByRole("button", { name: "Make it again" }).click();
+    await holds("notes/gone.md", "Last line. Still here.");
+  });
+});
+
+describe("what is typed is not lost", () => {
+  test("when the daemon is started anew", async () => {
+    const page = await editing("notes/restart.md", "Last line");
+    await vault.stop();
+    await page.keyboard.type(" While nobody answers.");
+    await page.waitForFunction((status) => /^Not saved/.test(document.querySelector(status).textContent), STATUS);
+    assert.equal(await drafts(page), 1);
+    assert.doesNotMatch(vault.read("notes/restart.md"), /nobody/);
+    await vault.start({ port: new URL(vault.origin).port });
+    await holds("notes/restart.md", "Last line. While nobody answers.");
+    await saved(page);
+    assert.equal(await drafts(page), 0);
+  });
+
+  test("when the tab crashes", async () => {
+    const page = await editing("notes/crash.md", "Last line");
+    // The answer never comes.
+    await page.route(/user-memory\/note$/, () => {});
+    await page.keyboard.type(" Before the crash.");
+    await eventually("a draft", () => drafts(page));
+    const crashed = page.waitForEvent("crash");
+    const debug = await page.context().newCDPSession(page);
+    debug.send("Page.crash").catch(() => {});
+    await crashed;
+    // Somebody else writes before the person comes back.
+    vault.write("notes/crash.md", `${vault.read("notes/crash.md")}\nFrom outside.\n`);
+    const again = await page.context().newPage();
+    await signedIn(again);
+    await again.getByRole("button", { name: "Go on editing" }).click();
+    await again.waitForSelector(".cm-content");
+    await holds("notes/crash.md", "Last line. Before the crash.\n\nFrom outside.\n");
+    await saved(again);
+    assert.equal(await drafts(again), 0);
+    await page.close();
+  });
+
+  test("in a note of five megabytes", async () => {
+    const line = "A line of a long note, with some *words* in it.\n";
+    vault.write("notes/long.md", `# Long\n\n${line.repeat(50_000)}The middle.\n${line.repeat(50_000)}`);
+    await eventually("the note", async () => (await vault.ask("/api/user-memory/text?path=notes/long.md")).status === 200);
+    const page = await signedIn(await tabs.tab());
+    await eventually("the note in the index", async () => (await vault.ask("/api/user-memory/note?path=notes/long.md")).status === 200);
+    await reading(page, "notes/long.md", "50003-50003");
+    await page.keyboard.press("e");
+    await page.waitForSelector(".cm-content");
+    await page.keyboard.type("In here. ");
+    await saved(page);
+    const now = vault.read("notes/long.md");
+    assert.ok(now.length > 4_800_000 && now.includes("\nIn here. "));
+  });
+});
