@@ -1,0 +1,52 @@
+// The headings of a note as a list that leads to them, and the programs in which it can be opened.
+
+import { h, replace, say } from "../lib/dom.js";
+
+const MOST = 2000;
+
+/** The outline of a body whose headings are two at least. */
+export function outline(body) {
+  const headings = [...body.querySelectorAll(":scope > :is(h2, h3, h4, h5, h6):not(.unseen)")];
+  if (headings.length < 2) return "";
+  const items = () => headings.slice(0, MOST).map((heading) => {
+    const to = () => {
+      heading.tabIndex = -1;
+      heading.scrollIntoView({ block: "start" });
+      heading.focus({ preventScroll: true });
+    };
+    return h("li", { class: `level-${heading.localName[1]}` }, h("button", { type: "button", class: "quiet", on: { click: to } }, heading.textContent));
+  });
+  return disclosure("outline", `Outline (${headings.length})`, () => h("nav", { "aria-label": "Outline" },
+    h("ol", {}, items()), headings.length > MOST && h("p", { class: "hint" }, `The first ${MOST}.`)));
+}
+
+/** A menu of what opens the file; `line()` is the line to open it at. */
+export function openIn({ obsidian_url: obsidian }, line) {
+  const file = obsidian && URL.parse?.(obsidian)?.searchParams.get("path");
+  if (!file) return "";
+  const address = (editor) => `${editor}://file${file.split("/").map(encodeURIComponent).join("/")}:${line()}`;
+  const command = async () => {
+    await navigator.clipboard.writeText(`$EDITOR '${file.replaceAll("'", "'\\''")}'`).then(() => say("Copied the command"), () => say("The browser does not let this page copy text."));
+    made.open = false;
+  };
+  const made = disclosure("menu", "Open in…", () => [
+    h("a", { class: "quiet", href: obsidian }, "Obsidian"),
+    h("a", { class: "quiet", href: address("vscode") }, "VS Code"),
+    h("a", { class: "quiet", href: address("zed") }, "Zed"),
+    h("button", { type: "button", class: "quiet", on: { click: command } }, "Copy command for $EDITOR")]);
+  made.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !made.open) return;
+    event.stopPropagation();
+    made.open = false;
+    made.firstElementChild.focus();
+  });
+  made.addEventListener("focusout", ({ relatedTarget }) => (made.open = made.open && (!relatedTarget || made.contains(relatedTarget))));
+  return made;
+}
+
+/** What is made each time it is opened. */
+function disclosure(kind, name, make) {
+  const place = h("div", {});
+  const made = h("details", { class: kind, on: { toggle: () => made.open && replace(place, make()) } }, h("summary", {}, name), place);
+  return made;
+}
