@@ -1,6 +1,7 @@
 // The headings of a note as a list that leads to them, and the programs in which it can be opened.
 
-import { h, replace, say } from "../lib/dom.js";
+import { h, replace } from "../lib/dom.js";
+import { copy } from "../lib/list.js";
 
 const MOST = 2000;
 
@@ -20,28 +21,17 @@ export function outline(body) {
     h("ol", {}, items()), headings.length > MOST && h("p", { class: "hint" }, `The first ${MOST}.`)));
 }
 
-/** A menu of what opens the file; `line()` is the line to open it at. */
+/** What opens the file; `line()` is the line to open it at. */
 export function openIn({ obsidian_url: obsidian }, line) {
   const file = obsidian && URL.parse?.(obsidian)?.searchParams.get("path");
   if (!file) return "";
   const address = (editor) => `${editor}://file${file.split("/").map(encodeURIComponent).join("/")}:${line()}`;
-  const command = async () => {
-    await navigator.clipboard.writeText(`$EDITOR '${file.replaceAll("'", "'\\''")}'`).then(() => say("Copied the command"), () => say("The browser does not let this page copy text."));
-    made.open = false;
-  };
-  const made = disclosure("menu", "Open in…", () => [
+  const command = `$EDITOR '${file.replaceAll("'", "'\\''")}'`;
+  return disclosure("menu", "Open in…", () => [
     h("a", { class: "quiet", href: obsidian }, "Obsidian"),
     h("a", { class: "quiet", href: address("vscode") }, "VS Code"),
     h("a", { class: "quiet", href: address("zed") }, "Zed"),
-    h("button", { type: "button", class: "quiet", on: { click: command } }, "Copy command for $EDITOR")]);
-  made.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !made.open) return;
-    event.stopPropagation();
-    made.open = false;
-    made.firstElementChild.focus();
-  });
-  made.addEventListener("focusout", ({ relatedTarget }) => (made.open = made.open && (!relatedTarget || made.contains(relatedTarget))));
-  return made;
+    h("button", { type: "button", class: "quiet", "aria-label": "Copy the command for $EDITOR", on: { click: (event) => copy(command, event.currentTarget) } }, "Copy")]);
 }
 
 /** What is made each time it is opened. */
