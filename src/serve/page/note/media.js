@@ -26,16 +26,15 @@ function soon(place, name, load) {
   return place;
 }
 
-/** Gives a function for `elements` that gives what stands for a file or a note that is shown. */
-export function embeds(note, how) {
-  let notes = 0;
+/** Gives a function for `elements` that gives what stands for a file or a note that is shown; `room` is how many notes are. */
+export function embeds(note, how, room = MOST_NOTES) {
   return (attributes, text) => {
     const { "data-path": path, "data-target": target, "data-heading": heading, "data-block": block } = attributes;
     if (target === undefined) return undefined;
-    if (PICTURE.test(path ?? target)) return picture(path ?? target, text === target ? "" : text);
-    if (/\.pdf$/i.test(path ?? target)) return attributes.class === "image" || !path ? paper(path ?? target, text || target, heading) : undefined;
-    if (!path || notes >= MOST_NOTES || (path === note.path && !heading && !block)) return undefined;
-    notes += 1;
+    if (PICTURE.test(target)) return picture(path ?? target, text === target ? "" : text);
+    if (/\.pdf$/i.test(target)) return paper(path ?? target, text || target, heading);
+    if (attributes.class !== "image" || !path || room === 0 || (path === note.path && !heading && !block)) return undefined;
+    room -= 1;
     return part(path, heading, block, how);
   };
 }
@@ -82,7 +81,7 @@ function part(path, heading, block, how) {
     const found = block ? blockOf(note, block) : heading ? under(note.body, heading) : note.body;
     const link = h("a", { class: "inside hint", href: how.follow(path), "data-path": path, "data-heading": heading ?? "", "data-block": block ?? "" },
       [note.title, heading ?? block].filter(Boolean).join(" › "));
-    replace(place, link, found.length ? elements(found.slice(0, MOST_BLOCKS), { ...how, embed: undefined, quoted: true })
+    replace(place, link, found.length ? elements(found.slice(0, MOST_BLOCKS), { ...how, embed: embeds(note, how, 0), quoted: true })
       : h("p", { class: "missing" }, `${note.title} has no ${block ? `block ${block}` : heading ? `heading ${heading}` : "text"}`),
     found.length > MOST_BLOCKS && h("p", { class: "hint" }, "…"));
   });

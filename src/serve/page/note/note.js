@@ -75,6 +75,8 @@ async function load(path, first, line) {
     const scrolled = place().scrollTop;
     render(note, line);
     place().hidden = false;
+    // What is too wide is scrolled by keyboard, too.
+    for (const table of place().querySelectorAll(".table")) if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
     select(first);
     if (first) place().focus({ preventScroll: true });
     else place().scrollTop = scrolled;

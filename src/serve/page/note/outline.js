@@ -23,7 +23,7 @@ export function outline(body) {
 
 /** What opens the file; `line()` is the line to open it at. */
 export function openIn({ obsidian_url: obsidian }, line) {
-  const file = obsidian && URL.parse?.(obsidian)?.searchParams.get("path");
+  const file = obsidian && new URL(obsidian).searchParams.get("path");
   if (!file) return "";
   const address = (editor) => `${editor}://file${file.split("/").map(encodeURIComponent).join("/")}:${line()}`;
   const command = `$EDITOR '${file.replaceAll("'", "'\\''")}'`;
@@ -31,7 +31,7 @@ export function openIn({ obsidian_url: obsidian }, line) {
     h("a", { class: "quiet", href: obsidian }, "Obsidian"),
     h("a", { class: "quiet", href: address("vscode") }, "VS Code"),
     h("a", { class: "quiet", href: address("zed") }, "Zed"),
-    h("button", { type: "button", class: "quiet", "aria-label": "Copy the command for $EDITOR", on: { click: (event) => copy(command, event.currentTarget) } }, "Copy")]);
+    h("code", {}, "$EDITOR"), h("button", { type: "button", class: "quiet", "aria-label": "Copy the command for $EDITOR", on: { click: (event) => copy(command, event.currentTarget) } }, "Copy")]);
 }
 
 /** What is made each time it is opened. */

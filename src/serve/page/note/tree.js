@@ -31,10 +31,8 @@ function element(node, how) {
   const kind = attributes.class ?? "";
   const { tag, children } = node;
   if (tag === "span" && /^task\b/.test(kind)) return task(kind === "task done", how);
-  if (tag === "a" && (kind === "image" || /\.pdf$/i.test(attributes["data-target"] ?? ""))) {
-    const shown = how.embed?.(attributes, textOf(children).trim());
-    if (shown) return shown;
-  }
+  const shown = tag === "a" && how.embed?.(attributes, textOf(children).trim());
+  if (shown) return shown;
   const made = document.createElement(TAGS.has(tag) ? headingBelow(tag) : "span");
   for (const [name, value] of Object.entries(attributes)) {
     if (ATTRIBUTES.has(name)) made.setAttribute(name, value);
