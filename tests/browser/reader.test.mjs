@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { eventually, focused, inBrowser, overflow, text, violations } from "./support.mjs";
+import { diff } from "../../src/serve/page/lib/diff.js";
+import { PATIENCE, eventually, focused, inBrowser, overflow, text, violations } from "./support.mjs";
 
 const PNG = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGP4z8CABzGMSjMAALfpCfevuzaCAAAAAElFTkSuQmCC", "base64");
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" onload="window.__xss=1"><script>parent.__xss=2; top.__xss=3</script><rect width="20" height="20"/></svg>`;
@@ -137,11 +138,11 @@ describe("text", () => {
     assert.doesNotMatch(whole, /not shown|\^named|\^item|\[!|☐|☑/);
     assert.match(whole, /a==b\.\n+Second line/);
     assert.deepEqual(await texts(page, ".body .callout-title"), ["Warning Mind the gap", "Tip", "Note Title"]);
-    assert.equal(await page.getByText("Under the fold.").isVisible(), false);
+    assert.equal(await page.getByText("Under the fold.", { exact: true }).isVisible(), false);
     await page.focus(".callout summary");
     await page.keyboard.press("Enter");
-    assert.equal(await page.getByText("Under the fold.").isVisible(), true);
-    assert.equal(await page.getByText("Without a title.").isVisible(), true);
+    assert.equal(await page.getByText("Under the fold.", { exact: true }).isVisible(), true);
+    assert.equal(await page.getByText("Without a title.", { exact: true }).isVisible(), true);
     const lines = SHOWN.split("\n");
     const found = await page.locator(".body input").evaluateAll((all) => all.map((box) => [box.checked, box.disabled, box.ariaLabel, Number(box.dataset.line)]));
     assert.deepEqual(found.map(([checked, disabled, label, line]) => [checked, disabled, label, lines[line - 1].trim()]), [
@@ -273,6 +274,19 @@ describe("about the note", () => {
   });
 });
 
+test("a difference makes one list of the other", () => {
+  let seed = 1;
+  const random = (below) => (seed = (seed * 48_271) % 2_147_483_647) % below;
+  const list = () => Array.from({ length: random(9) }, () => "abc"[random(3)]);
+  for (let round = 0; round < 5000; round += 1) {
+    const [a, b] = [list(), list()];
+    const parts = diff(a, b);
+    const of = (kind) => parts.filter(({ op }) => op === "=" || op === kind).flatMap(({ items }) => items);
+    assert.deepEqual([of("-"), of("+")], [a, b]);
+  }
+  assert.deepEqual(diff(["a", "b", "d"], ["a", "c", "d"]).map(({ op, items }) => op + items), ["=a", "-b", "+c", "=d"]);
+});
+
 describe("looks", () => {
   for (const [scheme, size] of [["light", { width: 1280, height: 800 }], ["dark", { width: 360, height: 740, touch: true }]]) {
     test(`${scheme}, ${size.width} pixels: nothing overflows, and WCAG AA holds`, async () => {
@@ -300,7 +314,7 @@ describe("looks", () => {
     await page.waitForFunction(() => {
       const pane = document.getElementById("reader").getBoundingClientRect();
       return [...document.querySelectorAll("#reader .passage")].some((one) => /purple heron/.test(one.textContent) && one.getBoundingClientRect().top < pane.bottom && one.getBoundingClientRect().bottom > pane.top);
-    });
+    }, undefined, { timeout: PATIENCE });
     const opened = Date.now() - start;
     // A key is answered while such a note is there.
     const pressed = await page.evaluate(() => new Promise((resolve) => {

@@ -1,6 +1,8 @@
 // What Obsidian reads in the text of a block and Markdown does not: `==marks==`, `#tags`, and HTML that only sets type.
 
 const TYPE = /^<(\/?)(sub|sup|u|kbd|mark|b|i|s|br)\s*\/?>$/i;
+/** What is begun and never ended is looked through for each end. */
+const MOST_OPEN = 50;
 const MARK = /((?<!=)==(?![\s=])|(?<![\s=])==(?!=))/;
 const TAG = /(?<![^\s([{"'])#([\p{L}\p{M}\p{N}\p{Extended_Pictographic}_/-]+)/gu;
 
@@ -17,7 +19,7 @@ export function inline(nodes, tags) {
       const [{ at }] = open.splice(opened);
       done[at] = { tag: node.sign, children: done.splice(at + 1) };
     } else {
-      if (node.opens) open.push({ sign: node.sign, at: done.length });
+      if (node.opens && open.length < MOST_OPEN) open.push({ sign: node.sign, at: done.length });
       done.push(node.sign ? node.written : node);
     }
   }

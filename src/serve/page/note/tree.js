@@ -10,7 +10,7 @@ const TAGS = new Set(("p h1 h2 h3 h4 h5 h6 blockquote pre code ul ol li table tr
 const ATTRIBUTES = new Set(["class", "title", "start"]);
 const SCHEMES = new Set(["http:", "https:", "mailto:", "obsidian:"]);
 /** The name of a block, as links to it have it, at the end of its text. */
-const BLOCK = /(?:^|\s+)\^[A-Za-z0-9-]+\s*$/;
+const BLOCK = /(?:^|\s)\^[A-Za-z0-9-]+\s*$/;
 /** Tasks that are neither open nor done, as `[/]`. */
 const TASK = /^\[(\S)\] /;
 
@@ -31,6 +31,7 @@ function element(node, how) {
   const kind = attributes.class ?? "";
   const { tag, children } = node;
   if (tag === "span" && /^task\b/.test(kind)) return task(kind === "task done", how);
+  if (kind === "callout") return placed(callout(node, how), node, how);
   const shown = tag === "a" && how.embed?.(attributes, textOf(children).trim());
   if (shown) return shown;
   const made = document.createElement(TAGS.has(tag) ? headingBelow(tag) : "span");
@@ -38,7 +39,6 @@ function element(node, how) {
     if (ATTRIBUTES.has(name)) made.setAttribute(name, value);
   }
   if (tag === "a") link(made, attributes, how);
-  if (kind === "callout") return placed(callout(node, how), node, how);
   if (tag === "pre" && attributes.title) append(made, highlighted(textOf(children), attributes.title));
   else append(made, elements(/^(p|li|h\d)$/.test(tag) ? unnamed(children) : children, within(node, how)));
   if (tag === "li") boxed(made, node, how);
