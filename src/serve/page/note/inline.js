@@ -12,9 +12,9 @@ export function inline(nodes, tags) {
   const done = [];
   const open = [];
   for (const node of nodes.flatMap(signs)) {
-    const opened = node.sign ? open.findLastIndex(({ sign }) => sign === node.sign) : -1;
+    const opened = node.closes ? open.findLastIndex(({ sign }) => sign === node.sign) : -1;
     if (node.sign === "br") done.push({ tag: "br", children: [] });
-    else if (opened !== -1 && node.closes) {
+    else if (opened !== -1) {
       // What was begun within it and has no end stays as it is written.
       const [{ at }] = open.splice(opened);
       done[at] = { tag: node.sign, children: done.splice(at + 1) };
