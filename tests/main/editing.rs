@@ -119,6 +119,16 @@ fn a_box_is_ticked_and_nothing_else() {
     );
 }
 
+/// Neither writes over what is at a path nor makes it, and says why.
+fn assert_refused(daemon: &Daemon, path: &str, says: &str) {
+    let body = json!({ "path": path, "if_hash": "x", "text": "x" });
+    for reply in [put(daemon, &body), daemon.post("/api/user-memory/note", &json!({ "path": path, "text": "x" }))] {
+        assert!(matches!(reply.status, 400 | 404 | 409), "{path}: {}", reply.status);
+    }
+    let reply = put(daemon, &body);
+    assert!(reply.error().contains(says), "{path}: {}", reply.error());
+}
+
 #[test]
 fn what_is_not_the_persons_text_is_refused_with_a_reason() {
     let outside = tempfile::tempdir().unwrap();
@@ -128,19 +138,11 @@ fn what_is_not_the_persons_text_is_refused_with_a_reason() {
         .with("notes/bytes.md", "x")
         .with("notes/paper.pdf", "%PDF")
         .with("facts.history.md", "# History\n")
+        .with("memories/user.md", "- [preference] Likes strong tea ^e-1\n")
         .with("agents/ada/agent.md", "---\nname: Ada\n---\n")
         .started();
     fs::write(daemon.path("notes/bytes.md"), b"a \xff b").unwrap();
     std::os::unix::fs::symlink(outside.path(), daemon.path("linked")).unwrap();
-    let refused = |path: &str, says: &str| {
-        let body = json!({ "path": path, "if_hash": "x", "text": "x" });
-        for reply in [put(&daemon, &body), daemon.post("/api/user-memory/note", &json!({ "path": path, "text": "x" }))]
-        {
-            assert!(matches!(reply.status, 400 | 404 | 409), "{path}: {}", reply.status);
-        }
-        let reply = put(&daemon, &body);
-        assert!(reply.error().contains(says), "{path}: {}", reply.error());
-    };
     for (path, says) in [
         ("notes/bytes.md", "not UTF-8 text (byte 2)"),
         ("notes/paper.pdf", "attachments are read-only"),
@@ -151,14 +153,14 @@ fn what_is_not_the_persons_text_is_refused_with_a_reason() {
         ("../a.md", "`path`"),
         ("facts.history.md", "the vault itself writes it"),
     ] {
-        refused(path, says);
+        assert_refused(&daemon, path, says);
     }
     assert_eq!(put(&daemon, &json!({ "path": "notes/none.md", "if_hash": "x", "text": "x" })).status, 404);
     assert_eq!(read(&daemon, "elsewhere/a.md")["text"], "# Elsewhere\n");
     for unread in ["notes/bytes.md", ".vault/owner-token", "memory.toml", "linked/a.md", "../a.md"] {
         assert!(daemon.get(&format!("/api/user-memory/text?path={unread}")).status >= 400, "{unread}");
     }
-    // What a model has made is made anew; an agent's page is the person's.
+    // A generated page that somebody has edited is theirs; so is an agent's page.
     let generated = "---\ngenerated: true\nsources: [notes/a.md]\ndigest: 6be34d0a3f9e0e1a4ae5a3e7c5d4d3c9\n---\nx\n";
     daemon.write("summaries/edited.md", generated);
     let edited = read(&daemon, "summaries/edited.md");
@@ -166,14 +168,8 @@ fn what_is_not_the_persons_text_is_refused_with_a_reason() {
     let page = read(&daemon, "agents/ada/agent.md");
     put(&daemon, &json!({ "path": "agents/ada/agent.md", "if_hash": page["hash"], "text": "---\nname: Ada B\n---\n" }))
         .ok();
-    daemon.write("daily/2026-01-04.md", "# Day\n\nSaw a zebra.\n");
-    daemon.post("/api/digest", &json!({ "day": "2026-01-04" })).ok();
-    let made =
-        fs::read_dir(daemon.path("summaries")).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
-    let made: Vec<String> = made.filter(|name| name != "edited.md").collect();
-    for name in made {
-        refused(&format!("summaries/{name}"), "the vault itself writes it");
-    }
+    until("the profile", || daemon.path("profile/profile.md").exists());
+    assert_refused(&daemon, "profile/profile.md", "the vault itself writes it");
 }
 
 #[test]
@@ -184,7 +180,10 @@ fn a_note_of_five_megabytes_is_written() {
     let edit = json!({ "path": "notes/long.md", "if_hash": made["hash"], "text": "zebra\n", "line_start": 50_000, "line_end": 50_000 });
     put(&daemon, &edit).ok();
     let now = on_disk(&daemon, "notes/long.md");
-    assert_eq!((now.len(), now.lines().nth(49_999)), (text.len() - 46, Some("zebra")));
+    assert_eq!(
+        (now.len(), now.lines().nth(49_999)),
+        (text.len() - text.find('\n').unwrap() + "zebra".len(), Some("zebra"))
+    );
     let huge = json!({ "path": "notes/huge.md", "text": "x".repeat(1 << 24) });
     assert_eq!(daemon.post("/api/user-memory/note", &huge).status, 413);
 }

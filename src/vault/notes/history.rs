@@ -266,7 +266,7 @@ fn unreadable(error: StateError) -> RequestError {
 fn view(checkpoint: Checkpoint) -> CheckpointView {
     CheckpointView {
         id: checkpoint.id.to_string(),
-        at: checkpoint.at.to_string(),
+        at: checkpoint.last_at().to_string(),
         path: checkpoint.path.to_string(),
         action: checkpoint.action.name().into(),
         by: checkpoint.by,

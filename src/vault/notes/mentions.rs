@@ -86,7 +86,8 @@ fn candidates(scope: &ReadScope, names: &[String]) -> Result<BTreeSet<String>, R
 
 /// The lines of a note in whose text a name stands by itself.
 fn lines_naming(names: &Regex, note: &Note, text: &str) -> Vec<usize> {
-    let is_text = |kind| !matches!(kind, BlockKind::Code | BlockKind::Html | BlockKind::Comment | BlockKind::Other);
+    let is_text =
+        |kind: BlockKind| !matches!(kind, BlockKind::Code | BlockKind::Html | BlockKind::Comment | BlockKind::Other);
     let mut lines = Vec::new();
     for block in note.blocks.iter().filter(|block| is_text(block.kind)) {
         let within = &text[block.span.clone()];

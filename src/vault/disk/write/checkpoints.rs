@@ -102,8 +102,11 @@ impl Act<'_> {
 pub struct Checkpoint {
     /// Its name.
     pub id: CheckpointId,
-    /// When the change was made.
+    /// When the change was made; of several in a row the first.
     pub at: Timestamp,
+    /// When the last of several was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) until: Option<Timestamp>,
     /// The file.
     pub path: VaultPath,
     /// The change.
@@ -144,6 +147,11 @@ impl Checkpoint {
     /// Whether it is of a file that was moved to the trash.
     pub(crate) fn is_of_trash(&self) -> bool {
         self.trashed.is_some()
+    }
+
+    /// When the change was made, or the last of several in a row.
+    pub(crate) fn last_at(&self) -> Timestamp {
+        self.until.unwrap_or(self.at)
     }
 
     /// Whether the file, as its hash says, is as the change left it; `None` where there is no file.
@@ -403,7 +411,7 @@ impl Checkpoints {
         let had = blake3::hash(had);
         let Some(last) = last.filter(|last| last.typed && last.has_left(Some(&had))) else { return Ok(None) };
         let [between, after] = [had, after].map(|hash| Some(hash.to_hex().to_string()));
-        let last = Checkpoint { between, after, ..last };
+        let last = Checkpoint { between, after, until: Some(Timestamp::now()), ..last };
         self.tell(&last)?;
         Ok(Some(last.id))
     }
@@ -448,7 +456,7 @@ impl Checkpoints {
         });
         let mut found: Vec<Checkpoint> =
             paths.iter().filter_map(|path| serde_json::from_slice(&fs::read(path).ok()?).ok()).collect();
-        found.sort_by(|one, two| two.id.cmp(&one.id));
+        found.sort_by(|one, two| (two.last_at(), &two.id).cmp(&(one.last_at(), &one.id)));
         Ok(found)
     }
 
@@ -546,6 +554,7 @@ mod tests {
         let checkpoint = Checkpoint {
             id: id.clone(),
             at,
+            until: None,
             path,
             action: Action::Edit,
             by: agent.map(Into::into),

@@ -357,6 +357,7 @@ impl Files {
         let checkpoint = Checkpoint {
             id: id.clone(),
             at,
+            until: None,
             path: path.clone(),
             action: act.action,
             by: act.by.map(str::to_owned),
