@@ -100,7 +100,9 @@ function blockOf(note, block) {
 
 function innermost(node, line) {
   const inside = node?.children.find(({ tag, line_start: from, line_end: to }) => /^([uo]l|li)$/.test(tag) && from <= line && line <= to);
-  return inside ? innermost(inside, line) : node;
+  const found = inside ? innermost(inside, line) : node;
+  // An item stands in a list.
+  return found?.tag === "li" && inside ? { ...node, children: [found] } : found;
 }
 
 function under(body, heading) {

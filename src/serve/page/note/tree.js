@@ -80,7 +80,7 @@ function boxed(item, { line_start: line, children }, { quoted }) {
     first.before(box);
   }
   const box = item.querySelector(":scope > .task, :scope > p > .task");
-  box?.setAttribute("aria-label", textOf(children).replace(/^[☑☐]/, "").trim().split("\n")[0].slice(0, 80) || "Task");
+  box?.setAttribute("aria-label", textOf(children.filter(({ tag }) => !/^[uo]l$/.test(tag))).replace(/^([☑☐]|\[\S\])\s*/, "").trim().slice(0, 80) || "Task");
 }
 
 /** The note's title is the heading above its own. */
