@@ -208,7 +208,7 @@ export const focused = (page, selector) => page.waitForFunction((wanted) => docu
 export const text = (page, selector) => page.locator(selector).first().innerText();
 
 /** Where notes speak, which may say `true`. */
-const OF_NOTES = ".hit, #reader .body, .near, .said, .edge-text, .fact-value, .profile-text, .annotation, blockquote, code, pre";
+const OF_NOTES = ".hit, #reader .body, .properties, .near, .said, .edge-text, .fact-value, .profile-text, .annotation, blockquote, code, pre";
 
 /** What is shown, or said to screen readers, that was a value and no text: `undefined`, `false`, `[object HTMLTimeElement]`. */
 export async function values(page, { inSentences = false } = {}) {

@@ -12,7 +12,7 @@ use crate::support::prelude::*;
 const XSS: &str = include_str!("../browser/xss.json");
 const ELEMENTS: &str =
     "p h1 h2 h3 h4 h5 h6 blockquote pre code ul ol li table tr th td em strong del sup sub a br hr div span";
-const ATTRIBUTES: &str = "href class title start data-path data-target data-heading";
+const ATTRIBUTES: &str = "href class title start data-path data-target data-heading data-block data-fold";
 
 fn daemon() -> Daemon {
     Daemon::vault().with("notes/tea.md", "Green tea, 80 degrees.").started()
@@ -256,7 +256,29 @@ fn blocks_know_their_lines_and_links_their_notes() {
 
     vault.write("b.md", "> [!note]\n> body").sync();
     let body = serde_json::to_value(note(&vault, "b.md").body).unwrap();
-    assert_eq!(body[0]["children"][1]["children"], json!(["body"]));
+    assert_eq!(body[0]["children"][1]["children"], json!(["\nbody"]), "it has no title");
+}
+
+#[test]
+fn what_obsidian_shows_besides_markdown_is_told() {
+    let mut vault = TestVault::new();
+    let text = "---\nup: \"[[Tea#Green|the tea]]\"\nseen: [\"[[nowhere]]\", \"[[far/Tea]]\"]\n---\n> [!tip]- Rest\n> below\n\n> [!note]\n> below\n\n\
+                | a | b | c |\n|---|:-:|--:|\n| 1 | 2 | 3 |\n\nSee [[Tea#^cup]] and [[#^here]].\n";
+    vault.write("notes/a.md", text).write("notes/Tea.md", "tea").write("far/Tea.md", "far tea").sync();
+    let view = note(&vault, "notes/a.md");
+    let links =
+        [("Tea", "notes/Tea.md"), ("far/Tea", "far/Tea.md")].map(|(name, path)| (name.to_owned(), path.to_owned()));
+    assert_eq!(view.property_links, std::collections::BTreeMap::from(links));
+    let body = serde_json::to_value(&view.body).unwrap();
+    assert_eq!((&body[0]["attrs"]["data-fold"], &body[1]["attrs"]["data-fold"]), (&json!("closed"), &Value::Null));
+    for row in [0_usize, 1] {
+        let cells = body[2]["children"][row]["children"].as_array().unwrap();
+        let classes: Vec<Option<&str>> = cells.iter().map(|cell| cell["attrs"]["class"].as_str()).collect();
+        assert_eq!(classes, [None, Some("center"), Some("right")]);
+    }
+    let inside = body[3]["children"].as_array().unwrap();
+    assert_eq!(inside[1]["attrs"], json!({"data-path": "notes/Tea.md", "data-target": "Tea", "data-block": "cup"}));
+    assert_eq!(inside[3]["attrs"], json!({"data-path": "notes/a.md", "data-target": "", "data-block": "here"}));
 }
 
 #[test]

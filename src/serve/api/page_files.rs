@@ -19,7 +19,7 @@ use include_dir::{Dir, DirEntry, include_dir};
 static SOURCES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/serve/page");
 
 /// Scripts, styles, images and answers come from this server alone, nothing is inline, and nothing frames the page.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// What is loaded first.

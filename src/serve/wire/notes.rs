@@ -268,6 +268,9 @@ pub struct NoteView {
     pub tags: Vec<String>,
     /// Its frontmatter.
     pub metadata: Value,
+    /// The notes that links in the frontmatter lead to: the target as written, and its path.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub property_links: BTreeMap<String, String>,
     /// When it was created, as RFC 3339.
     pub created_at: String,
     /// When it was last changed.

@@ -87,7 +87,7 @@ impl Links {
 pub(super) struct Destination {
     pub(super) target: String,
     pub(super) heading: Option<String>,
-    block: Option<String>,
+    pub(super) block: Option<String>,
 }
 
 /// Takes a destination apart. `None` where Obsidian sees no link: `[[` and `]]` on different lines.

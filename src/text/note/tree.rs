@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, LinkType, Parser, Tag};
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, LinkType, Parser, Tag};
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 
@@ -39,7 +39,7 @@ pub enum Node {
 pub struct Element {
     /// Its HTML name.
     pub tag: &'static str,
-    /// Its attributes: `href`, `class`, `title`, `start`, `data-path`, `data-target` and `data-heading`.
+    /// Its attributes: `href`, `class`, `title`, `start`, `data-path`, `data-target`, `data-heading`, `data-block` and `data-fold`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub attrs: BTreeMap<&'static str, String>,
     /// The first line of a block in the file, from 1.
@@ -79,6 +79,8 @@ impl Note {
             skip_until: 0,
             in_html: false,
             cell: "td",
+            columns: Vec::new(),
+            column: 0,
             in_anchor: 0,
         };
         // The lines of frontmatter that could not be read are shown as they are.
@@ -127,6 +129,10 @@ struct Builder<'a, R> {
     in_html: bool,
     /// What a cell of the table's row is.
     cell: &'static str,
+    /// How the columns of the table are aligned.
+    columns: Vec<Alignment>,
+    /// The cells of the row so far.
+    column: usize,
     /// Links within links make no elements of their own.
     in_anchor: usize,
 }
@@ -154,8 +160,6 @@ impl<R: FnMut(&str) -> Option<String>> Builder<'_, R> {
             Event::InlineMath(math) => self.leaf(class("code", "math"), math.into_string()),
             Event::DisplayMath(math) => self.leaf(class("code", "math display"), math.into_string()),
             Event::FootnoteReference(label) => self.leaf(class("sup", "footnote"), label.into_string()),
-            // A callout without a title goes on in the next line.
-            Event::SoftBreak if range.start == self.skip_until => {}
             Event::SoftBreak => self.push(Node::Text("\n".into())),
             Event::HardBreak => self.push(Node::Element(element("br"))),
             Event::Rule => {
@@ -221,16 +225,26 @@ impl<R: FnMut(&str) -> Option<String>> Builder<'_, R> {
                 self.enter(note);
                 return self.leaf(class("sup", "footnote"), label.into_string());
             }
-            Tag::Table(_) => self.placed(element("table"), &range),
+            Tag::Table(columns) => {
+                self.columns = columns;
+                self.placed(element("table"), &range)
+            }
             Tag::TableHead => {
-                self.cell = "th";
+                (self.cell, self.column) = ("th", 0);
                 self.placed(element("tr"), &range)
             }
             Tag::TableRow => {
-                self.cell = "td";
+                (self.cell, self.column) = ("td", 0);
                 self.placed(element("tr"), &range)
             }
-            Tag::TableCell => element(self.cell),
+            Tag::TableCell => {
+                self.column += 1;
+                match self.columns.get(self.column - 1) {
+                    Some(Alignment::Center) => class(self.cell, "center"),
+                    Some(Alignment::Right) => class(self.cell, "right"),
+                    _ => element(self.cell),
+                }
+            }
             Tag::Emphasis => element("em"),
             Tag::Strong => element("strong"),
             Tag::Strikethrough => element("del"),
@@ -245,7 +259,8 @@ impl<R: FnMut(&str) -> Option<String>> Builder<'_, R> {
         self.enter(element);
     }
 
-    /// A quote, or a callout, whose kind becomes its class and title.
+    /// A quote, or a callout, whose kind comes first; what is behind it on its line is its title. `data-fold` says whether a callout that can be
+    /// folded is open.
     fn quote(&mut self, range: Range<usize>, text: &str) {
         let inside = text[range.clone()].trim_start_matches(['>', ' ']);
         let from = range.end - inside.len();
@@ -254,18 +269,23 @@ impl<R: FnMut(&str) -> Option<String>> Builder<'_, R> {
             let quote = self.placed(element("blockquote"), &range);
             return self.enter(quote);
         };
-        let callout = self.placed(class("blockquote", "callout"), &range);
+        let mut callout = self.placed(class("blockquote", "callout"), &range);
+        let fold = match inside.as_bytes().get(kind.len() + 3) {
+            Some(b'+') => Some("open"),
+            Some(b'-') => Some("closed"),
+            _ => None,
+        };
+        callout.attrs.extend(fold.map(|fold| ("data-fold", fold.to_owned())));
         self.enter(callout);
         self.leaf(class("strong", "callout-kind"), kind.to_lowercase());
-        let fold = inside[kind.len() + 3..].starts_with(['+', '-']);
-        self.skip_until = from + kind.len() + 3 + usize::from(fold);
+        self.skip_until = from + kind.len() + 3 + usize::from(fold.is_some());
     }
 
     /// A link to somewhere, or what stands for one that must not be followed. Images are links: the page loads nothing.
     fn link(&mut self, link_type: LinkType, written: &str, title: &str, image: bool) -> Element {
         let inner = self.in_anchor > 0;
         let plain = class("span", if image { "image" } else { "no-link" });
-        let Some(Destination { target, heading, .. }) = destination(link_type, written).filter(|_| !inner) else {
+        let Some(Destination { target, heading, block }) = destination(link_type, written).filter(|_| !inner) else {
             return plain;
         };
         let mut link = element("a");
@@ -278,16 +298,15 @@ impl<R: FnMut(&str) -> Option<String>> Builder<'_, R> {
             }
             link.attrs.insert("href", target);
         } else {
-            if target.is_empty() && heading.is_none() {
+            if target.is_empty() && heading.is_none() && block.is_none() {
                 return plain;
             }
             if let Some(path) = (self.resolve)(&target) {
                 link.attrs.insert("data-path", path);
             }
             link.attrs.insert("data-target", target);
-            if let Some(heading) = heading {
-                link.attrs.insert("data-heading", heading);
-            }
+            link.attrs.extend(heading.map(|heading| ("data-heading", heading)));
+            link.attrs.extend(block.map(|block| ("data-block", block)));
         }
         if image {
             link.attrs.insert("class", "image".into());

@@ -69,7 +69,13 @@ fn note_of(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestErro
             note.tree(&source.text, around, |target| files.resolve(target))
         }
     };
+    let in_properties = note_links(&note, &source.text).into_iter().filter(|link| link.property.is_some());
+    let property_links = in_properties.filter_map(|link| {
+        let path = targets.resolve(&link.target, &file.path)?.path.to_string();
+        Some((link.target, path))
+    });
     Ok(NoteView {
+        property_links: property_links.collect(),
         path: file.path.to_string(),
         collection: file.path.collection().to_owned(),
         hash: ChunkId::of_note(&file.path, source.hash.as_bytes()).to_string(),
@@ -92,8 +98,10 @@ fn note_of(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestErro
 fn fit(note: &mut NoteView, mut room: Budget) {
     let names: usize = note.tags.iter().chain([&note.title]).map(|name| name.chars().count()).sum();
     let _ = room.take(names);
-    if !room.try_take(frontmatter_chars(&note.metadata)) {
+    let of_links: usize = note.property_links.values().map(|path| path.chars().count()).sum();
+    if !room.try_take(frontmatter_chars(&note.metadata) + of_links) {
         note.metadata = Value::Object(serde_json::Map::new());
+        note.property_links.clear();
     }
     if room.cut(&mut note.text) || !room.try_take(note.body.iter().map(chars_of_node).sum()) {
         note.body.clear();

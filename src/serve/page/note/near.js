@@ -1,36 +1,54 @@
-// Below a note: the notes that link to it, and those that are near it.
+// Below a note: the notes that link to it, name it or are near it, and what it was before.
 
 import { api } from "../lib/api.js";
 import { readable } from "../lib/cited.js";
-import { h, replace } from "../lib/dom.js";
+import { failure, h, replace } from "../lib/dom.js";
 import { address, route } from "../lib/route.js";
+import { versions } from "./versions.js";
 
 const MARKS = { out: "linked to", in: "links here", both: "linked both ways" };
 
-/** A place for what is near a note, which is filled in when it is known. */
+/** Which lists are open; they stay so from note to note. */
+const opened = new Set(["Linked from", "Related notes"]);
+
+/** Places for what is about a note, each filled in when it is known, or when it is opened. */
 export function near(note) {
-  const place = h("section", { class: "near", "aria-label": "Related notes", hidden: true });
-  fill(place, note.path);
-  return place;
+  return h("section", { class: "near", "aria-label": "About this note" },
+    list("Linked from", async () => (await api.links(note.path)).incoming.map(placed)),
+    list("Unlinked mentions", async () => (await api.mentions(note.path)).mentions.map(placed)),
+    list("Related notes", async () => {
+      const { results, degraded } = await api.related(note.path);
+      return [...(degraded && results.length ? [h("li", { class: "hint" }, degraded)] : []),
+        ...results.map((one) => entry(one.path, `${one.line_start}-${one.line_end}`, one.title, MARKS[one.linked], one.snippet))];
+    }),
+    list("Versions", () => versions(note)));
 }
 
-async function fill(place, path) {
-  try {
-    const [{ incoming }, { results, degraded }] = await Promise.all([api.links(path), api.related(path)]);
-    replace(place,
-      list("Linked from", incoming.map((link) => entry(link.path, `${link.line}-${link.line}`, link.title, undefined, link.text))),
-      list("Related notes", results.map((near) =>
-        entry(near.path, `${near.line_start}-${near.line_end}`, near.title, MARKS[near.linked], near.snippet)), degraded));
-    place.hidden = !place.childElementCount;
-  } catch {
-    // The note is read without them.
-  }
+/** A list that asks when it is opened. One that is open from the start and is empty is only in the way. */
+function list(name, ask) {
+  const place = h("div", {}, h("p", { class: "hint" }, "…"));
+  const quiet = opened.has(name);
+  let asked = quiet;
+  const load = async () => {
+    try {
+      const entries = await ask();
+      replace(place, entries.length ? h("ul", {}, entries) : h("p", { class: "hint" }, "None."));
+      made.hidden = quiet && !entries.length;
+    } catch (error) {
+      replace(place, failure(error, load));
+      made.hidden = quiet;
+    }
+  };
+  const made = h("details", { open: quiet, on: { toggle: () => {
+    opened[made.open ? "add" : "delete"](name);
+    if (made.open && !asked) load();
+    asked ||= made.open;
+  } } }, h("summary", {}, h("h3", {}, name)), place);
+  if (quiet) load();
+  return made;
 }
 
-function list(name, entries, degraded) {
-  if (!entries.length) return [];
-  return [h("h3", {}, name), degraded && h("p", { class: "hint" }, degraded), h("ul", {}, entries)];
-}
+const placed = ({ path, line, title, text }) => entry(path, `${line}-${line}`, title, undefined, text);
 
 function entry(path, lines, title, mark, text) {
   return h("li", {},

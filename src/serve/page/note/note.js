@@ -4,12 +4,15 @@ import { api } from "../lib/api.js";
 import { append, byId, failure, h, replace, say, when } from "../lib/dom.js";
 import { copy, copyButton, focusedHit } from "../lib/list.js";
 import { address, go, route } from "../lib/route.js";
-import { elements, mark } from "./tree.js";
+import { embeds, lineOfBlock } from "./media.js";
+import { elements, footnotes, mark } from "./tree.js";
 import { whoSees } from "../views/agent-sees.js";
 import { annotate, remove } from "./change.js";
 import { edit, isWanted, tellEditor } from "./edit.js";
 import { near } from "./near.js";
 import { ticking } from "./task.js";
+import { openIn, outline } from "./outline.js";
+import { properties } from "./properties.js";
 
 const place = () => byId("reader");
 
@@ -22,8 +25,8 @@ let missed = false;
 let cameFrom;
 /** The link that opened it, where that was no passage's. */
 let cameBy;
-/** The heading that the link just followed names. */
-let wantedHeading;
+/** The heading or the block that the link just followed names, as its data. */
+let wanted;
 
 /** Shows the note of the route, or none. */
 export async function show(now, before = {}) {
@@ -77,6 +80,8 @@ async function load(path, first, line) {
     render(note, line);
     if (box) place().querySelector(`input[data-line="${box}"]`)?.focus({ preventScroll: true });
     place().hidden = false;
+    // What is too wide is scrolled by keyboard, too.
+    for (const table of place().querySelectorAll(".table")) if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
     select(first);
     if (first) place().focus({ preventScroll: true });
     else place().scrollTop = scrolled;
@@ -125,11 +130,17 @@ export function close() {
 }
 
 function render(note, line) {
-  const body = h("div", { class: "body" }, elements(note.body, (path) => address({ ...route(), note: path, lines: undefined })));
+  const how = { follow: (path) => address({ ...route(), note: path, lines: undefined }), tags: new Set(note.tags.map((tag) => tag.toLowerCase())) };
+  const body = h("div", { class: "body" }, elements(note.body, { ...how, embed: embeds(note, how) }));
+  // The title above says it already.
+  const first = body.firstElementChild;
+  if (first?.tagName === "H2" && first.textContent.trim() === note.title) first.classList.add("unseen");
+  footnotes(body);
   const tools = h("div", { class: "tools", role: "toolbar", "aria-label": "Passage" });
   const [from, to] = shownLines(note);
   open = { note, body, tools, line, from, to };
-  body.addEventListener("click", chosen);
+  const table = properties(note, how.follow);
+  for (const part of [body, table].filter(Boolean)) part.addEventListener("click", chosen);
   ticking(body, note);
   place().setAttribute("aria-label", note.title);
   const tags = note.tags.map((tag) => h("a", { class: "tag", href: address({ view: "search", tag }) }, `#${tag}`));
@@ -140,15 +151,14 @@ function render(note, line) {
       h("h2", {}, note.title),
       h("p", { class: "hit-meta" },
         h("a", { class: "cite", href: note.obsidian_url, title: "Open in Obsidian" }, note.path), when(note.updated_at), tags,
+        openIn(note, () => passage()?.line_start ?? 1),
         h("button", { type: "button", class: "quiet", on: { click: () => whoSees(note.path) } }, "Who can see this?"),
         h("button", { type: "button", class: "quiet danger", on: { click: () => remove(note.hash, note.path, { note: true }) } }, "Delete note"))),
+    table, outline(body),
     elsewhere(note, from - 1, note.chunks.some((chunk) => chunk.line_start < from), "Earlier part"),
     body,
     elsewhere(note, to + 1, note.chunks.some((chunk) => chunk.line_end > to), "Later part"),
     lost(note), near(note));
-  // The title above says it already.
-  const heading = body.firstElementChild;
-  if (heading?.tagName === "H2" && heading.textContent.trim() === note.title) heading.classList.add("unseen");
   annotations(note);
 }
 
@@ -210,8 +220,9 @@ function select(scroll = true) {
   if (!chosen) mark(open.body, 0, -1);
   tools(chosen);
   if (!scroll) return;
+  first?.closest("details")?.setAttribute("open", "");
   if (first) first.scrollIntoView({ block: place().clientHeight > 500 ? "center" : "start" });
-  else if (!heading()) top();
+  else if (!toWanted()) top();
 }
 
 /** Scrolls to where the note begins; of a part of one, to its line. */
@@ -222,13 +233,16 @@ function top() {
   else place().scrollTop = 0;
 }
 
-/** Scrolls to the heading that a link named. */
-function heading() {
-  const named = wantedHeading;
-  wantedHeading = undefined;
-  if (!named) return false;
-  const wanted = named.split("#").at(-1).trim().toLowerCase();
-  const found = [...open.body.querySelectorAll("h2, h3, h4, h5, h6")].find((one) => one.textContent.trim().toLowerCase() === wanted);
+/** Scrolls to the heading or the block that a link named. */
+function toWanted() {
+  const { heading, block } = wanted ?? {};
+  wanted = undefined;
+  if (!heading && !block) return false;
+  const name = heading?.split("#").at(-1).trim().toLowerCase();
+  const line = block && lineOfBlock(open.note, block);
+  const found = block
+    ? [...open.body.querySelectorAll("[data-from]")].findLast(({ dataset: { from, to } }) => from <= line && line <= to)
+    : [...open.body.querySelectorAll("h2, h3, h4, h5, h6")].find((one) => one.textContent.trim().toLowerCase() === name);
   found?.scrollIntoView({ block: "start" });
   return Boolean(found);
 }
@@ -253,18 +267,18 @@ function tools(chosen) {
     button("Delete", () => remove(hash, citation(chosen)), "danger"));
 }
 
-/** A click on a passage marks it; one on a link within the vault remembers the heading it names. */
+/** A click on a passage marks it; one on a link within the vault remembers the heading or block it names. */
 function chosen(event) {
   const link = event.target.closest("a[href]");
   if (link) {
-    wantedHeading = link.dataset.heading || undefined;
+    wanted = link.dataset;
     if (link.dataset.path === open.note.path) {
       event.preventDefault();
-      if (!heading()) place().scrollTop = 0;
+      if (!toWanted()) place().scrollTop = 0;
     }
     return;
   }
-  if (String(getSelection())) return;
+  if (String(getSelection()) || event.target.closest("button, input, summary")) return;
   const line = Number(event.target.closest("[data-from]")?.dataset.from);
   const found = line && open.note.chunks.find((chunk) => chunk.line_start <= line && chunk.line_end >= line);
   if (found) choose(found, false);
