@@ -30,9 +30,9 @@ pub struct Live {
 }
 
 impl Live {
-    /// Streams of events end when `stop` holds true or its sender is gone.
-    pub fn new(stop: watch::Receiver<bool>) -> Self {
-        Self { sessions: Arc::default(), stop }
+    /// Those of an app. Streams of events end when `stop` holds true or its sender is gone.
+    pub fn new(app: &App, stop: watch::Receiver<bool>) -> Self {
+        Self { sessions: Arc::new(Sessions::new(&app.state)), stop }
     }
 }
 
@@ -59,12 +59,14 @@ pub fn alone(app: Arc<App>) -> Router {
         next.run(request).await
     }
     let (_, stopped) = watch::channel(true);
-    finish(routes(app, &Live::new(stopped))).layer(middleware::from_fn(person))
+    let live = Live::new(&app, stopped);
+    finish(routes(app, &live)).layer(middleware::from_fn(person))
 }
 
 fn routes(app: Arc<App>, live: &Live) -> Router {
     let events = Router::new().route("/events", get(events::events)).with_state((Arc::clone(&app), live.stop.clone()));
     let events = events.route_layer(middleware::from_fn(only::<Owner>));
+    let owners = page::owner_routes(&live.sessions).route_layer(middleware::from_fn(only::<Owner>));
     let readers = Router::new()
         .route("/openapi.json", get(|| async { Json(document()) }))
         .route("/api/context", post(events::context))
@@ -79,6 +81,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(readers)
         .with_state(app)
         .merge(events)
+        .merge(owners)
         .merge(page::routes(&live.sessions))
 }
 
@@ -96,7 +99,7 @@ pub(super) async fn health() -> Json<Value> {
     ),
     paths(
         health, events::context, passing::complete, passing::models, events::events, page::token, page::leave,
-        events::capture
+        page::open, events::capture
     ),
     components(schemas(crate::base::config::MemoryLayer, crate::serve::wire::ProgressView))
 )]

@@ -1,6 +1,6 @@
 // "My memory": the person's vault, to be searched, read and tidied.
 
-import { onRefused, token } from "./lib/api.js";
+import { key, onRefused } from "./lib/api.js";
 import { byId, debounced, say } from "./lib/dom.js";
 import { annotate, remove, save, show as showDialog, undoLast } from "./note/change.js";
 import { copy, focusedHit, moveFocus } from "./lib/list.js";
@@ -33,7 +33,7 @@ let started = false;
 let shown;
 
 function arriveAt(now, before) {
-  if (!token.get() || byId("app").hidden) return;
+  if (!key.get() || byId("app").hidden) return;
   if (shown !== now.view) {
     shown = now.view;
     VIEWS[now.view].show(byId("main"));
@@ -151,18 +151,18 @@ byId("help").addEventListener("click", () => showDialog(help()));
 byId("skip").addEventListener("click", () => byId("main").focus());
 onRoute(arriveAt);
 onRefused((error) => {
-  token.drop();
+  key.drop();
   showLogin(error, start);
 });
 
-async function enter() {
-  const failed = await tradeCode();
-  if (token.get() && !failed) start();
+async function enter(before) {
+  const failed = await tradeCode(before);
+  if (key.get()) start();
   else showLogin(failed, start);
 }
 
 // The address of `vault open` may be pasted into a page that is open already.
-window.addEventListener("hashchange", () => {
-  if (location.hash.startsWith("#code=")) enter();
+window.addEventListener("hashchange", ({ oldURL }) => {
+  if (location.hash.startsWith("#code=")) enter(new URL(oldURL).hash);
 });
 enter();

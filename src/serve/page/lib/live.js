@@ -1,15 +1,15 @@
-// How far the index is, as it happens: server-sent events, read with the token.
+// How far the index is, as it happens: server-sent events, read in the session.
 
-import { api, ask, token } from "./api.js";
+import { api, ask, key } from "./api.js";
 import { byId, count } from "./dom.js";
 
 const RETRY_MS = [500, 1000, 2000, 5000, 10_000];
 
 let last;
 
-/** Follows the index for as long as there is a token; calls `onState` when it may answer otherwise. */
+/** Follows the index for as long as there is a session; calls `onState` when it may answer otherwise. */
 export async function follow(onState) {
-  for (let failed = 0; token.get();) {
+  for (let failed = 0; key.get();) {
     try {
       const response = await ask("/events");
       failed = 0;
