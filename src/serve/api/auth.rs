@@ -433,7 +433,7 @@ mod tests {
 
     #[test]
     fn a_session_is_its_cookie_and_its_key() {
-        let hash = |pairs| token(&headers(pairs)).map(|token| token.hash());
+        let hash = |pairs: &[(&'static str, &str)]| token(&headers(pairs)).map(|token| token.hash());
         let session = Some(session_token("c", "k").hash());
         let host = ("host", "localhost:7833");
         let (cookie, key) = (("cookie", "a=b; vault-session-7833=c; vault-session=x"), ("x-vault-key", "k"));

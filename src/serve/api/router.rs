@@ -64,7 +64,8 @@ pub fn alone(app: Arc<App>) -> Router {
 }
 
 fn routes(app: Arc<App>, live: &Live) -> Router {
-    let events = Router::new().route("/events", get(events::events)).with_state((Arc::clone(&app), live.stop.clone()));
+    let events = Router::new().route("/events", get(events::events)).route("/api/ask", post(events::ask));
+    let events = events.with_state((Arc::clone(&app), live.stop.clone()));
     let events = events.route_layer(middleware::from_fn(only::<Owner>));
     let owners = page::owner_routes(&live.sessions).route_layer(middleware::from_fn(only::<Owner>));
     let readers = Router::new()
@@ -98,10 +99,12 @@ pub(super) async fn health() -> Json<Value> {
         description = "A person's long-lived memory: plain Markdown, searchable the moment it is saved."
     ),
     paths(
-        health, events::context, passing::complete, passing::models, events::events, page::token, page::leave,
-        page::open, events::capture
+        health, events::context, passing::complete, passing::models, events::events, events::ask, page::token,
+        page::leave, page::open, events::capture
     ),
-    components(schemas(crate::base::config::MemoryLayer, crate::serve::wire::ProgressView))
+    components(schemas(
+        crate::base::config::MemoryLayer, crate::serve::wire::ProgressView, crate::serve::wire::AskPassages
+    ))
 )]
 struct Api;
 

@@ -9,6 +9,7 @@ import { help, listen, toggleScores } from "./lib/keys.js";
 import { showLogin, tradeCode } from "./lib/login.js";
 import { arrive, onRoute, route, visit } from "./lib/route.js";
 import * as agents from "./views/agents.js";
+import * as ask from "./views/ask.js";
 import * as browse from "./views/browse.js";
 import * as digest from "./views/digest.js";
 import * as entries from "./views/entries.js";
@@ -23,10 +24,10 @@ import * as settings from "./views/settings.js";
 import * as stats from "./views/stats.js";
 import * as summaries from "./views/summaries.js";
 
-const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review, profile, summaries, digest, processing };
+const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review, profile, summaries, digest, processing, ask };
 const NAMES = {
   search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph",
-  entries: "Entries", review: "Review", profile: "Profile", summaries: "Summaries", digest: "Digest", processing: "Processing",
+  entries: "Entries", review: "Review", profile: "Profile", summaries: "Summaries", digest: "Digest", processing: "Processing", ask: "Ask",
 };
 
 let started = false;
@@ -89,6 +90,7 @@ function toSearch() {
 
 function back(event, inField) {
   const field = document.activeElement;
+  if (ask.close()) return true;
   if (inField && field.id === "query" && field.value && !route().note) {
     field.value = "";
     field.dispatchEvent(new Event("input"));

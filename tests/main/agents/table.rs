@@ -244,6 +244,7 @@ fn owners_alone() -> Vec<Asked> {
         post("/api/agents", json!({ "name": "Mallory", "rules": { "can_read_user_memory": true } })),
         post("/api/agents/ada/rotate", json!({})),
         post("/api/sessions", json!({})),
+        post("/api/ask", json!({ "question": "quokka" })),
         post("/api/sessions/end", json!({ "all_but": "x" })),
         ("PATCH", "/api/agents/ada/librarian".into(), Some(json!({ "enabled": true }))),
         ("PATCH", "/api/agents/ada".into(), Some(json!({ "can_read_user_memory": true }))),

@@ -13,7 +13,7 @@ export async function follow(onState) {
     try {
       const response = await ask("/events");
       failed = 0;
-      await read(response.body, (progress) => show(progress, onState));
+      await readEvents(response.body, (progress) => show(progress, onState));
     } catch (error) {
       if (error.status === 401) return;
       if (error.status === 0) unreachable(error);
@@ -24,7 +24,8 @@ export async function follow(onState) {
   }
 }
 
-async function read(body, onProgress) {
+/** Reads server-sent events, each as its data in JSON and its name. */
+export async function readEvents(body, onEvent) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
@@ -33,8 +34,8 @@ async function read(body, onProgress) {
     const events = (text + value).split("\n\n");
     text = events.pop();
     for (const event of events) {
-      const data = event.split("\n").filter((line) => line.startsWith("data: ")).map((line) => line.slice(6)).join("\n");
-      if (data) onProgress(JSON.parse(data));
+      const field = (name) => event.split("\n").filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2)).join("\n");
+      if (field("data")) onEvent(JSON.parse(field("data")), field("event"));
     }
   }
 }
