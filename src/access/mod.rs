@@ -1,6 +1,7 @@
 //! Who asks, and what they may see: principals, agents' pages and tokens, the request.
 
 pub mod agents;
+pub mod page_sessions;
 pub mod policy;
 pub mod request;
 pub mod rules;

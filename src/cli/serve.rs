@@ -19,6 +19,7 @@ use super::terminal::{
 use crate::base::config::Config;
 use crate::index::sync::{ModelStatus, Shared};
 use crate::serve::daemon::{Daemon, DaemonError, Serves};
+use crate::serve::wire::percent_encode;
 use crate::vault::disk::{DaemonInfo, Home, HomeError};
 
 /// Keep the vault searchable: watch its notes, index changes, and answer over HTTP.
@@ -140,9 +141,12 @@ fn show_progress(shared: &Shared) {
 
 /// Open the page of the vault, "My memory", in your browser.
 ///
-/// The address holds a code that opens the page once, within a minute.
+/// The address holds a code that opens the page once, within a minute. The browser then stays signed in until the page was not
+/// used for 30 days.
 #[derive(Debug, Args)]
 pub(super) struct OpenCommand {
+    /// The path of a note to show.
+    note: Option<String>,
     /// Print the address instead of opening it.
     #[arg(long)]
     print: bool,
@@ -170,7 +174,8 @@ impl OpenCommand {
         };
         let given: Value = client.post("/page/code", &())?;
         let code = given["code"].as_str().unwrap_or_default();
-        let url = format!("http://{}/#code={code}", reachable(address));
+        let note = self.note.map_or_else(String::new, |note| format!("&note={}", percent_encode(&note)));
+        let url = format!("http://{}/#code={code}{note}", reachable(address));
         let mut out = stdout();
         let opened = !self.print && open(&url);
         if is_in_json() {

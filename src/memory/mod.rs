@@ -1,6 +1,7 @@
 //! What is remembered: conversations, facts, entries, summaries, the profile, and the context that is given of them.
 
 pub(crate) mod agent;
+pub(crate) mod answers;
 pub(crate) mod capture;
 pub(crate) mod context;
 pub(crate) mod entries;

@@ -119,7 +119,7 @@ impl Daemon {
     pub(crate) async fn run(self, stop: impl Future<Output = ()>) -> bool {
         let Self { app, tcp, socket, unix, announced } = self;
         let (stopping, stopped) = watch::channel(false);
-        let live = Live::new(stopped.clone());
+        let live = Live::new(&app, stopped.clone());
         let outside = async {
             if let Some((listener, _, guard)) = tcp {
                 let router = guarded(Arc::clone(&app), &live, guard, mcp::router(Arc::clone(&app)));

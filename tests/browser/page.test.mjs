@@ -42,8 +42,9 @@ describe("the way in", () => {
     await page.goto(address);
     await page.waitForSelector(".hit");
     assert.doesNotMatch(page.url(), /code=/);
-    assert.deepEqual(await page.context().cookies(), []);
-    assert.equal(await page.evaluate(() => localStorage.length), 0);
+    const [cookie, ...others] = await page.context().cookies();
+    assert.deepEqual([cookie.httpOnly, cookie.sameSite, cookie.secure, others.length], [true, "Strict", false, 0]);
+    assert.equal(await page.evaluate(() => document.cookie), "");
     await page.reload();
     await page.waitForSelector(".hit");
     const second = await tab();
@@ -69,11 +70,50 @@ describe("the way in", () => {
 
   test("a token that is not known any more leads back to the way in", async () => {
     const page = await opened();
-    await page.evaluate(() => sessionStorage.setItem("vault-token", "old"));
+    await page.evaluate(() => localStorage.setItem("vault-key", "old"));
     await page.fill("#query", "anything");
     await page.waitForSelector(".login");
     assert.match(await text(page, ".login .failure"), /session has ended/);
-    assert.equal(await page.evaluate(() => sessionStorage.getItem("vault-token")), null);
+    assert.equal(await page.evaluate(() => localStorage.getItem("vault-key")), null);
+  });
+
+  test("a link opens the place that it names, in another tab, after a restart, and after signing in", async () => {
+    const place = `${vault.origin}/#/search?note=bookmarks%2Fgit.md`;
+    const page = await tab();
+    await page.goto(place);
+    await page.waitForSelector(".login");
+    assert.match(await text(page, ".login"), /the place that its address names: bookmarks\/git\.md/);
+    assert.deepEqual(await violations(page), []);
+    // Signed in at a second tab, the first goes where it was asked to.
+    const second = await page.context().newPage();
+    await second.goto(vault.openAddress());
+    await second.waitForSelector(".hit");
+    await page.waitForSelector("#reader:not([hidden])");
+    assert.match(page.url(), /note=bookmarks%2Fgit\.md/);
+    await vault.stop();
+    await vault.start({ port: new URL(vault.origin).port });
+    const third = await page.context().newPage();
+    await third.goto(place);
+    await third.waitForSelector("#reader:not([hidden])");
+    await third.goto("about:blank");
+    await third.goto(vault.command("open", "bookmarks/git.md", "--print", "--vault", vault.folder).trim());
+    await third.waitForSelector("#reader:not([hidden])");
+    assert.doesNotMatch(third.url(), /code=/);
+  });
+
+  test("signed-in browsers are listed, and signed out one by one or all others", async () => {
+    const [page, other] = [await opened(), await opened()];
+    await page.goto(`${vault.origin}/#/settings`);
+    await page.waitForSelector("#sessions li");
+    assert.match(await text(page, "#sessions li:has-text('this browser')"), /Chrome on Linux.*last used/s);
+    await page.click("#sessions >> text=Sign out all others");
+    await page.waitForFunction(() => document.querySelectorAll("#sessions li").length === 1);
+    assert.deepEqual(await violations(page), []);
+    await other.reload();
+    await other.waitForSelector(".login");
+    await page.click("text=Sign out");
+    await page.waitForSelector(".login");
+    assert.equal(await page.evaluate(() => localStorage.length), 0);
   });
 });
 
@@ -386,7 +426,6 @@ describe("browsing, numbers and progress", () => {
 
   test("the page waits for a daemon that was stopped", async () => {
     const page = await opened();
-    await page.evaluate((token) => sessionStorage.setItem("vault-token", token), vault.token);
     await vault.stop();
     await page.waitForSelector("#live[data-state=away]");
     await page.fill("#query", "sourdough");

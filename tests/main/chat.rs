@@ -1,5 +1,8 @@
 //! Searches with the help of a chat model, which fails in every way that one can.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+
 use memory_vault::access::request::{Role, Viewer};
 use memory_vault::access::rules::{Principal, Turn};
 use memory_vault::models::{ChatModel, ChatOptions, ChatRequest, ChatUsage, EndpointChat, ModelErrorKind};
@@ -493,4 +496,148 @@ fn an_evaluation_says_in_how_many_answers_the_model_did_not_help() {
     let measured = vault.run(&[&args[..], &["--json"]].concat()).ok().json();
     let unhelped: Vec<&Value> = measured["runs"].as_array().unwrap().iter().map(|run| &run["unhelped"]).collect();
     assert_eq!(unhelped, [0, 2]);
+}
+
+/// A service that streams these parts of an answer and, where it `goes_on` once it is told so, the last until nobody listens. Then it says how
+/// often.
+fn streaming(parts: &'static [&'static str], goes_on: Option<Arc<AtomicBool>>) -> (Upstream, Arc<AtomicUsize>) {
+    let more = Arc::new(AtomicUsize::new(0));
+    let told = Arc::clone(&more);
+    let upstream = Upstream::start(move |_, stream| {
+        let mut write = |text: &str| stream.write_all(text.as_bytes()).is_ok();
+        let part = |text: &str| format!("data: {}\n\n", json!({ "choices": [{ "delta": { "content": text } }] }));
+        write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
+        for text in parts {
+            write(&part(text));
+        }
+        if let Some(goes_on) = &goes_on {
+            while !goes_on.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+            let more = (1..).take_while(|_| write(&part(parts.last().unwrap()))).last();
+            told.store(more.unwrap_or(1), Ordering::SeqCst);
+        } else {
+            write("data: [DONE]\n\n");
+        }
+    });
+    (upstream, more)
+}
+
+/// Asks over TCP, as the page does.
+fn ask(vault: &Daemon, params: &Value) -> TcpStream {
+    let body = params.to_string();
+    let head = format!(
+        "POST /api/ask HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        vault.token(),
+        body.len()
+    );
+    let mut stream = TcpStream::connect(vault.address()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all((head + &body).as_bytes()).unwrap();
+    stream
+}
+
+/// The events of a whole answer: each its name and its data.
+fn events(vault: &Daemon, params: &Value) -> Vec<(String, Value)> {
+    let mut text = String::new();
+    ask(vault, params).read_to_string(&mut text).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let event = |pair: &[&str]| {
+        Some((
+            pair[0].strip_prefix("event: ")?.to_owned(),
+            serde_json::from_str(pair[1].strip_prefix("data: ")?).unwrap(),
+        ))
+    };
+    lines.windows(2).filter_map(event).collect()
+}
+
+#[test]
+fn a_question_is_answered_from_numbered_passages_as_the_answer_comes() {
+    let (upstream, _) = streaming(&["Eighty ", "degrees. [1]"], None);
+    let mut vault = Daemon::with_config(&config(&upstream.address(), "", ""));
+    vault.write("notes/tea.md", "# Tea\n\nGreen tea takes 80 degrees.\n").start();
+    let question =
+        json!({ "question": "how hot is green tea", "history": [{ "question": "tea?", "answer": "Green. [1]" }] });
+    let events = events(&vault, &question);
+    assert_eq!(column_of(&events), ["passages", "text", "text", "end"]);
+    let passage = &events[0].1["passages"][0];
+    assert_eq!((&passage["path"], &passage["line_start"]), (&json!("notes/tea.md"), &json!(3)), "{passage}");
+    assert_eq!((&events[1].1, &events[2].1), (&json!("Eighty "), &json!("degrees. [1]")));
+    let sent: Value = serde_json::from_slice(&upstream.last().body).unwrap();
+    assert_eq!(
+        (&sent["stream"], &sent["max_tokens"], &sent["response_format"]),
+        (&json!(true), &json!(800), &Value::Null)
+    );
+    let material = sent["messages"][1]["content"].as_str().unwrap();
+    assert!(material.contains("80 degrees.") && material.ends_with("Question: how hot is green tea\n"), "{material}");
+    assert!(material.contains("Asked before: tea?\nAnswered: Green. [1]\n"), "{material}");
+    // Where nothing is found, nobody is asked.
+    assert_eq!(column_of(&self::events(&vault, &json!({ "question": "zzzz" }))), ["passages", "end"]);
+    assert_eq!(upstream.got().len(), 1);
+    for bad in [json!({ "question": " " }), json!({ "question": "x".repeat(2001) }), json!({})] {
+        assert!((400..500).contains(&vault.post("/api/ask", &bad).status), "{bad}");
+    }
+}
+
+fn column_of(events: &[(String, Value)]) -> Vec<&str> {
+    events.iter().map(|(name, _)| name.as_str()).collect()
+}
+
+#[test]
+fn a_question_takes_no_private_note_to_another_machine() {
+    let (upstream, _) = streaming(&["Yes. [1]"], None);
+    let elsewhere = upstream.address().replace("127.0.0.1", "http://0.0.0.0");
+    for (address, more, with_private) in
+        [(&elsewhere, "", false), (&elsewhere, "send_private = true", true), (&upstream.address(), "", true)]
+    {
+        let mut vault = Daemon::with_config(&config(address, "", more));
+        vault
+            .write("notes/tea.md", "# Tea\n\nGreen tea takes 80 degrees.\n")
+            .write("notes/secret.md", "---\nprivate: true\n---\n# Secret\n\nGreen tea of a quokka.\n")
+            .start();
+        let events = events(&vault, &json!({ "question": "green tea" }));
+        assert_eq!(events[0].1["with_private"], with_private);
+        let sent = String::from_utf8(upstream.last().body).unwrap();
+        assert_eq!((sent.contains("quokka"), sent.contains("80 degrees")), (with_private, true), "{address} {more}");
+        assert_eq!(events[0].1.to_string().contains("quokka"), with_private);
+    }
+}
+
+#[test]
+fn an_answer_is_stopped_when_nobody_listens_and_says_why_it_ends_early() {
+    let goes_on = Arc::new(AtomicBool::new(false));
+    let (upstream, more) = streaming(&["Word "], Some(Arc::clone(&goes_on)));
+    let mut vault = Daemon::with_config(&config(&upstream.address(), "", ""));
+    vault.write("notes/tea.md", "# Tea\n\nGreen tea takes 80 degrees.\n").start();
+    let mut stream = BufReader::new(ask(&vault, &json!({ "question": "green tea" })));
+    let mut line = String::new();
+    while !line.contains("event: text") {
+        line.clear();
+        assert!(stream.read_line(&mut line).unwrap() > 0);
+    }
+    drop(stream);
+    goes_on.store(true, Ordering::SeqCst);
+    // All that a stream may have are some 80,000 parts.
+    let more = eventually("the model to be stopped", || Some(more.load(Ordering::SeqCst)).filter(|more| *more > 0));
+    assert!(more < 40_000, "it went on {more} times");
+    // A service that refuses, and one that ends in the middle.
+    let broken = Upstream::start(|got, stream| match String::from_utf8_lossy(&got.body).contains("quokka") {
+        true => respond(stream, "401 No", "", b""),
+        false => respond(stream, "200 OK", "", b"data: {\"choices\":[{\"delta\":{\"content\":\"Half\"}}]}\n\n"),
+    });
+    vault.terminate();
+    vault.write("memory.toml", &config(&broken.address(), "", "")).start();
+    for (question, names, why) in [
+        ("green tea", vec!["passages", "text", "error"], "ended before its answer did"),
+        ("green quokka tea", vec!["passages", "error"], "needs a key"),
+    ] {
+        let events = events(&vault, &json!({ "question": question }));
+        assert_eq!(column_of(&events), names);
+        assert!(events.last().unwrap().1.as_str().unwrap().contains(why), "{events:?}");
+    }
+    vault.terminate();
+    vault.write("memory.toml", "[embed]\nmodel = \"none\"\n").start();
+    let reply = vault.post("/api/ask", &json!({ "question": "green tea" }));
+    assert_eq!((reply.status, reply.error().as_str()), (409, "`chat.endpoint` in memory.toml names no model"));
+    assert!(reply.json()["error"]["hint"].as_str().unwrap().contains("memory.toml"), "{}", reply.json());
 }

@@ -1,4 +1,4 @@
-//! "My memory" from outside: its files, how it comes to a token, notes as nodes, and the events. What it looks like and does in
+//! "My memory" from outside: its files, how it comes to a session, notes as nodes, and the events. What it looks like and does in
 //! a browser is in `tests/browser`.
 
 use std::io::{BufRead, BufReader, Write};
@@ -72,21 +72,16 @@ fn the_page_is_opened_by_a_code_and_told_of_events() {
     assert_eq!(with(code, "/status").status, 401, "a code opens nothing by itself");
     let reply = trade(code);
     assert_eq!(reply.status, 200, "{}", reply.json());
-    let token = reply.json()["token"].as_str().unwrap().to_owned();
-    assert_eq!(with(&token, "/status").status, 200);
-    assert_eq!(with(&token, "/api/user-memory/note?path=notes/tea.md").status, 200);
-    assert!(with(&token, "/status").header("set-cookie").is_none() && reply.header("set-cookie").is_none());
+    let session = PageSession::of(&reply);
+    assert_eq!(session.get(&daemon, "/status").status, 200);
+    assert_eq!(session.get(&daemon, "/api/user-memory/note?path=notes/tea.md").status, 200);
     let again = trade(code);
     assert_eq!((again.status, again.error().as_str()), (401, "this code was already used, or has expired"));
-    assert_ne!(daemon.token(), token, "it is not the owner's own");
     for body in ["", "{}", "[]", "{\"code\": 1}", "{\"code\": \"x\", \"more\": 1}"] {
         let reply = daemon.send(&Request::new("POST", "/page/token").json(body));
         assert!((400..500).contains(&reply.status), "{body}: {}", reply.status);
         reply.error();
     }
-    let leave = Request::new("DELETE", "/page/token").bearer(&token);
-    assert_eq!(daemon.send(&leave).status, 200);
-    assert_eq!(with(&token, "/status").status, 401, "the session is over");
     // Codes are made for the Unix socket alone.
     for request in [Request::new("POST", "/page/code").json("{}"), Request::get("/page/code")] {
         for reply in [daemon.send(&request), daemon.ask(request.clone())] {
@@ -95,13 +90,8 @@ fn the_page_is_opened_by_a_code_and_told_of_events() {
         }
     }
     // A session of the page may do what the owner may.
-    let url = daemon.run(&["open", "--print"]).ok().stdout;
-    let code = url.trim().split_once("#code=").unwrap().1;
-    let reply = daemon.send(&Request::send("POST", "/page/token", &json!({ "code": code })));
-    let mut page = Connection::open(daemon.address()).with_token(reply.json()["token"].as_str().unwrap());
-    let found = page.get(&format!("/api/user-memory/search?q={}&highlight=true", encode("green tea")));
+    let found = session.get(&daemon, &format!("/api/user-memory/search?q={}&highlight=true", encode("green tea"))).ok();
     assert_eq!(found["results"][0]["highlights"], json!([[0, 5], [6, 9]]));
-    assert_eq!(page.get("/api/user-memory/note?path=notes/tea.md")["body"][0]["line_start"], 1);
     // So many streams are served and no more.
     let mut open: Vec<Events> = (0..16).map(|_| Events::open(&daemon)).collect();
     for events in &mut open {
@@ -115,6 +105,111 @@ fn the_page_is_opened_by_a_code_and_told_of_events() {
         let mut events = Events::open(&daemon);
         events.next("HTTP/1.1 ")?.starts_with("200").then_some(())
     });
+}
+
+/// A session of the page as a browser holds it: the cookie, and the key that the page sends.
+#[derive(Clone)]
+struct PageSession {
+    cookie: String,
+    key: String,
+}
+
+impl PageSession {
+    fn of(reply: &Reply) -> Self {
+        let cookie = reply.header("set-cookie").unwrap_or_else(|| panic!("{}", reply.json()));
+        Self {
+            cookie: cookie.split(';').next().unwrap().to_owned(),
+            key: reply.json()["key"].as_str().unwrap().to_owned(),
+        }
+    }
+
+    /// As `vault open` opens one.
+    fn opened(daemon: &Daemon) -> Self {
+        let url = daemon.run(&["open", "--print"]).ok().stdout;
+        let code = url.trim().split_once("#code=").unwrap().1;
+        Self::of(&daemon.send(&Request::send("POST", "/page/token", &json!({ "code": code }))))
+    }
+
+    fn on(&self, request: Request) -> Request {
+        request.header("Cookie", &self.cookie).header("X-Vault-Key", &self.key)
+    }
+
+    fn get(&self, daemon: &Daemon, target: &str) -> Reply {
+        daemon.send(&self.on(Request::get(target)))
+    }
+
+    fn id(&self) -> &str {
+        self.key.split('.').next().unwrap()
+    }
+}
+
+#[test]
+fn a_session_takes_its_cookie_and_its_key_and_outlives_the_daemon() {
+    let mut daemon = daemon();
+    let [one, two] = [(); 2].map(|()| PageSession::opened(&daemon));
+    let get = |daemon: &Daemon, headers: &[(&str, &str)]| {
+        let request = Request::get("/status");
+        daemon.send(&headers.iter().fold(request, |request, (name, value)| request.header(name, value)))
+    };
+    let (cookie, key) = (("Cookie", one.cookie.as_str()), ("X-Vault-Key", one.key.as_str()));
+    assert_eq!(get(&daemon, &[cookie, key]).status, 200);
+    assert_eq!(get(&daemon, &[cookie, key, ("Origin", "http://localhost:1")]).status, 200);
+    assert_eq!(get(&daemon, &[cookie, key, ("Origin", "https://evil.example")]).status, 403);
+    for headers in [
+        vec![cookie],
+        vec![key],
+        vec![cookie, ("X-Vault-Key", "")],
+        vec![cookie, ("X-Vault-Key", two.key.as_str())],
+        vec![("Cookie", two.cookie.as_str()), key],
+        vec![cookie, key, ("X-Vault-Key", one.key.as_str())],
+        vec![cookie, key, ("Authorization", "Bearer wrong")],
+        vec![("Authorization", &*format!("Bearer {}", one.key))],
+        vec![("Authorization", &*format!("Bearer {}", one.cookie.split('=').nth(1).unwrap()))],
+    ] {
+        let reply = get(&daemon, &headers);
+        assert_eq!((reply.status, reply.error().as_str()), (401, "a token is required"), "{headers:?}");
+        let asks_for_a_password = reply.header("www-authenticate").unwrap().contains("Basic");
+        assert_eq!(asks_for_a_password, !headers.iter().any(|(name, _)| *name == "X-Vault-Key"), "{headers:?}");
+    }
+    // They are listed and ended.
+    let listed = two.get(&daemon, "/api/sessions").ok();
+    assert_eq!(column(&listed["sessions"], "id").len(), 2);
+    assert!(!listed.to_string().contains(&one.key) && listed["sessions"][0]["browser"] == "a program", "{listed}");
+    let end = |daemon: &Daemon, which: Value| daemon.send(&two.on(Request::send("POST", "/api/sessions/end", &which)));
+    assert_eq!(end(&daemon, json!({ "id": "none" })).status, 404);
+    assert_eq!(end(&daemon, json!({})).status, 400);
+    assert_eq!(end(&daemon, json!({ "id": one.id() })).ok()["ended"], 1);
+    assert_eq!(one.get(&daemon, "/status").status, 401);
+    daemon.restart();
+    assert_eq!((one.get(&daemon, "/status").status, two.get(&daemon, "/status").status), (401, 200));
+    // The owner's token opens one, an agent's does not; the cookie is locked to TLS where the browser came by it.
+    let open = |token: &str, origin: &str| {
+        daemon.send(&Request::send("POST", "/api/sessions", &json!({})).bearer(token).header("Origin", origin))
+    };
+    let reply = open(daemon.token(), "http://localhost");
+    let attributes = "; Path=/; HttpOnly; SameSite=Strict; Max-Age=34560000";
+    assert!(reply.header("set-cookie").unwrap().ends_with(attributes));
+    assert_eq!(PageSession::of(&reply).get(&daemon, "/status").status, 200);
+    let reply = open(daemon.token(), "https://localhost");
+    let set = reply.header("set-cookie").unwrap();
+    assert!(set.starts_with("__Host-vault-session=") && set.ends_with(&format!("{attributes}; Secure")), "{set}");
+    assert_eq!(PageSession::of(&reply).get(&daemon, "/status").status, 200);
+    daemon.run(&["agent", "add", "Ada"]).ok();
+    assert_eq!(open(&daemon.token_of("ada"), "http://localhost").status, 403);
+    assert_eq!(end(&daemon, json!({ "all_but": two.id() })).ok()["ended"], 2);
+    // Signing out ends it, and takes the cookie away.
+    let reply = daemon.send(&two.on(Request::new("DELETE", "/page/token")));
+    assert!(
+        reply.header("set-cookie").unwrap().contains("vault-session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
+    );
+    assert_eq!(two.get(&daemon, "/status").status, 401);
+    // A browser that signs in again has one session still.
+    let three = PageSession::opened(&daemon);
+    let url = daemon.run(&["open", "notes/tea.md", "--print"]).ok().stdout;
+    let (code, note) = url.trim().split_once("#code=").unwrap().1.split_once("&note=").unwrap();
+    assert_eq!(note, "notes%2Ftea.md");
+    let four = PageSession::of(&daemon.send(&three.on(Request::send("POST", "/page/token", &json!({ "code": code })))));
+    assert_eq!((three.get(&daemon, "/status").status, four.get(&daemon, "/status").status), (401, 200));
 }
 
 #[test]

@@ -406,6 +406,14 @@ impl ChatHelp {
         })
     }
 
+    /// The model, to be asked for as long as it takes.
+    ///
+    /// # Errors
+    /// Why it cannot be asked.
+    pub(crate) fn shared(&self) -> Result<Arc<dyn ChatModel>, String> {
+        self.parts().map(|parts| Arc::clone(&parts.model))
+    }
+
     /// Whether it may be given private notes.
     pub(super) fn takes_private(&self) -> bool {
         self.parts().is_ok_and(|parts| parts.model.takes_private())

@@ -135,6 +135,15 @@ impl Owner {
         self.seen_now(&Scope::Everything)
     }
 
+    /// What of the newest state of the index may be sent to a model: where that leaves this machine, nothing private.
+    ///
+    /// # Errors
+    /// When the index is not open yet.
+    pub(crate) fn for_model(&self, takes_private: bool) -> Result<ReadScope, RequestError> {
+        let rights = if takes_private { Scope::Everything } else { Scope::Public };
+        self.seen_now(&rights)
+    }
+
     /// What an agent sees of the state of the index to which this request is held.
     ///
     /// # Errors

@@ -74,7 +74,7 @@ impl TokenRow {
 /// The tokens of a table.
 #[derive(Debug)]
 pub struct Tokens<T> {
-    handle: Handle,
+    pub(super) handle: Handle,
     /// Reads all rows; none for one that does not hold what was written into it.
     load: fn(&Connection) -> rusqlite::Result<Vec<Option<T>>>,
     hash_of: fn(&T) -> &Hash,
@@ -85,7 +85,7 @@ pub struct Tokens<T> {
 }
 
 impl<T> Tokens<T> {
-    fn of(
+    pub(super) fn of(
         state: &Arc<State>,
         load: fn(&Connection) -> rusqlite::Result<Vec<Option<T>>>,
         hash_of: fn(&T) -> &Hash,

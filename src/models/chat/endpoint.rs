@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::endpoint::{CHAT, EndpointCalls, EndpointClient, EndpointService, Patience};
 use super::super::{ModelError, ModelErrorKind, ModelTrouble};
-use super::model::{ChatModel, ChatReply, ChatRequest, ChatUsage, reply};
+use super::model::{ChatModel, ChatReply, ChatRequest, ChatUsage, parts, reply};
 
 /// What is asked for besides the messages, where the service knows it: some models refuse a temperature of 0, and some services this or that
 /// limit or form. Without them a model only has to be told in words.
@@ -75,7 +75,7 @@ impl EndpointChat {
         let mut body = Map::new();
         body.insert("model".into(), json!(self.model));
         body.insert("messages".into(), json!(messages));
-        for extra in extras {
+        for extra in extras.iter().filter(|extra| !request.schema.is_null() || **extra != "response_format") {
             let value = match *extra {
                 // So that the same question has the same answer, as far as the model goes.
                 "temperature" => json!(0),
@@ -101,6 +101,12 @@ fn refused(said: &str, extras: &[&'static str]) -> Option<&'static str> {
     // What it names first; what comes after may be what it takes instead.
     let named = extras.iter().filter_map(|extra| Some((said.find(extra)?, *extra)));
     named.min().map(|(_, extra)| extra)
+}
+
+/// Leaves out an extra that an error names; says whether there was one.
+fn leaves_out(error: &ModelError, extras: &mut Vec<&'static str>) -> bool {
+    let ModelError::Endpoint { problem, kind: ModelErrorKind::Permanent, .. } = error else { return false };
+    refused(problem, extras).map(|refused| without(extras, refused)).is_some()
 }
 
 /// The extras without one that is not taken.
@@ -129,10 +135,7 @@ impl ChatModel for EndpointChat {
                 };
                 reply(&body, used).map_err(|(kind, problem)| client.failed(kind, problem))
             });
-            if let Err(ModelError::Endpoint { problem, kind: ModelErrorKind::Permanent, .. }) = &answered
-                && let Some(refused) = refused(problem, &extras)
-            {
-                without(&mut extras, refused);
+            if answered.as_ref().err().is_some_and(|error| leaves_out(error, &mut extras)) {
                 continue;
             }
             if answered.is_ok() {
@@ -141,6 +144,30 @@ impl ChatModel for EndpointChat {
             }
             return answered;
         }
+    }
+
+    /// On the caller's thread, which waits for each part.
+    fn stream(
+        &self,
+        request: &ChatRequest,
+        deadline: Instant,
+        take: &mut dyn FnMut(&str) -> bool,
+    ) -> Result<(), ModelError> {
+        let (client, mut extras) = (&self.calls.client, self.extras().clone());
+        let body = loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let mut body = self.body(request, &extras);
+            body.insert("stream".into(), json!(true));
+            match client.stream(&body, left) {
+                Err(error) if leaves_out(&error, &mut extras) => {}
+                answered => break answered?,
+            }
+        };
+        *self.extras() = extras;
+        let mut used = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        *used = used.plus(ChatUsage { answers: 1, ..ChatUsage::default() });
+        drop(used);
+        parts(body, take).map_err(|(kind, problem)| client.failed(kind, problem))
     }
 
     fn takes_private(&self) -> bool {

@@ -66,6 +66,26 @@ impl EndpointClient {
     /// # Errors
     /// When there is no answer, or it is none.
     pub(in crate::models) fn post(&self, asked: &impl Serialize, timeout: Duration) -> Result<Vec<u8>, ModelError> {
+        let mut answer = self.send(asked, timeout)?;
+        let mut body = Vec::new();
+        let read = answer.body_mut().with_config().limit(MAX_ANSWER_BYTES).reader().read_to_end(&mut body);
+        read.map_err(|error| self.unanswered(&ureq::Error::from(error), timeout))?;
+        Ok(body)
+    }
+
+    /// The same, whose body is read as it comes.
+    ///
+    /// # Errors
+    /// As above.
+    pub(in crate::models) fn stream(
+        &self,
+        asked: &impl Serialize,
+        timeout: Duration,
+    ) -> Result<Box<dyn Read + Send>, ModelError> {
+        Ok(Box::new(self.send(asked, timeout)?.into_body().into_reader()))
+    }
+
+    fn send(&self, asked: &impl Serialize, timeout: Duration) -> Result<Response<Body>, ModelError> {
         let body =
             serde_json::to_vec(asked).map_err(|error| self.failed(ModelErrorKind::Permanent, error.to_string()))?;
         let post = self.agent.post(&self.address.url).content_type("application/json");
@@ -77,10 +97,7 @@ impl EndpointClient {
             let _ = answer.body_mut().as_reader().take(MAX_ERROR_BYTES).read_to_end(&mut said);
             return Err(self.refused(status, retry_after, &said));
         }
-        let mut body = Vec::new();
-        let read = answer.body_mut().with_config().limit(MAX_ANSWER_BYTES).reader().read_to_end(&mut body);
-        read.map_err(|error| self.unanswered(&ureq::Error::from(error), timeout))?;
-        Ok(body)
+        Ok(answer)
     }
 
     /// The address of something else that the service has.

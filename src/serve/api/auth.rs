@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::{FromRequestParts, Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, COOKIE, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderName, Method, StatusCode};
 use axum::middleware::Next;
@@ -100,9 +100,17 @@ fn host_of(authority: &str) -> Option<&str> {
     (!host.is_empty() && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))).then_some(host)
 }
 
-/// The token that a request carries.
+/// In this header the page sends the key of its session, which the browser's cookie opens nothing without.
+pub(super) const KEY: HeaderName = HeaderName::from_static("x-vault-key");
+
+/// The token that a request carries, or the two secrets of a session of the page as one.
 pub(super) fn token(headers: &HeaderMap) -> Option<Token> {
-    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let Some(value) = headers.get(AUTHORIZATION) else {
+        let (key, [name, locked]) = (once(headers, &KEY).ok()??, cookie_names(headers));
+        let cookie = cookie(headers, &locked).or_else(|| cookie(headers, &name))?;
+        return Some(session_token(cookie, key));
+    };
+    let value = value.to_str().ok()?;
     let (scheme, credentials) = value.split_once(' ').unwrap_or((value, ""));
     let token = if scheme.eq_ignore_ascii_case("bearer") {
         Some(credentials.to_owned())
@@ -112,6 +120,26 @@ pub(super) fn token(headers: &HeaderMap) -> Option<Token> {
         None
     };
     Some(Token::from_text(&token?))
+}
+
+/// What the cookie of a session is called at the address that a request names: a browser sends the cookies of all ports of a host to each of
+/// them. Then its name where the browser came by TLS, which no other host or page without TLS can set.
+pub(super) fn cookie_names(headers: &HeaderMap) -> [String; 2] {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let port = host_of(host).map_or("", |name| host[name.len()..].trim_start_matches(':'));
+    let name = if port.is_empty() { "vault-session".to_owned() } else { format!("vault-session-{port}") };
+    let locked = format!("__Host-{name}");
+    [name, locked]
+}
+
+fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let all = headers.get_all(COOKIE).iter().filter_map(|all| all.to_str().ok()).flat_map(|all| all.split(';'));
+    all.filter_map(|one| one.trim().split_once('=')).find(|(known, _)| *known == name).map(|(_, value)| value)
+}
+
+/// The two secrets of a session as one: neither is known by itself.
+pub(super) fn session_token(cookie: &str, key: &str) -> Token {
+    Token::from_text(&format!("{cookie}\n{key}"))
 }
 
 /// The password of Basic credentials, or the name where there is no password (`http://TOKEN@host/`).
@@ -151,7 +179,9 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
     let Some(principal) = holder else {
         let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is required")
             .hint("send `Authorization: Bearer TOKEN`; `vault serve` prints where the owner's token is");
-        return ([(WWW_AUTHENTICATE, "Bearer, Basic realm=\"vault\"")], error).into_response();
+        // The page asks for one itself; with Basic the browser would do so, too.
+        let basic = if request.headers().contains_key(KEY) { "Bearer" } else { "Bearer, Basic realm=\"vault\"" };
+        return ([(WWW_AUTHENTICATE, basic)], error).into_response();
     };
     let principal = match principal {
         Principal::Capture(_) if !CAPTURE.contains(&request.uri().path()) || request.method() != Method::POST => {
@@ -399,6 +429,23 @@ mod tests {
             headers.append(name, value.parse().unwrap());
         }
         assert!(guard.check(&headers).is_err(), "which of two hosts is meant nobody knows");
+    }
+
+    #[test]
+    fn a_session_is_its_cookie_and_its_key() {
+        let hash = |pairs: &[(&'static str, &str)]| token(&headers(pairs)).map(|token| token.hash());
+        let session = Some(session_token("c", "k").hash());
+        let host = ("host", "localhost:7833");
+        let (cookie, key) = (("cookie", "a=b; vault-session-7833=c; vault-session=x"), ("x-vault-key", "k"));
+        assert_eq!(hash(&[host, cookie, key]), session);
+        assert_eq!(hash(&[("host", "[::1]:7833"), cookie, key]), session);
+        assert_ne!(hash(&[("host", "localhost:7834"), cookie, key]), session, "it is of another vault");
+        assert_eq!((hash(&[host, cookie]), hash(&[host, key])), (None, None));
+        let locked = ("cookie", "vault-session-7833=x; __Host-vault-session-7833=c");
+        assert_eq!(hash(&[host, locked, key]), session, "nobody else can set this one");
+        assert_eq!(hash(&[("host", "vault.local"), ("cookie", "vault-session=c"), key]), session);
+        let bearer = hash(&[host, cookie, key, ("authorization", "Bearer secret")]);
+        assert_eq!(bearer, Some(Token::from_text("secret").hash()), "what is said goes before what the browser adds");
     }
 
     #[tokio::test]

@@ -35,6 +35,13 @@ endpoints! {
         /// Deletes the stored vectors of models that are not in use.
         DROP_KEPT_VECTORS = POST "/model/gc", () => DroppedVectors, Owner: |a| crate::serve::jobs::drop_kept_vectors(a.role);
 
+        /// Lists the browsers in which the page is open.
+        PAGE_SESSIONS = GET "/api/sessions", () => PageSessionsView, Owner: |a| crate::access::page_sessions::list(a.role);
+
+        /// Ends the page's session in a browser, or in all browsers but one.
+        END_PAGE_SESSIONS = POST "/api/sessions/end", JsonBody<EndSessionsParams> => SessionsEnded, Owner:
+            crate::access::page_sessions::end;
+
         /// Finds passages by their words, their meaning, or both.
         SEARCH = GET "/api/user-memory/search", Query<SearchQuery> => SearchResponse, Viewer:
             |a| {

@@ -1,8 +1,8 @@
-//! The routes that stream, or answer with something else than JSON and 200: progress, captured events, contexts.
+//! The routes that stream, or answer with something else than JSON and 200: progress, answers, captured events, contexts.
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -17,14 +17,21 @@ use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer, read_json};
 use super::auth::Asking;
 use crate::access::request::{EventSender, Owner, Viewer};
 use crate::index::sync::{Phase, Shared};
+use crate::memory::answers::{Question, question};
 use crate::memory::capture::Event as CapturedEvent;
 use crate::memory::context::context as context_for;
 use crate::serve::app::App;
 use crate::serve::jobs;
-use crate::serve::wire::{ContextParams, ContextView, EventsAccepted};
+use crate::serve::wire::{AskParams, ContextParams, ContextView, EventsAccepted};
 
 /// Maximum number of open streams: each takes a thread, and one person has no use for more open pages.
 const MAX_STREAMS: usize = 16;
+/// Answers that are written at a time: one, and one that was stopped and does not know it before the model's next word.
+const MAX_ANSWERS: usize = 2;
+/// How long an answer may take.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(180);
+/// Parts of it that may wait for a slow listener.
+const WAITING_PARTS: usize = 64;
 /// The least time between two events: while a vault is imported the progress changes thousands of times a second.
 const PACE: Duration = Duration::from_millis(100);
 /// Interval at which a comment is sent while there is nothing new, which tells whether anyone still listens.
@@ -47,10 +54,7 @@ pub(super) struct ProgressEvent {
 #[utoipa::path(get, path = "/events",
     responses((status = 200, content_type = "text/event-stream", body = ProgressEvent),
         (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
-pub(super) async fn events(
-    State((app, mut stop)): State<(Arc<App>, watch::Receiver<bool>)>,
-    asking: Asking,
-) -> Response {
+pub(super) async fn events(State((app, stop)): State<(Arc<App>, watch::Receiver<bool>)>, asking: Asking) -> Response {
     let Some(permit) = app.agents.rates().permit("/events", MAX_STREAMS) else {
         let message = format!("{MAX_STREAMS} event streams are already open");
         let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message);
@@ -66,14 +70,73 @@ pub(super) async fn events(
         pump(&shared, &sender);
         drop(permit);
     });
+    streamed(receiver, stop)
+}
+
+/// Streams events until there are no more, or the daemon ends, which else would wait for that.
+fn streamed(receiver: mpsc::Receiver<Event>, mut stop: watch::Receiver<bool>) -> Response {
     let stopped = async move {
         let _ = stop.wait_for(|stop| *stop).await;
     };
     let events = stream::unfold(receiver, |mut receiver| async move {
         receiver.recv().await.map(|event| (Ok::<_, Infallible>(event), receiver))
     });
-    // It ends with the daemon, which else would wait for it.
     Sse::new(events.take_until(stopped)).keep_alive(KeepAlive::new().interval(KEEPALIVE_INTERVAL)).into_response()
+}
+
+/// An event of an answer.
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "says what is sent, which is text")]
+pub(super) struct AnswerEvent {
+    /// `passages` first, then any number of `text`, then `end` or `error`.
+    event: String,
+    /// JSON: of `passages` an `AskPassages`, of `text` a string, of `error` why there is no more.
+    #[schema(content_media_type = "application/json")]
+    data: String,
+}
+
+/// Answers a question by the chat model of `[chat]`, from passages of the vault alone: as server-sent events, first the passages, then the
+/// answer as it comes, in which `[1]` cites the first of them. To close the connection stops the model. Without a passage it is not asked.
+#[utoipa::path(post, path = "/api/ask", request_body = AskParams,
+    responses((status = 200, content_type = "text/event-stream", body = AnswerEvent),
+        (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn ask(
+    State((app, stop)): State<(Arc<App>, watch::Receiver<bool>)>,
+    asking: Asking,
+    JsonBody(params): JsonBody<AskParams>,
+) -> Result<Response, ApiError> {
+    let Some(permit) = app.agents.rates().permit("/ask", MAX_ANSWERS) else {
+        let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "another question is being answered");
+        return Err(error.hint("stop it, or wait for its end"));
+    };
+    let asked = answer(app, asking, move |owner: &Owner| question(owner, &params)).await?;
+    let (sender, receiver) = mpsc::channel(WAITING_PARTS);
+    // It may outlive the daemon's other parts, and keeps none of them.
+    let write = move || {
+        write(&asked, &sender);
+        drop(permit);
+    };
+    std::thread::Builder::new().name("answer".into()).spawn(write).map_err(|_| ApiError::failed())?;
+    Ok(streamed(receiver, stop))
+}
+
+/// Sends the answer to a question as it comes, until nobody listens.
+fn write(asked: &Question, listener: &mpsc::Sender<Event>) {
+    let send =
+        |name: &str, data: Value| listener.blocking_send(Event::default().event(name).data(data.to_string())).is_ok();
+    let Ok(sources) = serde_json::to_value(&asked.sources) else { return };
+    if !send("passages", sources) {
+        return;
+    }
+    let deadline = Instant::now() + ANSWER_TIMEOUT;
+    let answered = match asked.sources.passages.is_empty() {
+        true => Ok(()),
+        false => asked.model.stream(&asked.request, deadline, &mut |part| send("text", part.into())),
+    };
+    let _ = match answered {
+        Ok(()) => send("end", Value::Null),
+        Err(error) => send("error", error.to_string().into()),
+    };
 }
 
 /// Sends what is new until nobody listens, or nothing more can come.

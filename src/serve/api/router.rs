@@ -30,9 +30,9 @@ pub struct Live {
 }
 
 impl Live {
-    /// Streams of events end when `stop` holds true or its sender is gone.
-    pub fn new(stop: watch::Receiver<bool>) -> Self {
-        Self { sessions: Arc::default(), stop }
+    /// Those of an app. Streams of events end when `stop` holds true or its sender is gone.
+    pub fn new(app: &App, stop: watch::Receiver<bool>) -> Self {
+        Self { sessions: Arc::new(Sessions::new(&app.state)), stop }
     }
 }
 
@@ -59,12 +59,15 @@ pub fn alone(app: Arc<App>) -> Router {
         next.run(request).await
     }
     let (_, stopped) = watch::channel(true);
-    finish(routes(app, &Live::new(stopped))).layer(middleware::from_fn(person))
+    let live = Live::new(&app, stopped);
+    finish(routes(app, &live)).layer(middleware::from_fn(person))
 }
 
 fn routes(app: Arc<App>, live: &Live) -> Router {
-    let events = Router::new().route("/events", get(events::events)).with_state((Arc::clone(&app), live.stop.clone()));
+    let events = Router::new().route("/events", get(events::events)).route("/api/ask", post(events::ask));
+    let events = events.with_state((Arc::clone(&app), live.stop.clone()));
     let events = events.route_layer(middleware::from_fn(only::<Owner>));
+    let owners = page::owner_routes(&live.sessions).route_layer(middleware::from_fn(only::<Owner>));
     let readers = Router::new()
         .route("/openapi.json", get(|| async { Json(document()) }))
         .route("/api/context", post(events::context))
@@ -82,6 +85,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(media)
         .with_state(app)
         .merge(events)
+        .merge(owners)
         .merge(page::routes(&live.sessions))
 }
 
@@ -98,10 +102,12 @@ pub(super) async fn health() -> Json<Value> {
         description = "A person's long-lived memory: plain Markdown, searchable the moment it is saved."
     ),
     paths(
-        health, events::context, passing::complete, passing::models, events::events, page::token, page::leave,
-        events::capture, file::file
+        health, events::context, passing::complete, passing::models, events::events, events::ask, page::token,
+        page::leave, page::open, events::capture, file::file
     ),
-    components(schemas(crate::base::config::MemoryLayer, crate::serve::wire::ProgressView))
+    components(schemas(
+        crate::base::config::MemoryLayer, crate::serve::wire::ProgressView, crate::serve::wire::AskPassages
+    ))
 )]
 struct Api;
 

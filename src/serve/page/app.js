@@ -1,6 +1,6 @@
 // "My memory": the person's vault, to be searched, read and tidied.
 
-import { onRefused, token } from "./lib/api.js";
+import { key, onRefused } from "./lib/api.js";
 import { byId, debounced, say } from "./lib/dom.js";
 import { annotate, remove, save, show as showDialog, undoLast } from "./note/change.js";
 import { copy, focusedHit, moveFocus } from "./lib/list.js";
@@ -9,6 +9,7 @@ import { help, listen, toggleScores } from "./lib/keys.js";
 import { showLogin, tradeCode } from "./lib/login.js";
 import { arrive, onRoute, route, visit } from "./lib/route.js";
 import * as agents from "./views/agents.js";
+import * as ask from "./views/ask.js";
 import * as browse from "./views/browse.js";
 import * as digest from "./views/digest.js";
 import * as entries from "./views/entries.js";
@@ -24,17 +25,17 @@ import * as settings from "./views/settings.js";
 import * as stats from "./views/stats.js";
 import * as summaries from "./views/summaries.js";
 
-const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review, profile, summaries, digest, processing };
+const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review, profile, summaries, digest, processing, ask };
 const NAMES = {
   search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph",
-  entries: "Entries", review: "Review", profile: "Profile", summaries: "Summaries", digest: "Digest", processing: "Processing",
+  entries: "Entries", review: "Review", profile: "Profile", summaries: "Summaries", digest: "Digest", processing: "Processing", ask: "Ask",
 };
 
 let started = false;
 let shown;
 
 function arriveAt(now, before) {
-  if (!token.get() || byId("app").hidden) return;
+  if (!key.get() || byId("app").hidden) return;
   if (shown !== now.view) {
     shown = now.view;
     VIEWS[now.view].show(byId("main"));
@@ -91,6 +92,7 @@ function toSearch() {
 
 function back(event, inField) {
   const field = document.activeElement;
+  if (ask.close()) return true;
   if (inField && field.id === "query" && field.value && !route().note) {
     field.value = "";
     field.dispatchEvent(new Event("input"));
@@ -154,18 +156,18 @@ byId("help").addEventListener("click", () => showDialog(help()));
 byId("skip").addEventListener("click", () => byId("main").focus());
 onRoute(arriveAt);
 onRefused((error) => {
-  token.drop();
+  key.drop();
   showLogin(error, start);
 });
 
-async function enter() {
-  const failed = await tradeCode();
-  if (token.get() && !failed) start();
+async function enter(before) {
+  const failed = await tradeCode(before);
+  if (key.get()) start();
   else showLogin(failed, start);
 }
 
 // The address of `vault open` may be pasted into a page that is open already.
-window.addEventListener("hashchange", () => {
-  if (location.hash.startsWith("#code=")) enter();
+window.addEventListener("hashchange", ({ oldURL }) => {
+  if (location.hash.startsWith("#code=")) enter(new URL(oldURL).hash);
 });
 enter();

@@ -564,3 +564,41 @@ pub struct ImportTaken {
     /// Why not, if something is wrong.
     pub failure: Option<String>,
 }
+
+/// The browsers in which the page is open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub(crate) struct PageSessionsView {
+    /// The one that was used last first.
+    pub sessions: Vec<PageSessionView>,
+}
+
+/// A session of the page in a browser.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub(crate) struct PageSessionView {
+    /// Its id, with which the browser's key begins.
+    pub id: String,
+    /// The browser and its system, as it named them.
+    pub browser: String,
+    /// When it was opened, RFC 3339.
+    pub made_at: String,
+    /// When it was last used, to the hour.
+    pub used_at: String,
+}
+
+/// Which sessions to end: one of the two fields.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct EndSessionsParams {
+    /// This session.
+    pub id: Option<String>,
+    /// All but this session.
+    pub all_but: Option<String>,
+}
+
+/// Ended sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub(crate) struct SessionsEnded {
+    /// Number of ended sessions.
+    pub ended: usize,
+}

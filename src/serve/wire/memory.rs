@@ -545,3 +545,52 @@ pub struct ClearedFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_id: Option<String>,
 }
+
+/// A question to the chat model of `[chat]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AskParams {
+    /// The question.
+    pub question: String,
+    /// What was asked and answered before, oldest first; the last three count.
+    #[serde(default)]
+    pub history: Vec<AskedBefore>,
+}
+
+/// A question that was answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AskedBefore {
+    /// The question.
+    pub question: String,
+    /// The answer.
+    pub answer: String,
+}
+
+/// The passages from which a question is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub(crate) struct AskPassages {
+    /// In the order of their numbers, from 1.
+    pub passages: Vec<AskPassage>,
+    /// The model, and where it is.
+    pub model: String,
+    /// Whether private notes were searched, too: else the model is on another machine, and does not get them.
+    pub with_private: bool,
+}
+
+/// A passage as the model gets it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub(crate) struct AskPassage {
+    /// Path and lines.
+    pub citation: String,
+    /// The note's path.
+    pub path: String,
+    /// The note's title.
+    pub title: String,
+    /// Its first line.
+    pub line_start: u32,
+    /// Its last line.
+    pub line_end: u32,
+    /// Its text, cut if it is long.
+    pub text: String,
+}

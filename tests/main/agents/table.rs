@@ -250,6 +250,9 @@ fn owners_alone() -> Vec<Asked> {
         post("/model/reload", json!({})),
         post("/api/agents", json!({ "name": "Mallory", "rules": { "can_read_user_memory": true } })),
         post("/api/agents/ada/rotate", json!({})),
+        post("/api/sessions", json!({})),
+        post("/api/ask", json!({ "question": "quokka" })),
+        post("/api/sessions/end", json!({ "all_but": "x" })),
         ("PATCH", "/api/agents/ada/librarian".into(), Some(json!({ "enabled": true }))),
         ("PATCH", "/api/agents/ada".into(), Some(json!({ "can_read_user_memory": true }))),
         ("PUT", "/api/user-memory/settings".into(), Some(json!({ "capture_searches": true }))),
@@ -279,6 +282,7 @@ fn owners_alone() -> Vec<Asked> {
         "/api/agents/nobody",
         "/api/agents/ada/log",
         "/api/agents/ada/librarian",
+        "/api/sessions",
         "/api/conflicts/difference?path=notes/secret.md",
         "/api/agents/ada/explain?what=notes/secret.md",
     ] {

@@ -1,6 +1,7 @@
-// Asks the vault. The token is in sessionStorage: it ends with the tab, and no other page can read it.
+// Asks the vault. A session is a cookie, which no script can read, and a key in localStorage, which no other page can read; neither opens
+// anything alone.
 
-const KEY = "vault-token";
+const KEY = "vault-key";
 
 export class ApiError extends Error {
   constructor(status, { code = "unreachable", message, hint } = {}) {
@@ -9,28 +10,36 @@ export class ApiError extends Error {
   }
 }
 
-export const token = {
-  get: () => sessionStorage.getItem(KEY),
-  set: (value) => sessionStorage.setItem(KEY, value),
-  drop: () => sessionStorage.removeItem(KEY),
+/** The key of the browser's session; `id` names the session. */
+export const key = {
+  get: () => localStorage.getItem(KEY),
+  set: (value) => localStorage.setItem(KEY, value),
+  drop: () => localStorage.removeItem(KEY),
+  id: () => key.get()?.split(".")[0],
 };
+
+/** Has `then` called when another tab has signed in. */
+export function onSignedIn(then) {
+  window.addEventListener("storage", (event) => event.key === KEY && event.newValue && then());
+}
 
 let refused = () => {};
 
-/** Has `then` called when the vault does not know the token any more. */
+/** Has `then` called when the vault does not know the session any more. */
 export function onRefused(then) {
   refused = then;
 }
 
-/** Sends a request with the token; gives the response. */
-export async function ask(path, { method = "GET", body, signal, as = token.get() } = {}) {
-  const headers = {};
-  if (as) headers.Authorization = `Bearer ${as}`;
+/** Sends a request in the session, or with a token; gives the response. */
+export async function ask(path, { method = "GET", body, signal, token } = {}) {
+  const mine = key.get();
+  const headers = { "X-Vault-Key": mine ?? "" };
+  if (token) headers.Authorization = `Bearer ${token}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let response;
   try {
     const sent = body === undefined ? undefined : JSON.stringify(body);
-    response = await fetch(path, { method, headers, body: sent, signal, cache: "no-store", credentials: "omit" });
+    response = await fetch(path, { method, headers, body: sent, signal, cache: "no-store", credentials: "same-origin" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     const hint = "Start it with `vault serve`; this page then reconnects by itself.";
@@ -39,7 +48,7 @@ export async function ask(path, { method = "GET", body, signal, as = token.get()
   if (response.ok) return response;
   const said = await response.json().catch(() => ({}));
   const error = Object.assign(new ApiError(response.status, said.error), { now: said.now });
-  if (response.status === 401 && as === token.get()) refused(error);
+  if (response.status === 401 && mine === key.get() && !token && !path.startsWith("/page/")) refused(error);
   throw error;
 }
 
@@ -59,9 +68,11 @@ const FACTS = "/api/facts";
 const agent = (slug, more = "") => `${AGENTS}/${encodeURIComponent(slug)}${more}`;
 
 export const api = {
-  trade: (code) => json("/page/token", { method: "POST", body: { code }, as: null }),
+  trade: (code) => json("/page/token", { method: "POST", body: { code } }),
+  signIn: (token) => json("/api/sessions", { method: "POST", token }),
   leave: () => ask("/page/token", { method: "DELETE" }),
-  check: (as) => json("/status", { as }),
+  sessions: () => json("/api/sessions"),
+  endSessions: (body) => json("/api/sessions/end", { method: "POST", body }),
   status: () => json("/status"),
   search: (params, signal) => json(query(`${BASE}/search`, { ...params, highlight: true }), { signal }),
   browse: (params, signal) => json(query(`${BASE}/browse`, params), { signal }),

@@ -1,19 +1,19 @@
-// How far the index is, as it happens: server-sent events, read with the token.
+// How far the index is, as it happens: server-sent events, read in the session.
 
-import { api, ask, token } from "./api.js";
+import { api, ask, key } from "./api.js";
 import { byId, count } from "./dom.js";
 
 const RETRY_MS = [500, 1000, 2000, 5000, 10_000];
 
 let last;
 
-/** Follows the index for as long as there is a token; calls `onState` when it may answer otherwise. */
+/** Follows the index for as long as there is a session; calls `onState` when it may answer otherwise. */
 export async function follow(onState) {
-  for (let failed = 0; token.get();) {
+  for (let failed = 0; key.get();) {
     try {
       const response = await ask("/events");
       failed = 0;
-      await read(response.body, (progress) => show(progress, onState));
+      await readEvents(response.body, (progress) => show(progress, onState));
     } catch (error) {
       if (error.status === 401) return;
       if (error.status === 0) unreachable(error);
@@ -24,7 +24,8 @@ export async function follow(onState) {
   }
 }
 
-async function read(body, onProgress) {
+/** Reads server-sent events, each as its data in JSON and its name. */
+export async function readEvents(body, onEvent) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
@@ -33,8 +34,8 @@ async function read(body, onProgress) {
     const events = (text + value).split("\n\n");
     text = events.pop();
     for (const event of events) {
-      const data = event.split("\n").filter((line) => line.startsWith("data: ")).map((line) => line.slice(6)).join("\n");
-      if (data) onProgress(JSON.parse(data));
+      const field = (name) => event.split("\n").filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2)).join("\n");
+      if (field("data")) onEvent(JSON.parse(field("data")), field("event"));
     }
   }
 }

@@ -1,59 +1,69 @@
-// How the page comes to a token: by the code that `vault open` puts into the address, or by one that is pasted.
+// How the page comes to a session: by the code that `vault open` puts into the address, or by a token that is pasted.
 
-import { ApiError, api, token } from "./api.js";
+import { ApiError, api, key, onSignedIn } from "./api.js";
 import { byId, h, replace } from "./dom.js";
+import { address } from "./route.js";
 
-/** Trades the code in the address, if there is one, and takes it out of the address and the history. */
-export async function tradeCode() {
-  const code = new URLSearchParams(location.hash.slice(1)).get("code");
+/** Trades the code in the address, if there is one, for a session, and goes to the note that is named beside it, or to where the page was. */
+export async function tradeCode(before) {
+  const { code, note } = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
   if (!code) return undefined;
-  history.replaceState(null, "", "#/search");
+  const place = note ? address({ view: "search", note }) : before?.startsWith("#/") ? before : "#/search";
+  history.replaceState(null, "", place);
   try {
-    token.set((await api.trade(code)).token);
+    key.set((await api.trade(code)).key);
     return undefined;
   } catch (error) {
     return error;
   }
 }
 
-/** Asks for a token; calls `then` when there is one that the vault knows. */
+/** Asks for a token; calls `then` when there is a session. */
 export function showLogin(error, then) {
-  const place = byId("login");
+  const login = byId("login");
   const said = h("p", { class: "failure", role: "alert", hidden: !error }, error ? words(error) : "");
   const field = h("input", {
     id: "token", name: "token", type: "password", autocomplete: "off", spellcheck: "false", required: true,
   });
+  const enter = () => {
+    login.hidden = true;
+    replace(login);
+    then();
+  };
   const submit = async (event) => {
     event.preventDefault();
-    const pasted = field.value.trim();
     try {
-      await api.check(pasted);
-      token.set(pasted);
-      place.hidden = true;
-      replace(place);
-      then();
+      key.set((await api.signIn(field.value.trim())).key);
+      enter();
     } catch (problem) {
-      said.textContent = problem.status === 401 ? "This token is not valid for this vault." : words(problem);
+      said.textContent = problem.status === 401 || problem.status === 403 ? "This token is not valid for this vault." : words(problem);
       said.hidden = false;
       field.select();
     }
   };
-  replace(place, h("main", { class: "login" },
+  const { note } = Object.fromEntries(new URLSearchParams(location.hash.split("?")[1]));
+  replace(login, h("main", { class: "login" },
     h("h1", {}, "My memory"),
     said,
     h("p", {}, "Only you can see your vault on this page. To open it, run"),
     h("pre", {}, "vault open"),
     h("p", {}, "in a terminal on this machine. Your browser then opens with a key that works once."),
+    location.hash.length > "#/search".length
+      && h("p", {}, "This tab then shows the place that its address names", note && [": ", h("span", { class: "cite" }, note)], "."),
     h("details", {},
       h("summary", {}, "I have a token"),
       h("form", { on: { submit } },
         h("label", { for: "token" }, "Token from the vault’s ", h("code", {}, ".vault/owner-token")),
         h("div", { class: "row" }, field, h("button", { class: "primary" }, "Open")),
-        h("p", { class: "hint" }, "This tab stores it until you close it, and sends it only to this vault.")))));
+        h("p", { class: "hint" }, "It is sent only to this vault, and not stored: this browser gets a session of its own.")))));
   byId("app").hidden = true;
-  place.hidden = false;
+  login.hidden = false;
   document.title = "My memory";
+  waiting = enter;
 }
+
+let waiting;
+onSignedIn(() => byId("login").hidden || waiting());
 
 function words(error) {
   if (error instanceof ApiError && error.status === 401) {

@@ -1,11 +1,12 @@
 // What is kept, and what can be taken back.
 
-import { api, token } from "../lib/api.js";
+import { api, key } from "../lib/api.js";
 import { append, bytes, failure, h, replace, say, toggle, when } from "../lib/dom.js";
 import { restore } from "../note/change.js";
 import { changeLog } from "./change-log.js";
 import { conflictList } from "./conflicts.js";
 import { shortcuts } from "../lib/keys.js";
+import { sessionList } from "./sessions.js";
 import { settingNames } from "./setting-names.js";
 
 const SWITCHES = [
@@ -21,7 +22,7 @@ const SWITCHES = [
 let view;
 
 export function show(main) {
-  view = { capture: h("div", {}), history: h("div", {}), log: changeLog(), conflicts: conflictList() };
+  view = { capture: h("div", {}), history: h("div", {}), log: changeLog(), conflicts: conflictList(), sessions: sessionList() };
   replace(main, h("h2", {}, "Settings"),
     h("section", {}, h("h3", {}, "What is stored"),
       h("p", { class: "hint" }, "The vault does not store what is switched off. The switches are in memory.toml."), view.capture),
@@ -29,6 +30,7 @@ export function show(main) {
     h("section", {}, h("h3", {}, "Recent changes"),
       h("p", { class: "hint" }, "The vault keeps a file’s old content for a while, so that you can undo a change."), view.history),
     view.log.section,
+    view.sessions.section,
     settingNames(),
     h("section", {}, h("h3", {}, "This page"),
       toggle("shortcuts", "Single-key shortcuts", "Keys such as / and ? work when no field has the focus", shortcuts.on(), (on) => shortcuts.set(on)),
@@ -39,7 +41,7 @@ export function show(main) {
 
 async function leave() {
   await api.leave().catch(() => {});
-  token.drop();
+  key.drop();
   location.replace("/");
 }
 
@@ -69,6 +71,7 @@ async function capture() {
 export async function changed() {
   view.log.refresh();
   view.conflicts.refresh();
+  view.sessions.refresh();
   try {
     const { checkpoints } = await api.checkpoints();
     if (!checkpoints.length) return replace(view.history, h("p", {}, "Nothing yet."));
