@@ -310,6 +310,11 @@ impl Facets {
         within(&self.tags, scope)
     }
 
+    /// The files with a tag, given [`folded`].
+    pub(crate) fn tagged(&self, tag: &str) -> Option<&FileSet> {
+        self.tags.get(tag).map(AsRef::as_ref)
+    }
+
     /// The files with a tag for which `wanted` holds, given the tag [`folded`].
     pub fn with_tags(&self, wanted: impl Fn(&str) -> bool) -> FileSet {
         union(&self.tags, wanted)

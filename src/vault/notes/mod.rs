@@ -2,6 +2,7 @@
 
 mod annotations;
 mod conflicts;
+mod find;
 mod forget;
 mod history;
 mod listing;
@@ -13,6 +14,7 @@ mod search;
 
 pub use annotations::{annotate, annotations, passage};
 pub(crate) use conflicts::{conflict, conflict_copies, conflicts, keep};
+pub use find::find;
 pub use forget::forget;
 pub use history::restore;
 pub(crate) use history::{changes, checkpoints, forgotten, forgotten_back, lift};
