@@ -38,6 +38,7 @@ mod extraction;
 mod facts;
 mod facts_asked;
 mod facts_mixed;
+mod find;
 mod forgetting;
 mod forgotten;
 mod fresh;

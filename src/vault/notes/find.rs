@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::access::request::{ReadScope, RequestError, Viewer, limit, query_text, read_seen};
 use crate::base::path::folded;
-use crate::index::engine::{FileEntry, FileSet, Like, WordQuery};
+use crate::index::engine::{FileEntry, FileSet, Like, Name, WordQuery};
 use crate::serve::wire::{FindParams, NameKind, NameView, NamesView};
 use crate::text::derive::Label;
 use crate::text::derive::words::{fold, plain_words};
@@ -40,10 +40,8 @@ enum Rank {
     Words,
     /// The name has it somewhere.
     Inside,
-    /// The path has all of its words.
+    /// Name and path together have all of its words.
     Path,
-    /// The name has its letters, in this order.
-    Letters,
 }
 
 /// Finds names: of notes, of headings after `#`, in one note with `note#heading`, and tags.
@@ -63,7 +61,7 @@ pub fn find(viewer: &Viewer, params: &FindParams) -> Result<NamesView, RequestEr
     if params.kind == Some(NameKind::Note) || (params.kind.is_none() && !q.starts_with('#')) {
         let typed = Typed::of(q);
         let found = if is_place { by_rank(&scope, &typed, Rank::Inside) } else { notes(&scope, &typed)? };
-        results.extend(best(found, limit).iter().map(|file| note_view(&scope, &typed, file)));
+        results.extend(found.into_iter().take(limit).map(|file| note_view(&scope, &typed, file)));
     }
     if wants(NameKind::Tag) && note.is_empty() && (is_place || params.kind.is_some()) {
         let most = if params.kind.is_none() { TAGS_BESIDE.min(limit) } else { limit };
@@ -101,12 +99,9 @@ impl Typed {
 
     /// How a folded name answers it.
     fn rank(&self, name: &str) -> Option<Rank> {
-        let begins = |word: &String| {
-            name.contains(word.as_str())
-                && name.match_indices(word.as_str()).any(|(at, _)| !name[..at].ends_with(char::is_alphanumeric))
-        };
+        let begins = |word: &String| word_starts(name, word).next().is_some();
         match name {
-            name if name.starts_with(&self.text) && name.len() == self.text.len() => Some(Rank::Name),
+            name if name == self.text => Some(Rank::Name),
             name if name.starts_with(&self.text) => Some(Rank::Start),
             _ if self.words.iter().all(begins) => Some(Rank::Words),
             name if name.contains(&self.text) => Some(Rank::Inside),
@@ -114,91 +109,68 @@ impl Typed {
         }
     }
 
+    /// How title, file name and path of a note answer it.
+    fn rank_of(&self, name: Name<'_>) -> Option<Rank> {
+        if !self.words.iter().all(|word| name.all.contains(word.as_str())) {
+            return None;
+        }
+        let is_path = name.path == self.text || name.place() == self.text;
+        let by_name = self.rank(name.title).into_iter().chain(self.rank(name.stem())).min();
+        if is_path { Some(Rank::Name) } else { by_name.or(Some(Rank::Path)) }
+    }
+
     /// Whether a folded name has its letters in this order, the first one where a word begins.
     fn is_spread_over(&self, name: &str) -> bool {
         let mut letters = self.text.chars().filter(|letter| !letter.is_whitespace());
-        let Some(first) = letters.next() else { return false };
-        let start = name.match_indices(first).find(|(at, _)| !name[..*at].ends_with(char::is_alphanumeric));
-        let Some((at, found)) = start else { return false };
-        let mut rest = name[at + found.len()..].chars();
+        let first = letters.next().map(String::from).unwrap_or_default();
+        let Some(at) = word_starts(name, &first).next() else { return false };
+        let mut rest = name[at + first.len()..].chars();
         letters.all(|letter| rest.any(|other| other == letter))
     }
-
-    /// How a note's title, file name and path answer it; `buffer` saves an allocation for each of them.
-    fn rank_of(&self, file: &FileEntry, buffer: &mut String, worst: Rank) -> Option<Rank> {
-        let names = [file.title.as_str(), file.path.stem()];
-        let spread = |name: &str| (worst == Rank::Letters && self.is_spread_over(name)).then_some(Rank::Letters);
-        let by_name = names.iter().filter_map(|name| {
-            fold_into(buffer, name);
-            self.rank(buffer).or_else(|| spread(buffer))
-        });
-        let by_name = by_name.min();
-        if worst < Rank::Path || by_name.is_some_and(|rank| rank < Rank::Path) {
-            return by_name;
-        }
-        fold_into(buffer, file.path.as_str());
-        let is_path = *buffer == self.text || buffer.rsplit_once('.').is_some_and(|(path, _)| path == self.text);
-        let has_all = || self.words.iter().all(|word| buffer.contains(word.as_str()));
-        if is_path { Some(Rank::Name) } else { has_all().then_some(Rank::Path).or(by_name) }
-    }
 }
 
-fn fold_into(buffer: &mut String, text: &str) {
-    buffer.clear();
-    if text.is_ascii() {
-        buffer.push_str(text);
-        buffer.make_ascii_lowercase();
-    } else {
-        buffer.push_str(&fold(text));
-    }
-}
-
-type Ranked<'s> = (Rank, &'s Arc<FileEntry>);
-
-/// The best notes: of those that answer as well, the newest.
-fn best(mut found: Vec<Ranked<'_>>, limit: usize) -> Vec<&Arc<FileEntry>> {
-    let before = |one: &Ranked<'_>, two: &Ranked<'_>| {
-        let key = |(rank, file): &Ranked<'_>| (*rank, Reverse(file.updated_ms));
-        key(one).cmp(&key(two)).then_with(|| one.1.path.cmp(&two.1.path))
-    };
-    if found.len() > limit {
-        found.select_nth_unstable_by(limit, before);
-        found.truncate(limit);
-    }
-    found.sort_unstable_by(before);
-    found.into_iter().map(|(_, file)| file).collect()
+/// Where words of a name begin so.
+fn word_starts<'n>(name: &'n str, word: &'n str) -> impl Iterator<Item = usize> + 'n {
+    let starts = name.match_indices(word).map(|(at, _)| at);
+    starts.filter(|at| !name[..*at].ends_with(char::is_alphanumeric))
 }
 
 /// The notes that are called so; else those with a slip of the finger made good; else those that have its letters.
-fn notes<'s>(scope: &'s ReadScope, typed: &Typed) -> Result<Vec<Ranked<'s>>, RequestError> {
+fn notes<'s>(scope: &'s ReadScope, typed: &Typed) -> Result<Vec<&'s Arc<FileEntry>>, RequestError> {
     let found = by_rank(scope, typed, Rank::Path);
     if !found.is_empty() {
         return Ok(found);
     }
-    if let Some(corrected) = corrected(scope, typed)? {
-        let found = by_rank(scope, &corrected, Rank::Path);
-        if !found.is_empty() {
-            return Ok(found);
-        }
+    let corrected = corrected(scope, typed)?.map(|typed| by_rank(scope, &typed, Rank::Path)).unwrap_or_default();
+    if !corrected.is_empty() || !LETTERS.contains(&typed.text.len()) {
+        return Ok(corrected);
     }
-    let may = LETTERS.contains(&typed.text.len());
-    Ok(if may { by_rank(scope, typed, Rank::Letters) } else { Vec::new() })
+    let all = seen(scope).filter(|(name, _)| typed.is_spread_over(name.title) || typed.is_spread_over(name.stem()));
+    Ok(all.map(|(_, file)| file).collect())
 }
 
-fn by_rank<'s>(scope: &'s ReadScope, typed: &Typed, worst: Rank) -> Vec<Ranked<'s>> {
-    let called = labelled(scope, typed);
-    let mut buffer = String::new();
-    let rank = |file: &'s Arc<FileEntry>| {
-        let (whole, begun) = &called;
-        let alias = if whole.contains(file.id) {
-            Some(Rank::Name)
-        } else {
-            begun.contains(file.id).then_some(Rank::Words)
-        };
-        let by_name = typed.rank_of(file, &mut buffer, worst);
-        Some((by_name.into_iter().chain(alias).min()?, file))
+/// The notes that are seen, the newest first.
+fn seen(scope: &ReadScope) -> impl Iterator<Item = (Name<'_>, &Arc<FileEntry>)> {
+    let files = scope.reader().files();
+    let is_seen = |file: u32| scope.visible().is_none_or(|visible| visible.contains(file));
+    let seen = files.names().iter().filter(move |name| is_seen(name.file));
+    seen.filter_map(|name| Some((name, files.get(name.file)?)))
+}
+
+/// The notes that answer no worse than so, best first; of those that answer as well, the newest first.
+fn by_rank<'s>(scope: &'s ReadScope, typed: &Typed, worst: Rank) -> Vec<&'s Arc<FileEntry>> {
+    let (whole, begun) = labelled(scope, typed);
+    let files = scope.reader().files();
+    let is_seen = |file: u32| scope.visible().is_none_or(|visible| visible.contains(file));
+    let rank = |name: Name<'_>| {
+        let alias = begun.contains(name.file).then_some(Rank::Words);
+        let alias = if whole.contains(name.file) { Some(Rank::Name) } else { alias };
+        let rank = typed.rank_of(name).into_iter().chain(alias).min()?;
+        (rank <= worst && is_seen(name.file)).then_some((rank, name.file))
     };
-    scope.files().filter_map(rank).collect()
+    let mut found: Vec<(Rank, u32)> = files.names().iter().filter_map(rank).collect();
+    found.sort_by_key(|(rank, _)| *rank);
+    found.into_iter().filter_map(|(_, file)| files.get(file)).collect()
 }
 
 /// The notes with a name, and those with a name whose words begin so: by title, file name or alias.
@@ -235,7 +207,7 @@ fn corrected(scope: &ReadScope, typed: &Typed) -> Result<Option<Typed>, RequestE
 }
 
 fn note_view(scope: &ReadScope, typed: &Typed, file: &FileEntry) -> NameView {
-    let is_shown = typed.rank_of(file, &mut String::new(), Rank::Path).is_some_and(|rank| rank < Rank::Path);
+    let is_shown = [file.title.as_str(), file.path.stem()].iter().any(|name| typed.rank(&fold(name)).is_some());
     NameView {
         kind: NameKind::Note,
         path: Some(file.path.to_string()),
@@ -256,8 +228,7 @@ fn alias(scope: &ReadScope, typed: &Typed, file: &FileEntry) -> Option<String> {
 
 /// The headings of the first note of a name, in the order of the text.
 fn headings_of(scope: &ReadScope, note: &Typed, typed: &Typed) -> Result<Vec<NameView>, RequestError> {
-    let found = notes(scope, note)?;
-    let Some(file) = best(found, 1).first().copied() else { return Ok(Vec::new()) };
+    let Some(file) = notes(scope, note)?.into_iter().next() else { return Ok(Vec::new()) };
     let (_, source) = read_seen(scope, file.path.as_str())?;
     let note = Note::of(&file.path, &source.text);
     let headings = note.headings.into_iter().filter(|heading| !heading.text.is_empty());

@@ -73,7 +73,7 @@ function named({ kind, title, alias, path, line, tag }) {
 
 /** The views, what keys do, and what other modules have added. */
 function allCommands() {
-  const views = Array.from(document.querySelectorAll("nav a"), (link) => ({ name: link.textContent, detail: "view", run: () => link.click() }));
+  const views = Array.from(document.querySelectorAll("nav a[data-view]"), (link) => ({ name: link.textContent, detail: "view", run: () => link.click() }));
   return [...views, ...commands().map(({ name, key, run }) => ({ name, detail: key, run })), ...COMMANDS];
 }
 

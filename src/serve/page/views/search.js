@@ -63,12 +63,13 @@ export function show(main) {
   const button = h("button", { type: "button", class: "quiet", "aria-expanded": "false", "aria-controls": "filters", on: { click: () => {
     filters.hidden = !filters.hidden;
     button.setAttribute("aria-expanded", String(!filters.hidden));
+    drawFilters();
   } } }, "Filters");
   view = {
     input, filters, parts: [], limit: LIMITS[0], opened: new Set(),
     complete: combobox(input, options, { choose: (option) => complete(option) }),
     chips: h("div", { class: "chips" }),
-    start: h("div", { class: "start" }, h("div", { id: "capture-place" }), h("nav", { class: "saved", "aria-label": "Saved searches", hidden: true })),
+    start: h("div", { class: "start" }, h("div", { id: "capture-place" }), h("div", { class: "saved", role: "group", "aria-label": "Saved searches", hidden: true })),
     summary: h("p", { class: "summary" }),
     list: h("ol", { class: "hits", "aria-label": "Passages" }),
     end: h("p", { class: "end-of-hits" }),
@@ -86,13 +87,11 @@ export function show(main) {
 
 /** Shows what the address says. */
 function fromRoute() {
-  const now = route();
-  const { q = "", mode = "hybrid", collection, tag, since = "", layer = "" } = now;
+  const { q = "", mode = "hybrid", collection, tag, since, layer } = route();
   if (whole() !== q) {
     [view.parts, view.input.value] = taken(`${q} `);
     if (view.input.value.endsWith(" ")) view.input.value = view.input.value.slice(0, -1);
   }
-  const set = (changes) => go(changes, { replace: true });
   const chip = (name, drop) => h("button", { type: "button", class: "chip", "aria-label": `Remove ${name}`, on: { click: () => {
     drop();
     view.input.focus();
@@ -106,7 +105,15 @@ function fromRoute() {
     since && chip(nameOf(AGES, since), () => set({ since: undefined })),
     tag && chip(`#${tag}`, () => set({ tag: undefined })));
   view.start.hidden = Boolean(q.trim());
-  if (view.filters.contains(document.activeElement) && document.activeElement.type !== "radio") return;
+}
+
+const set = (changes) => go(changes, { replace: true });
+
+/** The filters, as long as they are open. */
+function drawFilters() {
+  const { mode = "hybrid", collection, tag, since = "", layer = "" } = route();
+  // What has the focus says it already.
+  if (view.filters.hidden || view.filters.contains(document.activeElement)) return;
   const select = (label, list, value, key) => {
     const made = h("select", { "aria-label": label, on: { change: () => set({ [key]: made.value }) } },
       list.map(([one, name]) => h("option", { value: one, selected: one === value }, name)));
@@ -115,7 +122,6 @@ function fromRoute() {
   const tagged = debounced(300, (text) => set({ tag: text.replace(/^#/, "") }));
   const tags = h("input", { type: "text", class: "tag", placeholder: "#tag", "aria-label": "Tag", autocomplete: "off", on: { input: () => tagged(tags.value) } });
   tags.value = tag ?? "";
-  const radio = document.activeElement?.name === "mode";
   replace(view.filters,
     h("fieldset", { class: "modes" }, h("legend", { class: "unseen" }, "How to search"), MODES.map(([value, name, title]) => h("label", { title },
       h("input", { type: "radio", name: "mode", value, checked: value === mode, on: { change: () => set({ mode: value }) } }), h("span", {}, name)))),
@@ -123,7 +129,6 @@ function fromRoute() {
     select("Memory layer", LAYERS, layer, "layer"), select("Changed", AGES, since, "since"), tags,
     h("div", { class: "conditions", role: "group", "aria-label": "Conditions" }, CONDITIONS.map((key) =>
       h("button", { type: "button", class: "quiet", on: { click: () => begin(`${key}:`) } }, `${key}:`))));
-  if (radio) view.filters.querySelector("input:checked").focus();
 }
 
 /** Begins a condition in the field. */
@@ -199,6 +204,7 @@ export function update(now, before) {
   if (!KEYS.some((key) => now[key] !== before[key])) return markOpen();
   Object.assign(view, { limit: LIMITS[0], opened: new Set() });
   fromRoute();
+  drawFilters();
   run();
 }
 
