@@ -79,7 +79,7 @@ export function show(main) {
       h("div", { class: "query" }, input, h("kbd", { "aria-hidden": "true" }, "/"), options),
       h("div", { class: "chosen" }, button, view.chips), filters),
     view.start, view.summary, view.list, view.end);
-  new IntersectionObserver(([end]) => end.isIntersecting && more(), { root: main, rootMargin: "600px" }).observe(view.end);
+  new IntersectionObserver(([end]) => end.isIntersecting && more(), { root: byId("main"), rootMargin: "600px" }).observe(view.end);
   input.addEventListener("blur", () => view.complete([]));
   fromRoute();
   run();
@@ -104,7 +104,7 @@ function fromRoute() {
     layer && chip(nameOf(LAYERS, layer), () => set({ layer: undefined })),
     since && chip(nameOf(AGES, since), () => set({ since: undefined })),
     tag && chip(`#${tag}`, () => set({ tag: undefined })));
-  view.start.hidden = Boolean(q.trim());
+  view.start.hidden = Boolean(q.trim() || layer);
 }
 
 const set = (changes) => go(changes, { replace: true });
