@@ -177,9 +177,9 @@ describe("the search", () => {
   test("when nothing is found it says what to leave out", async () => {
     const page = await opened();
     await page.goto(`${vault.origin}/#/search?q=${encodeURIComponent("barometer tag:birds/water")}&mode=keyword`);
-    await page.waitForSelector(".hits a");
+    await page.waitForSelector(".hits .plain a");
     assert.match(await text(page, ".hits"), /without tag:birds\/water: \d+\+? passages/);
-    await page.click(".hits a");
+    await page.click(".hits .plain a");
     await page.waitForSelector(".hit");
     assert.equal(await page.locator(".chip").count(), 1, "the mode is left");
     await page.goto(`${vault.origin}/#/search?q=${encodeURIComponent("heron tag:birsd")}`);
