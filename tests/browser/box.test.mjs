@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { eventually, focused, inBrowser, overflow, text, violations } from "./support.mjs";
 
 const { vault, tabs } = inBrowser((vault) => {
-  vault.write("notes/Heron.md", "---\naliases: [Grey wader]\ntags: [birds/water]\n---\n# Heron\n\nIt waits.\n\n## Nesting season\n\nIn spring.\n");
+  vault.write("notes/Heron.md", "---\naliases: [Grey wader]\ntags: [birds, birds/water]\n---\n# Heron\n\nIt waits.\n\n## Nesting season\n\nIn spring.\n");
   vault.write("work/Quarterly plan.md", "---\ntags: [work]\n---\n# Quarterly plan\n\nA budget.\n");
   const parts = ["wings", "beaks", "claws", "songs"].map((part) => `## About ${part}\n\n${`The kingfisher has ${part}, as everybody says of it. `.repeat(30)}\n`);
   vault.write("notes/kingfisher.md", `# Kingfisher\n\n${parts.join("\n")}`);
@@ -60,7 +60,7 @@ describe("the box", () => {
     await page.keyboard.press("Enter");
     await page.waitForSelector("#reader .passage");
     assert.match(page.url(), /Heron\.md&lines=10-10/);
-    await box(page, "#birds");
+    await box(page, "#birds/w");
     await option(page, "#birds/water");
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => document.querySelector(".chip")?.textContent.includes("tag:birds/water"));
