@@ -162,7 +162,7 @@ describe("the keyboard", () => {
     await page.keyboard.press("ArrowDown");
     await focused(page, ".hit:first-child .hit-title");
     await page.keyboard.press("ArrowDown");
-    await focused(page, ".hit:nth-child(2) .hit-title");
+    await focused(page, ".hit ~ .hit .hit-title");
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("ArrowUp");
     await focused(page, "#query");

@@ -264,13 +264,13 @@ fn headings(scope: &ReadScope, typed: &Typed) -> Result<Vec<NameView>, RequestEr
     let stemmer = scope.workspace().config.search.stemmer;
     let prepared = reader.words(&query, stemmer, visible, visible).map_err(damaged)?;
     let found = prepared.best(PASSAGES, visible).map_err(damaged)?;
-    let mut found: Vec<_> =
-        found.into_iter().filter_map(|hit| Some((hit, reader.files().get(hit.file)?))).collect();
+    let mut found: Vec<_> = found.into_iter().filter_map(|hit| Some((hit, reader.files().get(hit.file)?))).collect();
     found.sort_by(|(one, of_one), (two, of_two)| {
         let place = |row, file: &FileEntry| file.ordinal(row);
-        two.score.total_cmp(&one.score).then_with(|| of_one.path.cmp(&of_two.path)).then_with(|| {
-            place(one.row, of_one).cmp(&place(two.row, of_two))
-        })
+        two.score
+            .total_cmp(&one.score)
+            .then_with(|| of_one.path.cmp(&of_two.path))
+            .then_with(|| place(one.row, of_one).cmp(&place(two.row, of_two)))
     });
     let (mut ranked, mut seen) = (Vec::new(), HashSet::new());
     for (hit, file) in found.into_iter().take(PASSAGES) {
