@@ -59,7 +59,7 @@ describe("the box", () => {
     await option(page, "# Nesting season");
     await page.keyboard.press("Enter");
     await page.waitForSelector("#reader .passage");
-    assert.match(page.url(), /Heron\.md&lines=10-10/);
+    assert.match(page.url(), /Heron\.md&lines=9-9/);
     await box(page, "#birds/w");
     await option(page, "#birds/water");
     await page.keyboard.press("Enter");

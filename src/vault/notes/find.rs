@@ -178,7 +178,11 @@ fn labelled(scope: &ReadScope, typed: &Typed) -> (FileSet, FileSet) {
     let facets = scope.reader().files().facets();
     let whole = Label::of_name(&typed.text).map(|label| facets.labelled(label)).unwrap_or_default();
     let mut begun = FileSet::new();
-    let words = plain_words(&typed.text, false);
+    let mut words = plain_words(&typed.text, false);
+    // A beginning is known from some letters on.
+    if words.len() > 1 && words.last().is_some_and(|last| last.chars().count() < MIN_BEGINNING) {
+        words.pop();
+    }
     if !words.is_empty() && words.len() <= NAME_WORDS {
         for count in words.len()..=NAME_WORDS {
             let mut sets = words.iter().map(|word| facets.labelled(Label::of_beginning(count, word)));
