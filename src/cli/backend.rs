@@ -263,7 +263,7 @@ impl Backend {
         let message = body["error"]["message"].as_str().unwrap_or("the daemon refused").to_owned();
         let hint = body["error"]["hint"].as_str().map(str::to_owned);
         Err(match body["error"]["code"].as_str().and_then(ErrorKind::from_code) {
-            Some(kind) => RequestError { kind, message, hint }.into(),
+            Some(kind) => RequestError { kind, message, hint, now: None }.into(),
             None => anyhow!([Some(message), hint].into_iter().flatten().collect::<Vec<_>>().join(". ")),
         })
     }

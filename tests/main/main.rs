@@ -31,6 +31,7 @@ mod daemon;
 mod damage;
 mod disk;
 mod docs;
+mod editing;
 mod endpoint;
 mod entries;
 mod eval;

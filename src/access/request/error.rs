@@ -7,6 +7,7 @@ use crate::index::sync::RefusedError;
 use crate::memory::generated_files::GeneratedError;
 use crate::memory::items::ItemError;
 use crate::memory::trace_files::TraceFilesError;
+use crate::serve::wire::NoteNow;
 use crate::text::derive::ItemEditError;
 use crate::vault::disk::WriteError;
 
@@ -21,6 +22,8 @@ pub enum ErrorKind {
     NotFound,
     /// It would undo what somebody else did, or is there already.
     Conflict,
+    /// It is to be made, and is there already.
+    Exists,
     /// The caller has had as much as it may have. Later it may have more.
     TooMuch,
     /// The index is not open yet, or cannot be written. Later it may be.
@@ -31,11 +34,12 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Each with its word for programs and its HTTP status.
-    const ALL: [(Self, &str, u16); 7] = [
+    const ALL: [(Self, &str, u16); 8] = [
         (Self::Invalid, "invalid", 400),
         (Self::Forbidden, "forbidden", 403),
         (Self::NotFound, "not_found", 404),
         (Self::Conflict, "conflict", 409),
+        (Self::Exists, "exists", 409),
         (Self::TooMuch, "too_much", 429),
         (Self::Unavailable, "unavailable", 503),
         (Self::Internal, "internal", 500),
@@ -72,17 +76,19 @@ pub struct RequestError {
     pub message: String,
     /// What to do next.
     pub hint: Option<String>,
+    /// What the note says that was to be written over.
+    pub now: Option<Box<NoteNow>>,
 }
 
 impl RequestError {
     /// The caller's mistake: which parameter, and what it takes.
     pub fn invalid(message: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Invalid, message: message.into(), hint: None }
+        Self { kind: ErrorKind::Invalid, message: message.into(), hint: None, now: None }
     }
 
     /// The caller may not do it.
     pub fn forbidden(message: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Forbidden, message: message.into(), hint: None }
+        Self { kind: ErrorKind::Forbidden, message: message.into(), hint: None, now: None }
     }
 
     /// The same with what to do next.
@@ -98,7 +104,7 @@ impl RequestError {
 
     /// What was asked for is not there.
     pub fn not_found(message: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::NotFound, message: message.into(), hint: None }
+        Self { kind: ErrorKind::NotFound, message: message.into(), hint: None, now: None }
     }
 
     /// There is no such note, as far as is seen, by whatever it was named.
@@ -121,15 +127,15 @@ impl RequestError {
 
     /// It would undo what somebody else did, or is there already.
     pub fn conflict(message: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Conflict, message: message.into(), hint: None }
+        Self { kind: ErrorKind::Conflict, message: message.into(), hint: None, now: None }
     }
 
     pub(crate) fn unavailable(message: impl Into<String>, hint: &str) -> Self {
-        Self { kind: ErrorKind::Unavailable, message: message.into(), hint: None }.hint(hint)
+        Self { kind: ErrorKind::Unavailable, message: message.into(), hint: None, now: None }.hint(hint)
     }
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Internal, message: message.into(), hint: None }
+        Self { kind: ErrorKind::Internal, message: message.into(), hint: None, now: None }
     }
 }
 
@@ -149,7 +155,7 @@ impl From<WriteError> for RequestError {
             WriteError::Refused { .. } => Self::invalid(message),
             WriteError::Exists(_) | WriteError::Changed(_) => Self::conflict(message),
             WriteError::Gone(_) | WriteError::NoCheckpoint(_) => Self::not_found(message),
-            WriteError::TooMuch(_) => Self { kind: ErrorKind::TooMuch, message, hint: None }
+            WriteError::TooMuch(_) => Self { kind: ErrorKind::TooMuch, message, hint: None, now: None }
                 .hint("try again tomorrow, or ask the owner to raise `max_written_bytes_per_day` in the `limits` of your page"),
             WriteError::Fs(_) => Self::unavailable(message, "nothing was written; make sure that the disk is writable"),
         }

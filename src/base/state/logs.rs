@@ -156,6 +156,8 @@ impl ReadLog {
 
 /// Maximum of lines; beyond it the oldest go.
 const MAX_LINES: i64 = 100_000;
+/// Among so many of the newest lines is that of a change that goes on.
+const NEAR: i64 = 1_000;
 
 /// A change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,8 +195,19 @@ impl ChangeTable {
     }
 
     /// Adds a line, which is written in a moment. No change waits for it, or fails with it.
+    ///
+    /// Of changes that one checkpoint undoes, one after the other, there is one line: the lines of all, as they were counted then.
     pub fn add(&self, line: ChangeLine) {
         self.log.add(move |connection| {
+            let go_on = "UPDATE changes SET after = ?2, first_line = min(coalesce(first_line, ?3), coalesce(?3, first_line)),
+                last_line = max(coalesce(last_line, ?4), coalesce(?4, last_line)) WHERE checkpoint = ?1 AND id > (SELECT max(id) FROM changes) - ?5";
+            let (first, last) = line.lines.unzip();
+            let after = line.after.map(|digest| digest.to_vec());
+            if line.checkpoint.is_some()
+                && connection.prepare_cached(go_on)?.execute(params![line.checkpoint, after, first, last, NEAR])? > 0
+            {
+                return Ok(());
+            }
             let insert =
                 "INSERT INTO changes(at, by_whom, what, path, first_line, last_line, before, after, checkpoint)
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";

@@ -281,7 +281,7 @@ pub(super) fn refused(path: &VaultPath, error: EditError) -> RequestError {
         EditError::Ambiguous(_) => ErrorKind::Conflict,
         EditError::Private | EditError::Hidden | EditError::Frontmatter => ErrorKind::Invalid,
     };
-    RequestError { kind, message: format!("`{path}`: {error}"), hint: Some("nothing was written".into()) }
+    RequestError { kind, message: format!("`{path}`: {error}"), hint: Some("nothing was written".into()), now: None }
 }
 
 fn may_be_long(writer: &MemoryWriter, path: &VaultPath, text: &str) -> Result<(), RequestError> {

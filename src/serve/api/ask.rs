@@ -16,6 +16,7 @@ use super::auth::{Asking, is_open, is_trace};
 use super::serve::is_late;
 use crate::access::request::{Request as VaultRequest, RequestError, Role};
 use crate::serve::app::App;
+use crate::serve::wire::NoteNow;
 
 pub(super) type AppState = Arc<App>;
 
@@ -95,7 +96,7 @@ pub(super) async fn read_json<T: DeserializeOwned>(request: Request, as_object: 
     }
     let at_most = match request.uri().path() {
         path if is_open(path) => MAX_OPEN_BODY_BYTES,
-        path if is_trace(path) => MAX_TRACE_BYTES,
+        path if is_trace(path) || path == NOTE => MAX_TRACE_BYTES,
         _ => MAX_BODY_BYTES,
     };
     let bytes = match Bytes::from_request(request, &()).await {
@@ -122,7 +123,10 @@ pub(super) async fn read_json<T: DeserializeOwned>(request: Request, as_object: 
 /// Maximum length of a request's body, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
 
-/// Maximum length of the body with an event of an agent's work, in bytes: its payload has all that a model was given.
+/// The address where whole notes are written.
+const NOTE: &str = "/api/user-memory/note";
+
+/// Maximum length of a body with a whole note, or an event of an agent's work, in bytes: its payload has all that a model was given.
 pub(super) const MAX_TRACE_BYTES: usize = 1 << 24;
 
 /// Maximum length of a body at the addresses that need no token, in bytes: a code of the page has 64.
@@ -132,6 +136,9 @@ pub(super) const MAX_OPEN_BODY_BYTES: usize = 1024;
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ErrorBody {
     error: ErrorDetail,
+    /// What the note says now, if it was to be written over and has changed, or was to be made and exists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    now: Option<Box<NoteNow>>,
 }
 
 /// What went wrong.
@@ -151,11 +158,12 @@ pub(super) struct ErrorDetail {
 pub(crate) struct ApiError {
     status: StatusCode,
     detail: ErrorDetail,
+    now: Option<Box<NoteNow>>,
 }
 
 impl ApiError {
     pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, detail: ErrorDetail { code, message: message.into(), hint: None } }
+        Self { status, detail: ErrorDetail { code, message: message.into(), hint: None }, now: None }
     }
 
     /// That nobody foresaw this.
@@ -176,12 +184,13 @@ impl ApiError {
 impl From<RequestError> for ApiError {
     fn from(error: RequestError) -> Self {
         let status = StatusCode::from_u16(error.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        Self { status, detail: ErrorDetail { code: error.kind.code(), message: error.message, hint: error.hint } }
+        let detail = ErrorDetail { code: error.kind.code(), message: error.message, hint: error.hint };
+        Self { status, detail, now: error.now }
     }
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        (self.status, Json(ErrorBody { error: self.detail })).into_response()
+        (self.status, Json(ErrorBody { error: self.detail, now: self.now })).into_response()
     }
 }

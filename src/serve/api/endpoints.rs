@@ -79,6 +79,9 @@ endpoints! {
         RELATED = GET "/api/user-memory/related", Query<RelatedParams> => RelatedView, Viewer [fresh]:
             crate::vault::notes::related;
 
+        /// Lists the lines of other notes that have the title or an alias of a note, without a link to it.
+        MENTIONS = GET "/api/user-memory/mentions", Query<TextParams> => MentionsView, Owner [fresh]: crate::vault::notes::mentions;
+
         /// Lists the tags, with the number of notes for each.
         TAGS = GET "/api/user-memory/tags", () => TagsView, Viewer [fresh]: |a| crate::vault::notes::tags(a.role);
 
@@ -195,6 +198,25 @@ endpoints! {
     writes {
         /// Saves a text as a note. Answers when searches can find it.
         SAVE = POST "/api/user-memory/save", JsonBody<SaveParams> => Saved, Owner: crate::vault::notes::save;
+
+        /// Returns the text of a note as it is on disk, with the hash by which a write says what it has seen.
+        TEXT = GET "/api/user-memory/text", Query<TextParams> => NoteText, Owner: crate::vault::notes::note_text;
+
+        /// Writes a note, or lines of it, unless it has changed since it was read: then the answer is 409, with `now`. Everything else keeps its
+        /// bytes, a byte order mark and the ends of lines too. What is written within five minutes is undone as one change.
+        WRITE_NOTE = PUT "/api/user-memory/note", JsonBody<NoteWriteParams> => NoteWritten, Owner [large]: crate::vault::notes::write;
+
+        /// Makes a note. If there is one, the answer is 409 `exists`, with `now`.
+        MAKE_NOTE = POST "/api/user-memory/note", JsonBody<NoteMakeParams> => NoteWritten, Owner [large]: crate::vault::notes::make;
+
+        /// Ticks the box of a task, or unticks it. Only the character in its brackets changes.
+        TICK = POST "/api/user-memory/task", JsonBody<TaskParams> => NoteWritten, Owner: crate::vault::notes::tick;
+
+        /// Lists the versions of a note that can be restored, newest first: one for each change that can be undone.
+        VERSIONS = GET "/api/user-memory/versions", Query<TextParams> => VersionsView, Owner: crate::vault::notes::versions;
+
+        /// Returns the text that restoring a version would bring back.
+        VERSION = GET "/api/user-memory/version", Query<VersionParams> => VersionText, Owner: crate::vault::notes::version;
 
         /// Deletes the passage with a hash, or the note. Answers when searches no longer find it.
         DELETE_CHUNK = DELETE "/api/user-memory/chunk/{hash}", Query<DeleteParams> => Forgotten, Owner [fresh]:

@@ -5,6 +5,7 @@ mod auth;
 mod endpoint;
 pub(crate) mod endpoints;
 mod events;
+mod file;
 mod page;
 mod page_files;
 mod passing;

@@ -17,7 +17,7 @@ use utoipa::OpenApi;
 use super::ask::{ApiError, JsonBody, MAX_BODY_BYTES};
 use super::auth::{Guard, guard, local as local_caller, only, only_from_here, within_limits};
 use super::page::Sessions;
-use super::{endpoints, events, page, passing};
+use super::{endpoints, events, file, page, passing};
 use crate::access::request::{Owner, Viewer};
 use crate::access::rules::{Authenticator, Principal};
 use crate::serve::app::App;
@@ -70,6 +70,8 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .route("/api/context", post(events::context))
         .merge(passing::routes(&app))
         .route_layer(middleware::from_fn(only::<Viewer>));
+    let media = Router::new().route("/api/user-memory/file", get(file::file));
+    let media = media.route_layer(middleware::from_fn(only::<Owner>));
     let declared = endpoints::all(None).router;
     Router::new()
         .route("/health", get(health))
@@ -77,6 +79,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .route("/api/user-memory/events", post(events::capture))
         .merge(declared)
         .merge(readers)
+        .merge(media)
         .with_state(app)
         .merge(events)
         .merge(page::routes(&live.sessions))
@@ -96,7 +99,7 @@ pub(super) async fn health() -> Json<Value> {
     ),
     paths(
         health, events::context, passing::complete, passing::models, events::events, page::token, page::leave,
-        events::capture
+        events::capture, file::file
     ),
     components(schemas(crate::base::config::MemoryLayer, crate::serve::wire::ProgressView))
 )]

@@ -1,6 +1,7 @@
 //! What is asked and answered, as HTTP, MCP and the command line share it: JSON and its schemas.
 
 mod agents;
+mod edits;
 mod facts;
 mod memory;
 mod notes;
@@ -9,6 +10,7 @@ mod status;
 mod writes;
 
 pub use agents::*;
+pub use edits::*;
 pub use facts::*;
 pub use memory::*;
 pub use notes::*;

@@ -153,7 +153,7 @@ impl NoteRules {
 
 /// Whether a file is the history of facts: what they were is asked for with them, and found by no search.
 /// Nor is the copy that a sync service made of one.
-fn is_facts_history(file: &VaultPath) -> bool {
+pub(crate) fn is_facts_history(file: &VaultPath) -> bool {
     let of = conflict_copy(file, |_| true).map(|(of, _)| of);
     let path = of.as_deref().unwrap_or(file.as_str());
     path == "facts.history.md" || path.ends_with("/facts.history.md")

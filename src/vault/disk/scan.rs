@@ -213,6 +213,12 @@ fn passes_a_link(root: &Path, path: &VaultPath) -> bool {
     path.and_parents().skip(1).any(|folder| root.join(folder).symlink_metadata().is_ok_and(|meta| meta.is_symlink()))
 }
 
+/// Whether there is a file at a path that is not hidden and passes no symbolic link.
+pub(crate) fn plain_file(root: &Path, path: &VaultPath) -> bool {
+    let is_hidden = path.as_str().split('/').any(|part| part.starts_with('.'));
+    !is_hidden && !passes_a_link(root, path) && path.on_disk(root).symlink_metadata().is_ok_and(|meta| meta.is_file())
+}
+
 /// Whether the folder lies where an SQLite database does not do well: on a network file system, or in a folder that
 /// a sync service carries file by file to other machines.
 pub(super) fn carried_elsewhere(root: &Path) -> bool {

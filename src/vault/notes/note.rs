@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::annotations::{annotations, chars_of};
+use super::media::FileTargets;
 use crate::access::request::{
     Budget, LinkTargets, Owner, ReadScope, RequestError, Viewer, frontmatter_chars, limit, line_text, read_seen,
     rfc3339,
@@ -64,7 +65,8 @@ fn note_of(viewer: &Viewer, params: &NoteParams) -> Result<NoteView, RequestErro
         true => note.plain_tree(&source.text, around),
         // A link to a note that may have become private leads nowhere.
         false => {
-            note.tree(&source.text, around, |target| targets.resolve(target, &file.path).map(|to| to.path.to_string()))
+            let files = FileTargets::of(scope.workspace(), &targets, file, !scope.is_agents());
+            note.tree(&source.text, around, |target| files.resolve(target))
         }
     };
     Ok(NoteView {

@@ -401,7 +401,7 @@ fn refused(path: &VaultPath, error: RemoveError) -> RequestError {
         RemoveError::Nothing | RemoveError::Outside => ErrorKind::Invalid,
         RemoveError::Entangled | RemoveError::KeepsPrivate => ErrorKind::Conflict,
     };
-    RequestError { kind, message: format!("`{path}`: {error}"), hint: None }
+    RequestError { kind, message: format!("`{path}`: {error}"), hint: None, now: None }
 }
 
 /// Whether the program has made a note, and nobody has edited it since.

@@ -220,6 +220,13 @@ fn owners_alone() -> Vec<Asked> {
     let hash = "0123456789abcdef";
     let mut asked = vec![
         post("/api/user-memory/save", json!({ "content": "x" })),
+        post("/api/user-memory/note", json!({ "path": "notes/secret.md", "text": "x" })),
+        post("/api/user-memory/task", json!({ "path": "notes/secret.md", "line": 1, "done": true })),
+        (
+            "PUT",
+            "/api/user-memory/note".into(),
+            Some(json!({ "path": "notes/secret.md", "if_hash": hash, "text": "x" })),
+        ),
         post("/api/user-memory/forget", json!({ "path": "notes/secret.md" })),
         post("/api/user-memory/forget", json!({ "path": "notes/none.md" })),
         post("/api/user-memory/annotate", json!({ "hash": hash, "note": "x" })),
@@ -259,6 +266,11 @@ fn owners_alone() -> Vec<Asked> {
         "/api/profile",
         "/api/user-memory/settings",
         "/api/user-memory/checkpoints",
+        "/api/user-memory/text?path=notes/secret.md",
+        "/api/user-memory/versions?path=notes/secret.md",
+        "/api/user-memory/version?id=x",
+        "/api/user-memory/mentions?path=notes/secret.md",
+        "/api/user-memory/file?path=notes/secret.png",
         "/api/attachments",
         "/api/conflicts",
         "/api/forgotten",

@@ -81,7 +81,7 @@ function allCommands() {
 async function make(title) {
   const path = `notes/${fileName(title)}.md`;
   try {
-    await api.makeNote(path, `# ${title}\n`);
+    await api.make({ path, text: `# ${title}\n` });
     changed();
   } catch (error) {
     if (error.code !== "exists") return toast(`Not made: ${sentence(error)}`, undefined, { failed: true });

@@ -27,5 +27,5 @@ export function queryOf({ q = "", collection, tag, since, layer }) {
 /** Writes a saved search. A string of JSON is one of YAML. */
 export function saveSearch(name, query) {
   const text = `---\ntype: search\ntitle: ${JSON.stringify(name)}\nquery: ${JSON.stringify(query)}\n---\n`;
-  return api.makeNote(`${FOLDER}/${fileName(name)}.md`, text);
+  return api.make({ path: `${FOLDER}/${fileName(name)}.md`, text });
 }

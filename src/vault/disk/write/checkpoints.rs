@@ -49,6 +49,11 @@ impl Action {
         }
     }
 
+    /// The action as the person types it: what they type into a file within a few minutes is undone as one change.
+    pub(crate) fn typed(self) -> Act<'static> {
+        Act { typed: true, ..self.into() }
+    }
+
     /// The action as something else than the person or an agent does it: `program browser`, `retention`.
     pub fn done_by(self, what: &str) -> Act<'_> {
         Act { program: Some(what), ..self.into() }
@@ -65,11 +70,13 @@ pub struct Act<'a> {
     pub(super) program: Option<&'a str>,
     pub(super) written: u64,
     pub(super) quota: Option<Quota>,
+    /// Whether it goes on with what was [typed](Action::typed) just before.
+    pub(super) typed: bool,
 }
 
 impl From<Action> for Act<'_> {
     fn from(action: Action) -> Self {
-        Self { action, by: None, program: None, written: 0, quota: None }
+        Self { action, by: None, program: None, written: 0, quota: None, typed: false }
     }
 }
 
@@ -121,6 +128,12 @@ pub struct Checkpoint {
     pub(super) after: Option<String>,
     /// Where it was moved to.
     pub(super) trashed: Option<VaultPath>,
+    /// Whether the person typed it, so that what they type next can become a part of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) typed: bool,
+    /// BLAKE3 of the file before the last change that became a part of it: whoever is killed before that is made leaves this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) between: Option<String>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -131,6 +144,12 @@ impl Checkpoint {
     /// Whether it is of a file that was moved to the trash.
     pub(crate) fn is_of_trash(&self) -> bool {
         self.trashed.is_some()
+    }
+
+    /// Whether the file, as its hash says, is as the change left it; `None` where there is no file.
+    pub(super) fn has_left(&self, now: Option<&blake3::Hash>) -> bool {
+        let now = now.map(|now| now.to_hex().to_string());
+        now == self.after || (now.is_some() && now == self.between)
     }
 
     /// Whether the file, as its hash says, is what it was before the change.
@@ -212,6 +231,8 @@ pub enum WriteError {
     Fs(#[from] FsError),
 }
 
+/// Maximum time since the first of several changes that the person types into a file and that are undone as one.
+const TYPING: SignedDuration = SignedDuration::from_mins(5);
 /// Maximum age of a checkpoint.
 const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Maximum bytes of all checkpoints; the oldest go first.
@@ -356,13 +377,35 @@ impl Checkpoints {
         if let Some(content) = content {
             write_atomically(&self.file(&checkpoint.id, "content"), content, 0o600)?;
         }
-        let path = self.file(&checkpoint.id, "json");
-        let json = serde_json::to_vec_pretty(checkpoint).map_err(std::io::Error::other).on("encode", &path)?;
-        write_atomically(&path, &json, 0o600)?;
+        self.tell(checkpoint)?;
         if checkpoint.by.is_some() {
             self.known()?.add(checkpoint, self.size(&checkpoint.id));
         }
         Ok(())
+    }
+
+    /// Writes what is known of a change.
+    fn tell(&self, checkpoint: &Checkpoint) -> Result<(), FsError> {
+        let path = self.file(&checkpoint.id, "json");
+        let json = serde_json::to_vec_pretty(checkpoint).map_err(std::io::Error::other).on("encode", &path)?;
+        write_atomically(&path, &json, 0o600)
+    }
+
+    /// Has the checkpoint of what the person typed into a file just before, if they did and nobody has changed the file since, undo one more
+    /// change: the one that makes of `had` what has the hash `after`. Durable when this returns, and only then may the file be changed.
+    pub(super) fn go_on(
+        &self,
+        path: &VaultPath,
+        had: &[u8],
+        after: blake3::Hash,
+    ) -> Result<Option<CheckpointId>, FsError> {
+        let last = self.since(Timestamp::now() - TYPING)?.into_iter().find(|last| last.path == *path);
+        let had = blake3::hash(had);
+        let Some(last) = last.filter(|last| last.typed && last.has_left(Some(&had))) else { return Ok(None) };
+        let [between, after] = [had, after].map(|hash| Some(hash.to_hex().to_string()));
+        let last = Checkpoint { between, after, ..last };
+        self.tell(&last)?;
+        Ok(Some(last.id))
     }
 
     /// The checkpoint with a name, and what the file had.
@@ -513,6 +556,8 @@ mod tests {
             mode: Some(0o644),
             after: None,
             trashed: None,
+            typed: false,
+            between: None,
         };
         checkpoints.keep(&checkpoint, Some(content)).unwrap();
         id

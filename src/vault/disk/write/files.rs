@@ -299,7 +299,7 @@ impl Files {
         checkpoint: Option<&CheckpointId>,
     ) {
         let Some(log) = &self.log else { return };
-        let appends = before.zip(after).is_some_and(|(before, after)| after.starts_with(before));
+        let appends = !act.typed && before.zip(after).is_some_and(|(before, after)| after.starts_with(before));
         log.add(ChangeLine {
             at: Timestamp::now(),
             by: act.who(),

@@ -39,6 +39,14 @@ impl Files {
         self.checkpoints.about(id)
     }
 
+    /// What a file had before a change, and which file; nothing where it was not there.
+    ///
+    /// # Errors
+    /// When there is no such checkpoint, or it cannot be read.
+    pub fn former(&self, id: &CheckpointId) -> Result<(VaultPath, Option<Vec<u8>>), WriteError> {
+        self.checkpoints.get(id).map(|(checkpoint, had)| (checkpoint.path, had))
+    }
+
     /// The changes that can be undone, newest first.
     ///
     /// # Errors
@@ -71,7 +79,7 @@ impl Files {
             return Ok((path, id.clone()));
         }
         let has = there.as_ref().map(|(bytes, _)| bytes.as_slice());
-        if now.map(|hash| hash.to_hex().to_string()) != checkpoint.after
+        if !checkpoint.has_left(now.as_ref())
             && !may_replace(&checkpoint, content.as_deref().unwrap_or_default(), has.unwrap_or_default())
         {
             return Err(WriteError::Changed(path));
@@ -321,6 +329,14 @@ impl Files {
         trashed: Option<VaultPath>,
         change: impl FnOnce() -> Result<(), WriteError>,
     ) -> Result<CheckpointId, WriteError> {
+        if let (true, Some(had), Some(new)) = (act.typed, had, new)
+            && let Some(id) = self.checkpoints.go_on(path, had, blake3::hash(new))?
+        {
+            crash::point("checkpoint-kept");
+            change()?;
+            self.note(act.action.name(), path, &act, Some(had), Some(new), Some(&id));
+            return Ok(id);
+        }
         let id = self.keep(path, act, had, new.map(blake3::hash), trashed)?;
         change().inspect_err(|_| self.checkpoints.take_back(&id))?;
         self.note(act.action.name(), path, &act, had, new, Some(&id));
@@ -351,6 +367,8 @@ impl Files {
             mode: mode(&path.on_disk(&self.root)),
             after: after.map(|hash| hash.to_hex().to_string()),
             trashed,
+            typed: act.typed,
+            between: None,
         };
         self.checkpoints.keep(&checkpoint, had).inspect_err(|_| self.checkpoints.take_back(&id))?;
         if let Err(error) = self.checkpoints.trim(&act) {
@@ -433,6 +451,47 @@ mod tests {
         restore(&files, &undo, false).unwrap();
         assert_eq!(read(&files, "agents/coder/MEMORY.md").unwrap().0, "text");
         assert_eq!(files.checkpoints().unwrap().iter().filter(|kept| kept.by.is_some()).count(), 2);
+    }
+
+    #[test]
+    fn what_is_typed_in_a_row_is_undone_as_one() {
+        let (_folder, files) = vault();
+        let note = path("a.md");
+        files.create(&note, "first").unwrap();
+        let written = |before: &str, text: &str, act: Act<'_>| {
+            files.replace(&note, blake3::hash(before.as_bytes()), text, act).unwrap()
+        };
+        let typed = |before: &str, text: &str| written(before, text, Action::Edit.typed());
+        let id = typed("first", "second");
+        assert_eq!((typed("second", "third"), typed("third", "fourth")), (id.clone(), id.clone()));
+        assert_eq!(files.checkpoints().unwrap().len(), 1);
+        restore(&files, &id, false).unwrap();
+        assert_eq!(read(&files, "a.md").unwrap().0, "first");
+        // Not with what was done since, whoever did it.
+        let fifth = typed("first", "fifth");
+        assert_ne!(fifth, id);
+        let saved = written("fifth", "saved", Action::Edit.into());
+        let sixth = typed("saved", "sixth");
+        assert_eq!(BTreeSet::from([&fifth, &saved, &sixth]).len(), 3);
+        std::fs::write(files.root.join("a.md"), "an editor's").unwrap();
+        let seventh = typed("an editor's", "seventh");
+        assert_ne!(seventh, sixth);
+        restore(&files, &seventh, false).unwrap();
+        assert_eq!(read(&files, "a.md").unwrap().0, "an editor's");
+    }
+
+    #[test]
+    fn whoever_is_killed_as_they_type_can_undo_what_they_typed() {
+        let (_folder, files) = vault();
+        let hash = files.create(&path("a.md"), "first").unwrap();
+        let id = files.replace(&path("a.md"), hash, "second", Action::Edit.typed()).unwrap();
+        // Killed before the note was replaced.
+        let going_on = files.checkpoints.go_on(&path("a.md"), b"second", blake3::hash(b"third")).unwrap();
+        assert_eq!(going_on.as_ref(), Some(&id));
+        let again = files.replace(&path("a.md"), blake3::hash(b"second"), "fourth", Action::Edit.typed()).unwrap();
+        assert_eq!(again, id);
+        restore(&files, &id, false).unwrap();
+        assert_eq!(read(&files, "a.md").unwrap().0, "first");
     }
 
     #[test]
