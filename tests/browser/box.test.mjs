@@ -76,15 +76,15 @@ describe("the box", () => {
 
   test("arrows go round, Enter searches, Ctrl-Enter opens a tab", async () => {
     const page = await opened();
-    await box(page, "kingfisher");
+    await box(page, "kingfish");
     await option(page, "Kingfisher");
     await page.keyboard.press("ArrowUp");
-    await option(page, "Make “kingfisher”");
+    await option(page, "Make “kingfish”");
     await page.keyboard.press("ArrowUp");
-    await option(page, "Search for “kingfisher”");
+    await option(page, "Search for “kingfish”");
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => /passage/.test(document.querySelector(".summary").textContent));
-    assert.equal(await page.inputValue("#query"), "kingfisher");
+    assert.equal(await page.inputValue("#query"), "kingfish");
     await box(page, "heron");
     await option(page, "Heron");
     const other = page.context().waitForEvent("page");

@@ -62,7 +62,9 @@ async function options(typed, searches, signal) {
     .map(({ name, query }) => ({ name, detail: "saved search", place: { view: "search", q: query } }));
   if (!typed) return [...names, ...saved];
   const asked = { name: `Search for “${typed}”`, place: { view: "search", q: typed } };
-  return [...names, ...saved, asked, { name: `Make “${typed}”`, detail: `notes/${fileName(typed)}.md`, run: () => make(typed) }];
+  const path = `notes/${fileName(typed)}.md`;
+  const isThere = results.some((found) => found.path?.toLowerCase() === path.toLowerCase());
+  return [...names, ...saved, asked, ...(isThere ? [] : [{ name: `Make “${typed}”`, detail: path, run: () => make(typed, path) }])];
 }
 
 function named({ kind, title, alias, path, line, tag }) {
@@ -78,8 +80,7 @@ function allCommands() {
 }
 
 /** Makes a note of a title and opens it; one that is there already is opened. */
-async function make(title) {
-  const path = `notes/${fileName(title)}.md`;
+async function make(title, path) {
   try {
     await api.make({ path, text: `# ${title}\n` });
     changed();
