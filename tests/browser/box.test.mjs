@@ -49,7 +49,7 @@ describe("the box", () => {
     await page.evaluate(() => document.activeElement.blur());
     await page.keyboard.press("/");
     await focused(page, "#box-field");
-    await page.keyboard.insertText("grey wa");
+    await page.keyboard.insertText("grey wad");
     await option(page, "Heron (Grey wader)");
   });
 
