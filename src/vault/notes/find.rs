@@ -11,6 +11,7 @@ use crate::base::path::folded;
 use crate::index::engine::{FileEntry, FileSet, Like, Name, WordQuery};
 use crate::serve::wire::{FindParams, NameKind, NameView, NamesView};
 use crate::text::derive::Label;
+use crate::text::derive::nearest::edits;
 use crate::text::derive::words::{fold, plain_words};
 use crate::text::note::{Note, aliases};
 
@@ -24,6 +25,8 @@ const PASSAGES: usize = 200;
 const COMPLETIONS: usize = 8;
 /// Minimum length of a word that goes on, in letters: so are the labels of names.
 const MIN_BEGINNING: usize = 3;
+/// Minimum length of a word in which two letters may be wrong.
+const MIN_TWO_SLIPS: usize = 8;
 /// Lengths of what is looked for letter by letter, in bytes.
 const LETTERS: std::ops::RangeInclusive<usize> = 3..=32;
 /// Maximum number of words in a name that is known by how they begin.
@@ -60,7 +63,7 @@ pub fn find(viewer: &Viewer, params: &FindParams) -> Result<NamesView, RequestEr
     let mut results = Vec::new();
     if params.kind == Some(NameKind::Note) || (params.kind.is_none() && !q.starts_with('#')) {
         let typed = Typed::of(q);
-        let found = if is_place { by_rank(&scope, &typed, Rank::Inside) } else { notes(&scope, &typed)? };
+        let found = if is_place { by_rank(&scope, &typed, Rank::Inside) } else { notes(&scope, &typed) };
         results.extend(found.into_iter().take(limit).map(|file| note_view(&scope, &typed, file)));
     }
     if wants(NameKind::Tag) && note.is_empty() && (is_place || params.kind.is_some()) {
@@ -136,17 +139,17 @@ fn word_starts<'n>(name: &'n str, word: &'n str) -> impl Iterator<Item = usize> 
 }
 
 /// The notes that are called so; else those with a slip of the finger made good; else those that have its letters.
-fn notes<'s>(scope: &'s ReadScope, typed: &Typed) -> Result<Vec<&'s Arc<FileEntry>>, RequestError> {
+fn notes<'s>(scope: &'s ReadScope, typed: &Typed) -> Vec<&'s Arc<FileEntry>> {
     let found = by_rank(scope, typed, Rank::Path);
     if !found.is_empty() {
-        return Ok(found);
+        return found;
     }
-    let corrected = corrected(scope, typed)?.map(|typed| by_rank(scope, &typed, Rank::Path)).unwrap_or_default();
+    let corrected = corrected(scope, typed).map(|typed| by_rank(scope, &typed, Rank::Path)).unwrap_or_default();
     if !corrected.is_empty() || !LETTERS.contains(&typed.text.len()) {
-        return Ok(corrected);
+        return corrected;
     }
     let all = seen(scope).filter(|(name, _)| typed.is_spread_over(name.title) || typed.is_spread_over(name.stem()));
-    Ok(all.map(|(_, file)| file).collect())
+    all.map(|(_, file)| file).collect()
 }
 
 /// The notes that are seen, the newest first.
@@ -196,18 +199,22 @@ fn labelled(scope: &ReadScope, typed: &Typed) -> (FileSet, FileSet) {
     (whole, begun)
 }
 
-/// What is typed, with each word that no name has changed to the nearest one; `None` where there is nothing to change.
-fn corrected(scope: &ReadScope, typed: &Typed) -> Result<Option<Typed>, RequestError> {
+/// What is typed, with each word that no name has changed to the nearest that one has; `None` where there is nothing to change.
+fn corrected(scope: &ReadScope, typed: &Typed) -> Option<Typed> {
     let mut words = typed.words.clone();
     for word in words.iter_mut().filter(|word| word.chars().count() > MIN_BEGINNING) {
-        let like = Like::Edits(word.clone(), if word.chars().count() < 8 { 1 } else { 2 });
-        let near = scope.reader().like(&like, scope.visible()).map_err(|error| scope.workspace().damaged(error))?;
-        let nearest = near.into_iter().min_by_key(|(near, chunks)| (like.distance(near), Reverse(*chunks)));
-        if let Some((near, _)) = nearest {
-            *word = near;
+        let wanted = word.clone();
+        let most = if wanted.chars().count() < MIN_TWO_SLIPS { 1 } else { 2 };
+        // Nearly nobody mistypes the first letter, and comparing every word letter by letter takes too long.
+        let first = wanted.chars().next();
+        let may = |other: &&str| other.chars().next() == first && other.len().abs_diff(wanted.len()) <= 2 * most;
+        let names = seen(scope).flat_map(|(name, _)| name.all.split(|letter: char| !letter.is_alphanumeric()));
+        let near = names.filter(may).map(|other| (edits(other, &wanted), other)).filter(|(slips, _)| *slips <= most);
+        if let Some((_, other)) = near.min_by_key(|(slips, _)| *slips) {
+            *word = other.to_owned();
         }
     }
-    Ok((words != typed.words).then(|| Typed::of(&words.join(" "))))
+    (words != typed.words).then(|| Typed::of(&words.join(" ")))
 }
 
 fn note_view(scope: &ReadScope, typed: &Typed, file: &FileEntry) -> NameView {
@@ -232,7 +239,7 @@ fn alias(scope: &ReadScope, typed: &Typed, file: &FileEntry) -> Option<String> {
 
 /// The headings of the first note of a name, in the order of the text.
 fn headings_of(scope: &ReadScope, note: &Typed, typed: &Typed) -> Result<Vec<NameView>, RequestError> {
-    let Some(file) = notes(scope, note)?.into_iter().next() else { return Ok(Vec::new()) };
+    let Some(file) = notes(scope, note).into_iter().next() else { return Ok(Vec::new()) };
     let (_, source) = read_seen(scope, file.path.as_str())?;
     let note = Note::of(&file.path, &source.text);
     let headings = note.headings.into_iter().filter(|heading| !heading.text.is_empty());
@@ -283,7 +290,10 @@ fn headings(scope: &ReadScope, typed: &Typed) -> Result<Vec<NameView>, RequestEr
         for heading in chunk.heading_path {
             let Some(rank) = typed.rank(&fold(&heading)) else { continue };
             if seen.insert((file.id, heading.clone())) {
-                ranked.push((rank, heading_view(file, heading, chunk.lines.0)));
+                // A passage may begin with the headings above its own.
+                let mut lines = chunk.text.get(..chunk.body_start).unwrap_or_default().lines();
+                let below = lines.position(|line| line.trim_matches(['#', ' ']) == heading).unwrap_or(0);
+                ranked.push((rank, heading_view(file, heading, chunk.lines.0 + below as u32)));
             }
         }
     }
