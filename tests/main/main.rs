@@ -39,6 +39,7 @@ mod extraction;
 mod facts;
 mod facts_asked;
 mod facts_mixed;
+mod find;
 mod forgetting;
 mod forgotten;
 mod fresh;

@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::bm25::{QueryTerms, Statistics, WordQuery};
 use super::file::FileEntry;
+use super::names::Names;
 use crate::base::config::StemmerLanguage;
 use crate::base::path::folded;
 use crate::text::derive::{Label, TextLanguage};
@@ -153,6 +154,8 @@ fn place(file: u32) -> (usize, u64) {
 pub struct FileTable {
     by_id: HashMap<u32, Arc<FileEntry>>,
     facets: Arc<Facets>,
+    /// Made when it is asked for: most states are never asked.
+    names: OnceLock<Arc<Names>>,
 }
 
 impl FileTable {
@@ -169,6 +172,11 @@ impl FileTable {
     /// The files, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<FileEntry>> {
         self.by_id.values()
+    }
+
+    /// Their names.
+    pub(crate) fn names(&self) -> &Names {
+        self.names.get_or_init(|| Arc::new(Names::of(self.iter())))
     }
 
     /// Those of a set that are so.
@@ -210,12 +218,14 @@ impl FileTable {
 
     pub(crate) fn insert(&mut self, file: Arc<FileEntry>) {
         self.remove(file.id);
+        self.names.take();
         Arc::make_mut(&mut self.facets).insert(&file);
         self.by_id.insert(file.id, file);
     }
 
     pub(crate) fn remove(&mut self, id: u32) {
         if let Some(file) = self.by_id.remove(&id) {
+            self.names.take();
             Arc::make_mut(&mut self.facets).remove(&file);
         }
     }
@@ -308,6 +318,11 @@ impl Facets {
     /// The tags that files of a scope (all when `None`) have, [`folded`].
     pub fn tag_names(&self, scope: Option<&FileSet>) -> Vec<&str> {
         within(&self.tags, scope)
+    }
+
+    /// The files with a tag, given [`folded`].
+    pub(crate) fn tagged(&self, tag: &str) -> Option<&FileSet> {
+        self.tags.get(tag).map(AsRef::as_ref)
     }
 
     /// The files with a tag for which `wanted` holds, given the tag [`folded`].

@@ -17,6 +17,7 @@ mod error;
 mod file;
 mod file_set;
 mod filter;
+mod names;
 mod reader;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -36,6 +37,7 @@ pub use file_set::FileSet;
 pub(crate) use file_set::{FileTable, ones};
 pub(crate) use filter::is_at_or_below;
 pub use filter::{Condition, Filter, Predicate};
+pub(crate) use names::Name;
 pub(crate) use reader::ChunkText;
 pub use reader::Reader;
 pub use writer::{Check, Upkeep, Writer};

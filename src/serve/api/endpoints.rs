@@ -95,6 +95,9 @@ endpoints! {
         /// The same under a shorter address.
         ALL_TAGS = GET "/api/tags", () => TagsView, Viewer [fresh]: |a| crate::vault::notes::tags(a.role);
 
+        /// Finds notes, headings and tags by their names, as one types.
+        FIND = GET "/api/user-memory/find", Query<FindParams> => NamesView, Viewer: crate::vault::notes::find;
+
         /// Lists notes, newest first.
         NOTES_IN = GET "/api/user-memory/notes", Query<NotesParams> => NotesView, Viewer [fresh]:
             crate::vault::notes::list;

@@ -5,6 +5,7 @@ import { byId, debounced, say } from "./lib/dom.js";
 import { annotate, remove, save, show as showDialog, undoLast } from "./note/change.js";
 import { copy, focusedHit, moveFocus } from "./lib/list.js";
 import { follow } from "./lib/live.js";
+import { openBox } from "./lib/box.js";
 import { help, listen, toggleScores } from "./lib/keys.js";
 import { showLogin, tradeCode } from "./lib/login.js";
 import { arrive, onRoute, route, visit } from "./lib/route.js";
@@ -75,7 +76,7 @@ function refresh() {
 /** The passage that keys act on: the one with the focus, else the one that is marked in the reader. */
 function target() {
   const chunk = focusedHit()?.chunk;
-  return chunk ? { hash: chunk.hash, citation: chunk.citation, obsidian: chunk.obsidian_url } : note.target();
+  return chunk?.hash ? { hash: chunk.hash, citation: chunk.citation, obsidian: chunk.obsidian_url } : note.target();
 }
 
 const onTarget = (act) => () => {
@@ -86,7 +87,7 @@ const onTarget = (act) => () => {
 };
 
 function toSearch() {
-  if (route().view !== "search") visit({ view: "search" });
+  if (route().view !== "search") return void openBox();
   search.focus(true);
 }
 
@@ -94,8 +95,7 @@ function back(event, inField) {
   const field = document.activeElement;
   if (ask.close()) return true;
   if (inField && field.id === "query" && field.value && !route().note) {
-    field.value = "";
-    field.dispatchEvent(new Event("input"));
+    search.clear();
     return true;
   }
   if (note.close()) return true;

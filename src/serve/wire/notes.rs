@@ -170,6 +170,57 @@ pub struct TagCount {
     pub with_below: usize,
 }
 
+/// What to find by its name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct FindParams {
+    /// The name as far as it is typed: of a note, `#` before a heading or a tag, or `note#heading`. The newest notes if empty.
+    #[serde(default)]
+    pub q: String,
+    /// Only notes, headings or tags.
+    pub kind: Option<NameKind>,
+    /// Maximum names, 1 to 1,000; default 20.
+    pub limit: Option<usize>,
+}
+
+/// What a name is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NameKind {
+    /// A note: by title, file name, alias or path.
+    Note,
+    /// A heading.
+    Heading,
+    /// A tag.
+    Tag,
+}
+
+/// Names, best first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NamesView {
+    /// The names.
+    pub results: Vec<NameView>,
+}
+
+/// A name.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NameView {
+    /// What it is of.
+    pub kind: NameKind,
+    /// The note's path; absent for a tag.
+    pub path: Option<String>,
+    /// The note's title, the heading or the tag.
+    pub title: String,
+    /// The alias that fits, if neither title nor file name does.
+    pub alias: Option<String>,
+    /// The heading's line, from 1.
+    pub line: Option<u32>,
+    /// The tag, without `#`.
+    pub tag: Option<String>,
+}
+
 /// A note by its path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

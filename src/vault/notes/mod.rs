@@ -3,6 +3,7 @@
 mod annotations;
 mod conflicts;
 mod edit;
+mod find;
 mod forget;
 mod history;
 mod listing;
@@ -18,6 +19,7 @@ mod versions;
 pub use annotations::{annotate, annotations, passage};
 pub(crate) use conflicts::{conflict, conflict_copies, conflicts, keep};
 pub use edit::{make, note_text, tick, write};
+pub use find::find;
 pub use forget::forget;
 pub use history::restore;
 pub(crate) use history::{changes, checkpoints, forgotten, forgotten_back, lift};

@@ -44,6 +44,11 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
         ("/api/user-memory/browse", "?collection=journal, ?collection=nothing, ?collection=agents"),
         ("/api/user-memory/notes", ", ?folder=notes&limit=2&offset=1, ?folder=journal, ?folder=nothing, ?tag=health"),
         ("/api/user-memory/notes", "?tag=zoo&since=2020-01-01"),
+        (
+            "/api/user-memory/find",
+            ", ?q=secret, ?q=quokak, ?q=quokka&kind=heading, ?q=%23, ?q=h&kind=tag, ?q=open%23, ?q=secret%23",
+        ),
+        ("/api/user-memory/find", "?q=zoo&limit=1, ?q=%23marsup, ?q=xyl, ?q=notes/"),
         ("/api/entries", ", ?agent=zoe, ?agent=ada&status=superseded, ?status=pending"),
         ("/api/entries", "?status=archived&tag=marsupial"),
         ("/api/agents/ada/trace", "?limit=1000"),

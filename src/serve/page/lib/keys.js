@@ -21,6 +21,7 @@ export function toggleScores() {
 }
 
 const KEYS = [
+  ["Ctrl-K", "Find a note by name, a heading or tag with #, a command with >"],
   ["/", "Search"],
   ["↑ ↓", "Move through the passages"],
   ["Enter", "Read the note"],
@@ -60,6 +61,16 @@ const QUERIES = [
   ["intent: a topic", "The topic of the rest of the query"],
 ];
 
+/** The keys of conditions, as `tag` of `tag:travel`. */
+export const CONDITIONS = QUERIES.flatMap(([text]) => Array.from(text.matchAll(/(?:^| )(\w+):(?=\S)/g), ([, key]) => key));
+
+/** What the page does by keys, as it was last listened for. */
+const performed = {};
+
+/** What single keys do: `{name, key, run}`. */
+export const commands = () => KEYS.filter(([key]) => key !== "/" && performed[key])
+  .map(([key, name]) => ({ name, key, run: () => performed[key]() }));
+
 /** The list of keys, and of what can be typed, as a dialog. */
 export function help() {
   const made = h("dialog", { "aria-labelledby": "help-title", class: "help" },
@@ -79,6 +90,7 @@ function typing(element) {
 
 /** Has `actions` called by their keys. An action that says no leaves the key to the browser. */
 export function listen(actions) {
+  Object.assign(performed, actions);
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (document.querySelector("dialog[open]")) return;

@@ -5,6 +5,21 @@ import { address, route } from "./route.js";
 import { scoresShown } from "./keys.js";
 import { preview } from "./preview.js";
 
+/** Tags that are shown of a passage. */
+const TAGS = 4;
+
+/** A condition as it is typed. */
+export const condition = (key, value) => `${key}:${/\s/.test(value) ? `"${value}"` : value}`;
+
+/** The list item of a note, on one line. */
+export function noteItem(note) {
+  const item = h("li", { class: "hit one-line" },
+    h("a", { class: "hit-title", href: address({ ...route(), note: note.path, lines: undefined }) }, h("span", { class: "title" }, note.title)),
+    h("span", { class: "cite" }, note.path), when(note.updated_at));
+  item.chunk = note;
+  return item;
+}
+
 /** The list item of a passage. `highlights` are places of the snippet, in characters. */
 export function hit(chunk) {
   const heading = chunk.heading_path.filter((text) => text !== chunk.title);
@@ -20,7 +35,7 @@ export function hit(chunk) {
       h("a", { class: "cite", href: chunk.obsidian_url, title: "Open in Obsidian" }, chunk.citation),
       copyButton(chunk.citation),
       when(chunk.updated_at),
-      chunk.perhaps && h("span", { class: "perhaps", title: "Less likely to be what you want" }, "perhaps"),
+      chunk.tags.slice(0, TAGS).map((tag) => h("a", { class: "tag", href: address({ view: "search", q: condition("tag", tag) }) }, `#${tag}`)),
       scores(chunk)));
   item.chunk = chunk;
   item.addEventListener("click", (event) => {
@@ -71,7 +86,7 @@ export function keepingFocus(change) {
   change();
   if (at === -1 || before.isConnected) return;
   const now = all();
-  const next = now.find(({ chunk }) => chunk.hash === before.chunk.hash) ?? now[Math.min(at, now.length - 1)];
+  const next = now.find(({ chunk }) => chunk.hash === before.chunk.hash && chunk.path === before.chunk.path) ?? now[Math.min(at, now.length - 1)];
   next?.querySelector(".hit-title").focus({ preventScroll: true });
 }
 
@@ -91,7 +106,7 @@ export function markOpen() {
   const { note, lines } = route();
   for (const item of document.querySelectorAll(".hit")) {
     const { path, line_start: from, line_end: to } = item.chunk;
-    const open = path === note && lines === `${from}-${to}`;
+    const open = path === note && lines === (from && `${from}-${to}`);
     item.classList.toggle("open", open);
     const link = item.querySelector(".hit-title");
     if (open) link.setAttribute("aria-current", "true");
