@@ -193,6 +193,9 @@ endpoints! {
         /// Saves a text as a note. Answers when searches can find it.
         SAVE = POST "/api/user-memory/save", JsonBody<SaveParams> => Saved, Owner: crate::vault::notes::save;
 
+        /// Appends a thought to today's note, the inbox or another note. Answers when searches can find it.
+        CAPTURE = POST "/api/user-memory/capture", JsonBody<CaptureParams> => ThoughtCaptured, Owner: crate::vault::notes::capture;
+
         /// Deletes the passage with a hash, or the note. Answers when searches no longer find it.
         DELETE_CHUNK = DELETE "/api/user-memory/chunk/{hash}", Query<DeleteParams> => Forgotten, Owner [fresh]:
             |a| {

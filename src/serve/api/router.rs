@@ -75,6 +75,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .route("/health", get(health))
         // Programs with a capture token have it, too.
         .route("/api/user-memory/events", post(events::capture))
+        .route("/api/user-memory/drop", post(events::drop_file))
         .merge(declared)
         .merge(readers)
         .with_state(app)
@@ -96,7 +97,7 @@ pub(super) async fn health() -> Json<Value> {
     ),
     paths(
         health, events::context, passing::complete, passing::models, events::events, page::token, page::leave,
-        events::capture
+        events::capture, events::drop_file
     ),
     components(schemas(crate::base::config::MemoryLayer, crate::serve::wire::ProgressView))
 )]

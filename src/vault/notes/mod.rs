@@ -1,6 +1,7 @@
 //! The person's notes: finding and reading them, saving, forgetting, remarks, and undoing it.
 
 mod annotations;
+mod capture;
 mod conflicts;
 mod forget;
 mod history;
@@ -12,6 +13,7 @@ mod save;
 mod search;
 
 pub use annotations::{annotate, annotations, passage};
+pub use capture::capture;
 pub(crate) use conflicts::{conflict, conflict_copies, conflicts, keep};
 pub use forget::forget;
 pub use history::restore;

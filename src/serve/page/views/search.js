@@ -5,6 +5,7 @@ import { append, count, debounced, failure, h, replace, say } from "../lib/dom.j
 import { hit, keepingFocus, markOpen } from "../lib/list.js";
 import { scoresShown, toggleScores } from "../lib/keys.js";
 import { go, route } from "../lib/route.js";
+import { captureBox } from "./capture.js";
 
 const MODES = [
   ["hybrid", "Both", "By words and meaning"],
@@ -53,6 +54,7 @@ export function show(main) {
   tags.value = tag;
   view = {
     input,
+    capture: h("div", { id: "capture-place" }, captureBox()),
     summary: h("p", { class: "summary" }),
     list: h("ol", { class: "hits", "aria-label": "Passages" }),
   };
@@ -62,7 +64,7 @@ export function show(main) {
       h("div", { class: "filters" },
         h("fieldset", { class: "modes" }, h("legend", { class: "unseen" }, "How to search"), modes),
         collectionChoice(collection, (chosen) => go({ collection: chosen }, { replace: true })), layers, ages, tags)),
-    view.summary, view.list);
+    view.capture, view.summary, view.list);
   run();
 }
 
@@ -81,6 +83,7 @@ export function changed() {
 
 async function run(quiet = false) {
   const { q = "", mode = "hybrid", collection, tag, since, layer } = route();
+  view.capture.hidden = Boolean(q.trim() || layer);
   controller?.abort();
   controller = new AbortController();
   asked += 1;

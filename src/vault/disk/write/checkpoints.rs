@@ -53,6 +53,11 @@ impl Action {
     pub fn done_by(self, what: &str) -> Act<'_> {
         Act { program: Some(what), ..self.into() }
     }
+
+    /// The action as a request with an id asks for it, which may be sent again.
+    pub(crate) fn requested(self, id: Option<&str>) -> Act<'_> {
+        Act { request: id, ..self.into() }
+    }
 }
 
 /// What is to be done to a file, and who asked for it.
@@ -63,13 +68,15 @@ pub struct Act<'a> {
     pub(super) by: Option<&'a str>,
     /// What does it, if neither the person nor an agent, as the log of changes says it.
     pub(super) program: Option<&'a str>,
+    /// The id of the request.
+    pub(super) request: Option<&'a str>,
     pub(super) written: u64,
     pub(super) quota: Option<Quota>,
 }
 
 impl From<Action> for Act<'_> {
     fn from(action: Action) -> Self {
-        Self { action, by: None, program: None, written: 0, quota: None }
+        Self { action, by: None, program: None, request: None, written: 0, quota: None }
     }
 }
 
@@ -104,6 +111,9 @@ pub struct Checkpoint {
     /// The agent that asked for it; `None` when it was the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// The id of the request, by which it is known when it is sent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) request: Option<String>,
     /// How many bytes the file had; `None` when it was not there.
     pub bytes: Option<u64>,
     /// BLAKE3 of the file as it was, in hexadecimal.
@@ -131,6 +141,11 @@ impl Checkpoint {
     /// Whether it is of a file that was moved to the trash.
     pub(crate) fn is_of_trash(&self) -> bool {
         self.trashed.is_some()
+    }
+
+    /// Whether a request with an id made the change.
+    pub(crate) fn is_of(&self, request: &str) -> bool {
+        self.request.as_deref() == Some(request)
     }
 
     /// Whether the file, as its hash says, is what it was before the change.
@@ -506,6 +521,7 @@ mod tests {
             path,
             action: Action::Edit,
             by: agent.map(Into::into),
+            request: None,
             bytes: Some(content.len() as u64),
             before: Some(blake3::hash(content).to_hex().to_string()),
             changed_ms: None,
