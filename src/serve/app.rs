@@ -37,9 +37,9 @@ use crate::memory::traces::tidy_traces;
 use crate::models::{ChatModel, ChatUsage, LoadEmbedder, ModelChoice, ModelInUse, ModelTrouble, UpstreamClient};
 use crate::serve::jobs::{phase, to_embed};
 use crate::serve::qmd::{IndexPaths, QmdDocuments};
-use crate::serve::wire::{Dropped, 
-    Backup, ChatState, EventsAccepted, FactsState, ImportParams, ImportTaken, LibrarianParams, LibrarianView, Model,
-    ProcessingView, SessionsState, Skipped, Status, SummariesState, TurnsIngested, TurnsParams,
+use crate::serve::wire::{
+    Backup, ChatState, Dropped, EventsAccepted, FactsState, ImportParams, ImportTaken, LibrarianParams, LibrarianView,
+    Model, ProcessingView, SessionsState, Skipped, Status, SummariesState, TurnsIngested, TurnsParams,
 };
 use crate::text::note::{CONFLICT_MARKS, Note};
 use crate::vault::attachments::AttachmentReader;

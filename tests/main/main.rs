@@ -80,6 +80,7 @@ mod status;
 mod storms;
 mod summaries;
 mod terminal;
+mod thoughts;
 mod torn;
 mod traces;
 mod trouble;

@@ -27,7 +27,8 @@ const MAX_NAMES: usize = 1000;
 /// Events and notes that are handed over at a time.
 const BATCH: usize = 500;
 /// What a dropped file may be.
-const TAKES: &str = "a note (.md, .txt), a picture, a PDF, or what another program exports (`vault import --help` lists them)";
+const TAKES: &str =
+    "a note (.md, .txt), a picture, a PDF, or what another program exports (`vault import --help` lists them)";
 
 /// Takes a file. What is imported is safe on disk when this returns.
 ///
@@ -63,7 +64,9 @@ pub(crate) fn dropped(
     if let Some(AttachmentKind::Image | AttachmentKind::Pdf) = AttachmentKind::of(file) {
         let bytes = whole()?;
         if !is_what_it_says(&end, &bytes) {
-            return Err(RequestError::invalid(format!("{name:?} is not what its name says")).hint(format!("drop {TAKES}")));
+            return Err(
+                RequestError::invalid(format!("{name:?} is not what its name says")).hint(format!("drop {TAKES}"))
+            );
         }
         return attached(files, owner.workspace().home.root(), &stem, &end, &bytes);
     }
@@ -97,7 +100,8 @@ fn attached(files: &Files, root: &Path, stem: &str, end: &str, bytes: &[u8]) -> 
     let set = obsidian_settings(root, "app.json");
     let set = set.as_ref().and_then(|set| set["attachmentFolderPath"].as_str()).unwrap_or_default();
     // `/` and `./` mean the vault itself and the note's own folder.
-    let folder = if set.starts_with('.') || set.trim_matches('/').is_empty() { ATTACHMENTS } else { set.trim_matches('/') };
+    let folder =
+        if set.starts_with('.') || set.trim_matches('/').is_empty() { ATTACHMENTS } else { set.trim_matches('/') };
     let dropped = Dropped { ok: true, kind: DropKind::File, ..Dropped::default() };
     for path in numbered(&format!("{folder}/{}.{end}", slug(stem)), '-').take(MAX_NAMES) {
         match files.add_attachment(&path, bytes) {
@@ -224,7 +228,9 @@ mod tests {
     fn a_picture_begins_as_one() {
         assert!(is_what_it_says("png", b"\x89PNG\r\n\x1a\n....") && is_what_it_says("pdf", b"%PDF-1.7"));
         assert!(is_what_it_says("webp", b"RIFF\0\0\0\0WEBP") && is_what_it_says("svg", b"<?xml?><svg/>"));
-        for (end, bytes) in [("png", &b"<html>"[..]), ("jpg", b""), ("pdf", b"MZ"), ("svg", b"\xff<svg"), ("webp", b"x")] {
+        for (end, bytes) in
+            [("png", &b"<html>"[..]), ("jpg", b""), ("pdf", b"MZ"), ("svg", b"\xff<svg"), ("webp", b"x")]
+        {
             assert!(!is_what_it_says(end, bytes), "{end}");
         }
     }

@@ -232,7 +232,10 @@ mod tests {
     fn every_module_is_served_and_none_holds_what_the_policy_forbids() {
         let joined: String = FILES.values().map(|file| String::from_utf8(file.text.clone()).unwrap()).collect();
         for (name, text) in all(&SOURCES).into_iter().filter(|(name, _)| !name.starts_with(VENDOR)) {
-            assert!([".html", ".css", ".svg", ".js", ".webmanifest"].iter().any(|ending| name.ends_with(ending)), "{name}");
+            assert!(
+                [".html", ".css", ".svg", ".js", ".webmanifest"].iter().any(|ending| name.ends_with(ending)),
+                "{name}"
+            );
             let is_there = match name.ends_with(".js") && name != WORKER {
                 true => joined.contains(&format!("const {} = ", variable(&name))),
                 false => name == "app.css" || joined.contains(text),

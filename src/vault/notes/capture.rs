@@ -89,7 +89,9 @@ fn add(
                 let front: Map<String, Value> = front.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
                 Some(compose(&front, item))
             }
-            Err(_) => return Err(RequestError::invalid(format!("`{path}` is not UTF-8, so nothing can be added to it"))),
+            Err(_) => {
+                return Err(RequestError::invalid(format!("`{path}` is not UTF-8, so nothing can be added to it")));
+            }
         };
         let Some(text) = text else {
             let message = format!("`{path}` leaves a comment or its frontmatter open, which would hide what is added");
@@ -201,7 +203,9 @@ fn with_item(text: &str, item: &str) -> Option<String> {
         let new = format!("{new}{end}{more}");
         let after = Note::parse(&new, "");
         let stays = after.metadata == note.metadata && after.body.start == note.body.start;
-        (stays && shows(&new, from)).then_some(new)
+        // A `%%` that is never closed hides nothing here, but all below it in Obsidian.
+        let is_below_comment = !after.problems.is_empty() && !shows(&format!("{new}{end}%%{end}"), from);
+        (stays && shows(&new, from) && !is_below_comment).then_some(new)
     })
 }
 

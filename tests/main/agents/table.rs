@@ -215,6 +215,8 @@ fn owners_alone() -> Vec<Asked> {
     let hash = "0123456789abcdef";
     let mut asked = vec![
         post("/api/user-memory/save", json!({ "content": "x" })),
+        post("/api/user-memory/capture", json!({ "text": "x", "to": "notes/secret.md" })),
+        post("/api/user-memory/drop?name=secret.md", json!({})),
         post("/api/user-memory/forget", json!({ "path": "notes/secret.md" })),
         post("/api/user-memory/forget", json!({ "path": "notes/none.md" })),
         post("/api/user-memory/annotate", json!({ "hash": hash, "note": "x" })),

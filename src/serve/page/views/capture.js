@@ -12,8 +12,11 @@ const WHERE = "vault-capture-to";
 const DRAFT = "vault-draft";
 const RETRY_MS = 4000;
 const MAX_BYTES = 64 << 20;
-/** A request is refused for good with these, but for a session that has ended and a limit. */
-const isRefusal = ({ status }) => status >= 400 && status < 500 && status !== 401 && status !== 408 && status !== 429;
+
+/** Whether a request is refused whenever it is sent: a session may begin again, and a limit ends. */
+const isRefusal = ({ status }) => status >= 400 && status < 500 && ![401, 408, 429].includes(status);
+const failed = (text) => toast(text, undefined, { failed: true });
+const open = (path) => h("a", { href: address({ view: "search", note: path }) }, "Open");
 
 const waiting = () => JSON.parse(localStorage.getItem(WAITING) ?? "[]");
 const setWaiting = (thoughts) => localStorage.setItem(WAITING, JSON.stringify(thoughts));
@@ -29,75 +32,61 @@ export function sendWaiting() {
 }
 
 async function sendAll() {
-  try {
-    for (let thought = waiting()[0]; thought; thought = waiting()[0]) {
-      try {
-        captured(await api.capture(thought));
-      } catch (error) {
-        if (!isRefusal(error)) throw error;
-        giveBack(thought.text);
-        toast(`Not captured: ${sentence(error)}`, undefined, { failed: true });
+  for (let thought = waiting()[0]; thought; thought = waiting()[0]) {
+    try {
+      const { path, checkpoint_id: checkpoint, redacted } = await api.capture(thought);
+      offerUndo(`Captured in ${path}${redacted ? ", without secrets" : ""}`, checkpoint, open(path));
+      tellViews();
+    } catch (error) {
+      if (!isRefusal(error)) {
+        if (error.status !== 401) timer = setTimeout(sendWaiting, RETRY_MS);
+        break;
       }
-      setWaiting(waiting().filter(({ id }) => id !== thought.id));
+      failed(`Not captured: ${sentence(error)}`);
+      fill([thought.text, byId("capture")?.value ?? sessionStorage.getItem(DRAFT)]);
     }
-  } catch (error) {
-    if (error.status !== 401) timer = setTimeout(sendWaiting, RETRY_MS);
+    setWaiting(waiting().filter(({ id }) => id !== thought.id));
   }
   paint();
 }
 
-const open = (path) => h("a", { href: address({ view: "search", note: path }) }, "Open");
-
-function captured({ path, checkpoint_id: checkpoint, redacted }) {
-  const text = `Captured in ${path}${redacted ? ", without secrets" : ""}`;
-  offerUndo(text, checkpoint, open(path));
-  tellViews();
-}
-
 function paint() {
   const number = waiting().length;
+  const text = number ? `${count(number, "thought waits", "thoughts wait")} for the vault` : "";
   for (const place of document.querySelectorAll(".capture .waits")) {
-    const text = number ? `${count(number, "thought")} ${number === 1 ? "waits" : "wait"} for the vault` : "";
     if (place.textContent !== text) place.textContent = text;
   }
 }
 
-function fill(text) {
+/** Puts texts into the field, where they outlive a reload. */
+function fill(texts, between = "\n\n") {
+  const text = texts.filter(Boolean).join(between);
   const field = byId("capture");
   if (field) field.value = text;
   sessionStorage.setItem(DRAFT, text);
 }
 
-/** Puts what was refused above what was typed since. */
-function giveBack(text) {
-  fill([text, byId("capture")?.value ?? sessionStorage.getItem(DRAFT)].filter(Boolean).join("\n\n"));
-}
-
-/** Takes a file; says whether the vault has it now. */
+/** Takes a file; says whether there is no use in sending it again. */
 async function take(file) {
-  const refuse = (why) => toast(`Not added: ${file.name}: ${why}`, undefined, { failed: true });
-  if (file.size > MAX_BYTES) return !refuse(`it has ${bytes(file.size)}; up to ${bytes(MAX_BYTES)} can be dropped`);
+  if (file.size > MAX_BYTES) return failed(`Not added: ${file.name} has ${bytes(file.size)}, and ${bytes(MAX_BYTES)} can be dropped`);
   say(`Adding ${file.name}`);
   try {
     const got = await api.drop(file.name, file);
     if (got.kind === "file") {
-      const field = byId("capture");
-      fill([field?.value.trimEnd(), `![[${got.path}]]`].filter(Boolean).join("\n"));
+      fill([byId("capture")?.value.trimEnd(), `![[${got.path}]]`], "\n");
       offerUndo(`Added ${got.path}`, got.undo);
-      field?.focus();
     } else if (got.kind === "note") {
       offerUndo(`${got.added ? "Saved to" : "Already there:"} ${got.path}`, got.undo, open(got.path));
     } else {
-      const found = [[got.conversations, "conversation"], [got.bookmarks, "bookmark"], [got.notes, "note"]];
-      const counted = found.filter(([number]) => number).map(([number, what]) => count(number, what)).join(", ");
-      const more = [`${got.added.toLocaleString()} new`, got.refused && `${got.refused.toLocaleString()} refused`].filter(Boolean).join(", ");
-      offerUndo(`Imported from ${file.name} (${got.from}): ${counted || "nothing"}; ${more}`, got.undo);
+      const found = ["conversation", "bookmark", "note"].filter((what) => got[`${what}s`]).map((what) => count(got[`${what}s`], what));
+      const refused = got.refused ? `, ${got.refused} refused` : "";
+      offerUndo(`Imported from ${file.name} (${got.from}): ${found.join(", ") || "nothing"}; ${got.added} new${refused}`, got.undo);
     }
     tellViews();
     return true;
   } catch (error) {
-    refuse(sentence(error));
-    return error.status > 0 && isRefusal(error);
+    failed(`Not added: ${file.name}: ${sentence(error)}`);
+    return isRefusal(error);
   }
 }
 
@@ -107,22 +96,18 @@ async function takeAll(files) {
 
 /** A box for a thought, with `text` in it, or what was typed before; `then` is called when it is saved, or waits. */
 export function captureBox({ text, then } = {}) {
+  const paste = (event) => {
+    const { files } = event.clipboardData;
+    if (!files.length) return;
+    event.preventDefault();
+    takeAll(files);
+  };
+  const keydown = ({ key, ctrlKey, metaKey }) => key === "Enter" && (ctrlKey || metaKey) && form.requestSubmit();
   const field = h("textarea", {
     id: "capture", rows: 1, placeholder: "Capture a thought, a link, a file", "aria-label": "Capture a thought", "aria-keyshortcuts": "Control+Enter",
-    on: {
-      input: () => sessionStorage.setItem(DRAFT, field.value),
-      keydown: (event) => {
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
-      },
-      paste: (event) => {
-        const { files } = event.clipboardData;
-        if (!files.length) return;
-        event.preventDefault();
-        takeAll(files);
-      },
-    },
+    on: { input: () => sessionStorage.setItem(DRAFT, field.value), keydown, paste },
   });
-  field.value = text ?? sessionStorage.getItem(DRAFT) ?? "";
+  field.value = text || (sessionStorage.getItem(DRAFT) ?? "");
   const where = h("select", { "aria-label": "Capture into", on: { change: () => localStorage.setItem(WHERE, where.value) } },
     h("option", { value: "today" }, "Today’s note"), h("option", { value: "inbox" }, "Inbox"));
   where.value = localStorage.getItem(WHERE) ?? "today";
@@ -130,30 +115,28 @@ export function captureBox({ text, then } = {}) {
   const submit = async (event) => {
     event.preventDefault();
     if (!field.value.trim()) return field.focus();
-    const id = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    const id = Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
     try {
       setWaiting([...waiting(), { text: field.value, to: where.value, at_ms: Date.now(), id }]);
     } catch {
-      return toast("Not captured: this browser has no room left", undefined, { failed: true });
+      return failed("Not captured: this browser has no room left");
     }
-    fill("");
+    fill([]);
     // One that is under way may be at its end.
     await sending;
     await sendWaiting();
     then?.();
   };
-  const dragged = (event) => {
-    const has = event.dataTransfer.types.includes("Files");
-    form.classList.toggle("over", has && event.type === "dragover");
-    if (has) event.preventDefault();
+  const drag = (event) => {
+    if (!event.dataTransfer.types.includes("Files")) return;
+    event.preventDefault();
+    form.classList.toggle("over", event.type === "dragover");
+    if (event.type === "drop") takeAll(event.dataTransfer.files);
   };
-  const form = h("form", { class: "capture", "aria-label": "Capture", on: { submit, dragover: dragged, dragleave: dragged, drop: (event) => {
-    dragged(event);
-    takeAll(event.dataTransfer.files);
-  } } }, field, h("div", { class: "row" }, where, chosen,
-    h("button", { type: "button", on: { click: () => chosen.click() } }, "Add files"), h("span", { class: "waits", role: "status" }),
-    h("button", { class: "primary", title: "Ctrl-Enter" }, "Capture")));
-  // It is shown when this has run.
+  const form = h("form", { class: "capture", "aria-label": "Capture", on: { submit, dragover: drag, dragleave: drag, drop: drag } }, field,
+    h("div", { class: "row" }, where, chosen, h("button", { type: "button", on: { click: () => chosen.click() } }, "Add files"),
+      h("span", { class: "waits", role: "status" }), h("button", { class: "primary", title: "Ctrl-Enter" }, "Capture")));
+  // It is in the page when this runs.
   queueMicrotask(() => {
     paint();
     sendWaiting();
@@ -164,17 +147,17 @@ export function captureBox({ text, then } = {}) {
 /** What was shared, or taken along from another page, as Markdown. */
 function taken({ title = "", url = "", text = "" }) {
   const name = title.replace(/[[\]\s]+/g, " ").trim();
-  const link = url && name ? `[${name}](${/[\s()<>]/.test(url) ? `<${url.replace(/[<>\s]/g, encodeURIComponent)}>` : url})` : url || name;
+  const link = url && name ? `[${name}](<${url.replace(/[<>\s]/g, encodeURIComponent)}>)` : url || name;
   const quoted = url && text ? text.trim().split("\n").map((line) => `> ${line}`.trimEnd()).join("\n") : text;
   return [link, quoted].filter(Boolean).join("\n\n");
 }
 
-/** The files that the service worker was handed; those that the vault cannot take now stay there. */
+/** Takes the files that the service worker was handed; those that the vault cannot take now stay there. */
 async function takeShared() {
   const cache = await globalThis.caches?.open("shared");
   for (const request of (await cache?.keys()) ?? []) {
-    const file = new File([await (await cache.match(request)).blob()], new URL(request.url).searchParams.get("name"));
-    if (await take(file)) await cache.delete(request);
+    const content = await (await cache.match(request)).blob();
+    if (await take(new File([content], new URL(request.url).searchParams.get("name")))) await cache.delete(request);
   }
 }
 
@@ -182,13 +165,12 @@ async function takeShared() {
 export function show(main) {
   const { popup, view, ...params } = route();
   const then = () => {
-    // What waits is in the browser, and is said so.
     if (waiting().length) return;
     if (!popup) return visit({ view: "search" });
     window.close();
     replace(main, h("p", { role: "status" }, "Captured. You can close this window."));
   };
-  replace(main, h("section", { class: "capture-only" }, h("h2", {}, "Capture"), captureBox({ text: taken(params) || undefined, then })));
+  replace(main, h("section", { class: "capture-only" }, h("h2", {}, "Capture"), captureBox({ text: taken(params), then })));
   byId("capture").focus();
   takeShared();
 }
@@ -197,12 +179,11 @@ export const update = (now, before) => ["title", "url", "text"].some((key) => no
 export const changed = () => {};
 export const focus = () => byId("capture")?.focus();
 
-/** A link for the bookmarks bar, which takes the page that is shown there, and what is selected on it, to the box. It holds no key. */
+/** A link for the bookmarks bar: it takes the page that is shown, and what is selected on it, to the box. It holds no key. */
 export function bookmarklet() {
-  const to = JSON.stringify(`${location.origin}/#/capture?popup=1`);
-  const take = (name, what) => `"&${name}="+e(${what})`;
-  const href = `javascript:(()=>{const e=encodeURIComponent;open(${to}+${take("title", "document.title")}+${take("url", "location.href")}`
-    + `+${take("text", "getSelection()")},"_blank","popup,width=560,height=420")})()`;
+  const to = JSON.stringify(`${location.origin}/#/capture?popup=1&title=`);
+  const href = `javascript:(()=>{const e=encodeURIComponent;open(${to}+e(document.title)+"&url="+e(location.href)+"&text="+e(getSelection()),`
+    + '"_blank","popup,width=560,height=420")})()';
   return append(h("p", {}, h("a", { href, class: "bookmarklet", on: { click: (event) => event.preventDefault() } }, "Capture in my memory"), " "),
     h("button", { type: "button", class: "quiet", on: { click: () => copy(href) } }, "Copy its address"));
 }
