@@ -7,7 +7,7 @@ import { copy } from "../lib/list.js";
 import { address, route, visit } from "../lib/route.js";
 import { changed as tellViews, offerUndo, sentence, toast } from "../note/change.js";
 
-const WAITING = "vault-waiting";
+const WAITING = "vault-waiting-";
 const WHERE = "vault-capture-to";
 const DRAFT = "vault-draft";
 const RETRY_MS = 4000;
@@ -18,8 +18,8 @@ const isRefusal = ({ status }) => status >= 400 && status < 500 && ![401, 408, 4
 const failed = (text) => toast(text, undefined, { failed: true });
 const open = (path) => h("a", { href: address({ view: "search", note: path }) }, "Open");
 
-const waiting = () => JSON.parse(localStorage.getItem(WAITING) ?? "[]");
-const setWaiting = (thoughts) => localStorage.setItem(WAITING, JSON.stringify(thoughts));
+/** The keys of the thoughts that wait, in their order: each has its own, so that two tabs take nothing from one another. */
+const waiting = () => Object.keys(localStorage).filter((key) => key.startsWith(WAITING)).sort();
 
 let sending;
 let timer;
@@ -32,7 +32,8 @@ export function sendWaiting() {
 }
 
 async function sendAll() {
-  for (let thought = waiting()[0]; thought; thought = waiting()[0]) {
+  for (let [key] = waiting(); key; [key] = waiting()) {
+    const thought = JSON.parse(localStorage.getItem(key));
     try {
       const { path, checkpoint_id: checkpoint, redacted } = await api.capture(thought);
       offerUndo(`Captured in ${path}${redacted ? ", without secrets" : ""}`, checkpoint, open(path));
@@ -45,7 +46,7 @@ async function sendAll() {
       failed(`Not captured: ${sentence(error)}`);
       fill([thought.text, byId("capture")?.value ?? sessionStorage.getItem(DRAFT)]);
     }
-    setWaiting(waiting().filter(({ id }) => id !== thought.id));
+    localStorage.removeItem(key);
   }
   paint();
 }
@@ -117,7 +118,8 @@ export function captureBox({ text, then } = {}) {
     if (!field.value.trim()) return field.focus();
     const id = Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
     try {
-      setWaiting([...waiting(), { text: field.value, to: where.value, at_ms: Date.now(), id }]);
+      const at = Date.now();
+      localStorage.setItem(`${WAITING}${at}-${id}`, JSON.stringify({ text: field.value, to: where.value, at_ms: at, id }));
     } catch {
       return failed("Not captured: this browser has no room left");
     }
