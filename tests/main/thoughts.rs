@@ -5,7 +5,6 @@ use std::io::{Cursor, Write};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use crate::support::http::send_raw;
 use crate::support::prelude::*;
 
 const CAPTURE: &str = "/api/user-memory/capture";
