@@ -144,7 +144,7 @@ fn all_that_come_at_once_are_captured_and_each_id_once() {
 fn a_thought_that_a_kill_cut_short_is_captured_once_when_it_comes_again() {
     for point in ["checkpoint-kept", "note-made"] {
         let mut vault = Daemon::vault();
-        assert!(vault.launch(Some(point)), "{point}");
+        assert!(vault.launch(Some(&format!("{point}:1"))), "{point}");
         vault.dies_of(Request::send("POST", CAPTURE, &thought("An aardvark digs.", "today", "a")));
         vault.start();
         vault.thinks("An aardvark digs.", "today", "a");
