@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::io::Read;
 use std::net::SocketAddr;
 use std::ops::Deref;
 use std::path::Path;
@@ -37,8 +38,8 @@ use crate::models::{ChatModel, ChatUsage, LoadEmbedder, ModelChoice, ModelInUse,
 use crate::serve::jobs::{phase, to_embed};
 use crate::serve::qmd::{IndexPaths, QmdDocuments};
 use crate::serve::wire::{
-    Backup, ChatState, EventsAccepted, FactsState, ImportParams, ImportTaken, LibrarianParams, LibrarianView, Model,
-    ProcessingView, SessionsState, Skipped, Status, SummariesState, TurnsIngested, TurnsParams,
+    Backup, ChatState, Dropped, EventsAccepted, FactsState, ImportParams, ImportTaken, LibrarianParams, LibrarianView,
+    Model, ProcessingView, SessionsState, Skipped, Status, SummariesState, TurnsIngested, TurnsParams,
 };
 use crate::text::note::{CONFLICT_MARKS, Note};
 use crate::vault::attachments::AttachmentReader;
@@ -250,6 +251,15 @@ impl App {
     pub fn import(&self, owner: &Owner, params: ImportParams) -> Result<ImportTaken, RequestError> {
         let elsewhere = || RequestError::unavailable("another process is writing this vault", "try again in a moment");
         capture::import(self.capture.as_ref().ok_or_else(elsewhere)?, owner, params)
+    }
+
+    /// Takes a file that the person drops on the page.
+    ///
+    /// # Errors
+    /// When its kind is not known, or it cannot be kept now.
+    pub(crate) fn take_drop(&self, owner: &Owner, name: &str, from: &mut dyn Read) -> Result<Dropped, RequestError> {
+        let elsewhere = || RequestError::unavailable("another process is writing this vault", "try again in a moment");
+        capture::dropped(self.capture.as_ref().ok_or_else(elsewhere)?, owner, name, from)
     }
 
     /// Has the summaries looked at now: to them the time is another.

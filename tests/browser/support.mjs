@@ -15,7 +15,7 @@ const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 /** Long: a machine that is busy with other things is no failure. */
 export const PATIENCE = 60_000;
 
-const TYPES = { html: "text/html; charset=utf-8", css: "text/css", js: "text/javascript", svg: "image/svg+xml" };
+const TYPES = { html: "text/html; charset=utf-8", css: "text/css", js: "text/javascript", svg: "image/svg+xml", webmanifest: "application/manifest+json" };
 
 /** Waits until `probe` gives something. */
 export async function eventually(what, probe) {
@@ -124,10 +124,12 @@ async function openBrowser() {
 }
 
 /** A tab with a context of its own. Whatever goes wrong in it is kept in `problems`. */
-async function openTab(browser, { width = 1280, height = 860, scheme = "light", touch = false } = {}) {
+async function openTab(browser, { width = 1280, height = 860, scheme = "light", touch = false, worker = false } = {}) {
   const context = await browser.newContext({
     viewport: { width, height }, colorScheme: scheme, reducedMotion: "reduce", hasTouch: touch, locale: "en-US",
     permissions: ["clipboard-read", "clipboard-write"],
+    // What the worker asks for cannot be answered in the server's place.
+    serviceWorkers: worker ? "allow" : "block",
   });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE / 2);
@@ -136,7 +138,9 @@ async function openTab(browser, { width = 1280, height = 860, scheme = "light", 
   page.on("pageerror", (error) => page.problems.push(String(error)));
   page.on("console", (message) => {
     // What the server refuses is shown by the page; the browser says so once more.
-    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) page.problems.push(message.text());
+    // axe tries styles of its own, which the policy of the page refuses.
+    const isExpected = /Failed to load resource/.test(message.text()) || (page.isChecked && /Applying inline style/.test(message.text()));
+    if (message.type() === "error" && !isExpected) page.problems.push(message.text());
   });
   page.on("dialog", (dialog) => {
     page.problems.push(`a dialog: ${dialog.message()}`);
@@ -146,8 +150,8 @@ async function openTab(browser, { width = 1280, height = 860, scheme = "light", 
     if (!/^http:\/\/127\.0\.0\.1:\d+\//.test(request.url())) page.elsewhere.push(request.url());
   });
   // To work on the page without building the program each time.
-  if (process.env.PAGE_FILES) {
-    await page.route(/^[^?#]*\/(page\/[a-z0-9/-]+\.(js|css|svg))?$/, async (route) => {
+  if (process.env.PAGE_FILES && !worker) {
+    await page.route(/^[^?#]*\/(page\/[a-z0-9/-]+\.(js|css|svg|webmanifest))?$/, async (route) => {
       const response = await route.fetch({ url: new URL("/", route.request().url()).href }).catch(() => undefined);
       if (!response) return route.abort();
       const name = new URL(route.request().url()).pathname.replace(/^\/(page\/)?/, "") || "index.html";
@@ -236,6 +240,7 @@ export async function values(page, { inSentences = false } = {}) {
 
 /** What axe-core finds against WCAG 2 A and AA, as lines. */
 export async function violations(page) {
+  page.isChecked = true;
   // The policy of the page forbids scripts that are put in; the debugger's own evaluation is not held to it.
   await page.evaluate(readFileSync(axe, "utf8"));
   // It would put the style sheets of the editor into the page, against the policy.

@@ -82,6 +82,7 @@ mod status;
 mod storms;
 mod summaries;
 mod terminal;
+mod thoughts;
 mod torn;
 mod traces;
 mod trouble;

@@ -125,7 +125,7 @@ impl<'i> NoteImporter<'i> {
         let title = title.trim();
         let text = named(&note.text, title);
         let mut text = if self.workspace.redacts() { redact(&text).into_owned() } else { text };
-        let key = self.key(&note.id);
+        let key = note_key(self.kind, &note.id);
         let source = blake3::hash(text.as_bytes()).to_hex().to_string();
         // Held until it is written: what is purged meanwhile would come back.
         let asked = self.workspace.forgotten.ask()?;
@@ -156,11 +156,6 @@ impl<'i> NoteImporter<'i> {
                 }
             },
         }
-    }
-
-    /// Tells it from all others.
-    fn key(&self, id: &str) -> u64 {
-        hash_of(&["note", self.kind, id].map(str::as_bytes))
     }
 
     /// Whether the note that was made of a source is that of others besides, which have what they had: it stays theirs. A source that is
@@ -256,6 +251,11 @@ impl<'i> NoteImporter<'i> {
     fn keep(&self, import: i64, note: NoteOrigin) -> Result<(), RequestError> {
         Ok(self.imports.keep_note(import, &note)?)
     }
+}
+
+/// Tells a note of a kind of source from all others.
+pub(super) fn note_key(kind: &str, id: &str) -> u64 {
+    hash_of(&["note", kind, id].map(str::as_bytes))
 }
 
 /// Whether what a note was read from is there still: a file, or one within an archive. What is no path may be anywhere.

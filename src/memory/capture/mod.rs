@@ -4,6 +4,7 @@
 //! brings it from there into its file, exactly once, whatever happens in between.
 
 mod drafts;
+mod dropped;
 mod event;
 mod import;
 mod intake;
@@ -11,6 +12,7 @@ mod pages;
 mod private;
 mod queue;
 
+pub(crate) use dropped::{MAX_DROP_BYTES, dropped};
 pub(crate) use event::{Event, turns};
 pub(crate) use import::import;
 pub(crate) use intake::{Capture, CaptureTokens, accept, pending, set_settings, settings};

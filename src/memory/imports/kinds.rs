@@ -183,7 +183,7 @@ fn kind_of(record: &Value) -> Option<SourceKind> {
 pub(super) const HEAD_BYTES: u64 = 64 << 10;
 
 /// What a file of this name seems to be that begins so; `None` where nothing tells it.
-fn seems(name: &str, head: &[u8]) -> Option<SourceKind> {
+pub(super) fn seems(name: &str, head: &[u8]) -> Option<SourceKind> {
     let text = String::from_utf8_lossy(head);
     if is_markdown(name) {
         Some(SourceKind::Folder)
@@ -196,6 +196,21 @@ fn seems(name: &str, head: &[u8]) -> Option<SourceKind> {
     } else {
         session_kind(Path::new(name), head)
     }
+}
+
+/// Of which program the notes with these names are; `None` where none is a note.
+pub(super) fn notes_in(names: &[String]) -> Option<SourceKind> {
+    let mut notes = names.iter().filter(|name| is_markdown(name)).peekable();
+    notes.peek()?;
+    Some(if names.iter().any(|name| name.split('/').any(|part| part == ".obsidian")) {
+        SourceKind::Obsidian
+    } else if names.iter().any(|name| name.split('/').any(|part| part == "journals")) {
+        SourceKind::Logseq
+    } else if notes.all(|name| digits(stem(name)).is_some()) {
+        SourceKind::Notion
+    } else {
+        SourceKind::Folder
+    })
 }
 
 /// Whether a file is a note of a kind of source.

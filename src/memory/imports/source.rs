@@ -14,7 +14,7 @@ use zip::ZipArchive;
 use super::clean::is_program;
 use super::conversations::{NO_JSON, TOO_LONG, of_chatgpt, of_claude, transcript};
 use super::json::elements;
-use super::kinds::{BESIDE, FILES, HEAD_BYTES, SourceKind, bookmarks, is_markdown, note, stem};
+use super::kinds::{BESIDE, FILES, HEAD_BYTES, SourceKind, bookmarks, is_markdown, note, notes_in, seems, stem};
 use super::sink::{CUT_TURNS, ImportItem, ImportSink, MAX_NOTE_BYTES, ReadConversation};
 use crate::vault::disk::Stamp;
 
@@ -88,6 +88,28 @@ pub(super) fn one(kind: SourceKind, file: FoundFile<'_>, sink: &mut ImportSink<'
     if came(sink) == before && !kind.is_of_notes() && !sink.is_over() {
         kind.refusal(&name, &head).into_iter().for_each(|refusal| sink.remark(refusal));
     }
+}
+
+/// What a file is that somebody hands over without saying it: by how it begins, an archive by the names in it. `None` where nothing tells it.
+pub(crate) fn kind_of_file(path: &Path) -> Option<SourceKind> {
+    let begin = |from: &mut dyn Read| {
+        let mut head = Vec::new();
+        from.take(HEAD_BYTES).read_to_end(&mut head).ok().map(|_| head)
+    };
+    let mut file = File::open(path).ok()?;
+    let head = begin(&mut file)?;
+    if !head.starts_with(b"PK\x03\x04") {
+        return seems(&path.file_name()?.to_string_lossy(), &head);
+    }
+    let mut archive = ZipArchive::new(file).ok()?;
+    let names: Vec<String> = archive.file_names().filter(|name| !name.ends_with('/')).map(str::to_owned).collect();
+    if let Some(export) = names.iter().find(|name| SourceKind::ChatGpt.why_not(name).is_none()) {
+        return seems(export, &begin(&mut archive.by_name(export).ok()?)?);
+    }
+    if let Some(session) = names.iter().find(|name| name.ends_with(".jsonl") && !is_beside_session(name)) {
+        return seems(session, &begin(&mut archive.by_name(session).ok()?)?);
+    }
+    notes_in(&names)
 }
 
 /// The bytes of a file, and one more where there are more than `max`.

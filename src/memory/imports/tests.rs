@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::conversations::TOOLS;
 use super::sink::{ReadConversation, ReadTurn};
 use super::source::{FoundFile, one};
-use super::{ImportItem, ImportSink, ImportTally, SourceKind, read};
+use super::{ImportItem, ImportSink, ImportTally, SourceKind, kind_of_file, read};
 use crate::base::chance::proptest_config;
 
 fn data(name: &str) -> PathBuf {
@@ -464,4 +464,39 @@ damaged_files_are_read! {
     damaged_notes_of_logseq_are_read: Logseq,
     damaged_memory_of_moltis_is_read: MoltisMemory,
     damaged_memory_of_openclaw_is_read: OpenClawMemory,
+}
+
+#[test]
+fn a_file_that_comes_without_a_kind_is_told_by_what_is_in_it() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let zipped = |name: &str, files: &[(&str, &str)]| {
+        let path = folder.path().join(name);
+        let mut zip = zip::ZipWriter::new(fs::File::create(&path).unwrap());
+        for (name, text) in files {
+            zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+            zip.write_all(text.as_bytes()).unwrap();
+        }
+        zip.finish().unwrap();
+        path
+    };
+    let digits = "Plan 0123456789abcdef0123456789abcdef.md";
+    for (name, files, kind) in [
+        ("a.zip", [("x/conversations.json", r#"[{"mapping": {}}]"#), ("chat.html", "")], Some(SourceKind::ChatGpt)),
+        ("b.zip", [("conversations.json", r#"[{"chat_messages": []}]"#), ("users.json", "")], Some(SourceKind::Claude)),
+        ("c.zip", [("s.jsonl", r#"{"type": "user", "uuid": "1"}"#), ("x.txt", "")], Some(SourceKind::ClaudeCode)),
+        ("d.zip", [(".obsidian/app.json", "{}"), ("a.md", "")], Some(SourceKind::Obsidian)),
+        ("e.zip", [("g/journals/2026_01_05.md", ""), ("g/pages/a.md", "")], Some(SourceKind::Logseq)),
+        ("f.zip", [(digits, ""), ("image.png", "")], Some(SourceKind::Notion)),
+        ("g.zip", [("a.md", ""), ("b.txt", "")], Some(SourceKind::Folder)),
+        ("h.docx", [("word/document.xml", ""), ("[Content_Types].xml", "")], None),
+    ] {
+        assert_eq!(kind_of_file(&zipped(name, &files)), kind, "{name}");
+    }
+    for (name, text) in [("a.zip", "PK\u{3}\u{4} cut"), ("a.json", "{}"), ("a.html", "<p>"), ("a.bin", "")] {
+        fs::write(folder.path().join(name), text).unwrap();
+        assert_eq!(kind_of_file(&folder.path().join(name)), None, "{name}");
+    }
+    fs::write(folder.path().join("b.html"), "<!DOCTYPE NETSCAPE-Bookmark-file-1>").unwrap();
+    assert_eq!(kind_of_file(&folder.path().join("b.html")), Some(SourceKind::Bookmarks));
 }

@@ -225,6 +225,9 @@ endpoints! {
         /// Returns the text that restoring a version would bring back.
         VERSION = GET "/api/user-memory/version", Query<VersionParams> => VersionText, Owner: crate::vault::notes::version;
 
+        /// Appends a thought to today's note, the inbox or another note. Answers when searches can find it.
+        CAPTURE = POST "/api/user-memory/capture", JsonBody<CaptureParams> => ThoughtCaptured, Owner: crate::vault::notes::capture;
+
         /// Deletes the passage with a hash, or the note. Answers when searches no longer find it.
         DELETE_CHUNK = DELETE "/api/user-memory/chunk/{hash}", Query<DeleteParams> => Forgotten, Owner [fresh]:
             |a| {

@@ -1,28 +1,32 @@
-//! The routes that stream, or answer with something else than JSON and 200: progress, answers, captured events, contexts.
+//! The routes that stream, or answer with something else than JSON and 200: progress, answers, captured events, dropped files, contexts.
 
 use std::convert::Infallible;
+use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Json;
-use axum::extract::{Request, State};
+use axum::body::{BodyDataStream, Bytes};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
-use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer, read_json};
+use super::ask::{ApiError, AppState, ErrorBody, JsonBody, answer, query, read_json};
 use super::auth::Asking;
-use crate::access::request::{EventSender, Owner, Viewer};
+use crate::access::request::{EventSender, Owner, Role, Viewer};
 use crate::index::sync::{Phase, Shared};
 use crate::memory::answers::{Question, question};
-use crate::memory::capture::Event as CapturedEvent;
+use crate::memory::capture::{Event as CapturedEvent, MAX_DROP_BYTES};
 use crate::memory::context::context as context_for;
 use crate::serve::app::App;
 use crate::serve::jobs;
-use crate::serve::wire::{AskParams, ContextParams, ContextView, EventsAccepted};
+use crate::serve::wire::{AskParams, ContextParams, ContextView, DropParams, Dropped, EventsAccepted};
 
 /// Maximum number of open streams: each takes a thread, and one person has no use for more open pages.
 const MAX_STREAMS: usize = 16;
@@ -175,6 +179,52 @@ pub(super) async fn capture(
     let vault = Arc::clone(&app);
     let accepted = answer(app, asking, move |sender: &EventSender| vault.accept(sender, body)).await?;
     Ok((StatusCode::ACCEPTED, Json(accepted)))
+}
+
+/// Takes a file of up to 64 MB that the owner drops on the page, as it is: a text becomes a note, a picture or PDF a file beside the notes, and
+/// an export of another program is imported.
+#[utoipa::path(post, path = "/api/user-memory/drop", tag = "capture", operation_id = "capture_drop", params(DropParams),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses((status = 200, body = Dropped), (status = "4XX", body = ErrorBody), (status = 503, body = ErrorBody)))]
+pub(super) async fn drop_file(
+    State(app): State<AppState>,
+    asking: Asking,
+    params: Result<Query<DropParams>, QueryRejection>,
+    request: Request,
+) -> Result<Json<Dropped>, ApiError> {
+    Owner::admits(&asking.principal)?;
+    let DropParams { name } = query(params)?;
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    if length.is_some_and(|length: u64| length > MAX_DROP_BYTES) {
+        let message = format!("`{name}` has {} MB; a dropped file has up to 64", length.unwrap_or_default() >> 20);
+        let error = ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "invalid", message);
+        return Err(error.hint("`vault import` takes larger exports; copy other files into the vault's folder"));
+    }
+    let body = request.into_body().into_data_stream();
+    let mut body = BodyReader { body, part: Bytes::new(), runtime: Handle::current() };
+    let vault = Arc::clone(&app);
+    answer(app, asking, move |owner: &Owner| vault.take_drop(owner, &name, &mut body)).await.map(Json)
+}
+
+/// A body as it comes, on a thread that may block.
+struct BodyReader {
+    body: BodyDataStream,
+    part: Bytes,
+    runtime: Handle,
+}
+
+impl Read for BodyReader {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.part.is_empty() {
+            match self.runtime.block_on(self.body.next()) {
+                None => return Ok(0),
+                Some(part) => self.part = part.map_err(io::Error::other)?,
+            }
+        }
+        let length = self.part.len().min(into.len());
+        into[..length].copy_from_slice(&self.part.split_to(length));
+        Ok(length)
+    }
 }
 
 /// Returns what a model should know for a question, or in general: a block of lines with their sources, fenced as data, and a receipt. If

@@ -20,12 +20,14 @@ static SOURCES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/serve/page");
 
 /// Scripts, styles, images and answers come from this server alone, nothing is inline, and nothing frames the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; \
-                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+                      manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// What is loaded first.
 const ENTRY: &str = "app.js";
 /// What is loaded when it is needed says so: a script of the modules that it imports, but for those of the first; or a file of others.
 const LATER: &str = "import(\"/page/";
+/// The service worker, a script of its own.
+const WORKER: &str = "sw.js";
 /// Libraries, each in one file as `scripts/vendor` made it.
 const VENDOR: &str = "vendor";
 
@@ -47,7 +49,7 @@ pub(super) fn file(name: &str, headers: &HeaderMap) -> Option<Response> {
         "webmanifest" => "application/manifest+json",
         _ => "text/javascript; charset=utf-8",
     };
-    let common: [(HeaderName, &str); 7] = [
+    let common: [(HeaderName, &str); 8] = [
         (CONTENT_TYPE, media_type),
         (CONTENT_SECURITY_POLICY, POLICY),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
@@ -55,6 +57,8 @@ pub(super) fn file(name: &str, headers: &HeaderMap) -> Option<Response> {
         (CACHE_CONTROL, "no-cache"),
         (VARY, "accept-encoding"),
         (ETAG, &file.etag),
+        // It answers for `/`, too.
+        (HeaderName::from_static("service-worker-allowed"), "/"),
     ];
     let says = |header: HeaderName, what: &str| {
         headers.get(header).and_then(|value| value.to_str().ok()).is_some_and(|value| value.contains(what))
@@ -90,6 +94,7 @@ fn files() -> BTreeMap<String, PageFile> {
     for asset in vendored.filter(|asset| asset.path().extension().is_some_and(|kind| kind == "js")) {
         texts.insert(asset.path().to_string_lossy().into_owned(), asset.contents().to_vec());
     }
+    texts.insert(WORKER.into(), source(WORKER).into());
     for sheet in ["app.css"] {
         let imports = source(sheet).lines().filter_map(|line| line.strip_prefix("@import \"")?.strip_suffix("\";"));
         texts.insert(sheet.into(), imports.map(source).collect::<String>().into_bytes());
@@ -240,8 +245,11 @@ mod tests {
     fn every_module_is_served_and_none_holds_what_the_policy_forbids() {
         let joined: String = FILES.values().map(|file| String::from_utf8(file.text.clone()).unwrap()).collect();
         for (name, text) in all(&SOURCES).into_iter().filter(|(name, _)| !name.starts_with(VENDOR)) {
-            assert!([".html", ".css", ".svg", ".js"].iter().any(|ending| name.ends_with(ending)), "{name}");
-            let is_there = match name.ends_with(".js") {
+            assert!(
+                [".html", ".css", ".svg", ".js", ".webmanifest"].iter().any(|ending| name.ends_with(ending)),
+                "{name}"
+            );
+            let is_there = match name.ends_with(".js") && name != WORKER {
                 true => joined.contains(&format!("const {} = ", variable(&name))),
                 false => name == "app.css" || joined.contains(text),
             };

@@ -80,6 +80,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .route("/health", get(health))
         // Programs with a capture token have it, too.
         .route("/api/user-memory/events", post(events::capture))
+        .route("/api/user-memory/drop", post(events::drop_file))
         .merge(declared)
         .merge(readers)
         .merge(media)
@@ -103,7 +104,7 @@ pub(super) async fn health() -> Json<Value> {
     ),
     paths(
         health, events::context, passing::complete, passing::models, events::events, events::ask, page::token,
-        page::leave, page::open, events::capture, file::file
+        page::leave, page::open, events::capture, events::drop_file, file::file
     ),
     components(schemas(
         crate::base::config::MemoryLayer, crate::serve::wire::ProgressView, crate::serve::wire::AskPassages

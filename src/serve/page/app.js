@@ -12,6 +12,7 @@ import { arrive, onRoute, route, visit } from "./lib/route.js";
 import * as agents from "./views/agents.js";
 import * as ask from "./views/ask.js";
 import * as browse from "./views/browse.js";
+import * as capture from "./views/capture.js";
 import * as digest from "./views/digest.js";
 import * as entries from "./views/entries.js";
 import * as facts from "./views/facts.js";
@@ -26,10 +27,11 @@ import * as settings from "./views/settings.js";
 import * as stats from "./views/stats.js";
 import * as summaries from "./views/summaries.js";
 
-const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review, profile, summaries, digest, processing, ask };
+const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review, profile, summaries, digest, processing, ask, capture };
 const NAMES = {
   search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph",
   entries: "Entries", review: "Review", profile: "Profile", summaries: "Summaries", digest: "Digest", processing: "Processing", ask: "Ask",
+  capture: "Capture",
 };
 
 let started = false;
@@ -61,6 +63,7 @@ function start() {
   arrive();
   if (route().view === "search" && !route().note && matchMedia("(pointer: fine)").matches) search.focus();
   follow(debounced(400, refresh));
+  capture.sendWaiting();
   if (started) return;
   announceDrafts();
   started = true;
@@ -121,6 +124,11 @@ function arrow(step) {
   };
 }
 
+function toCapture() {
+  if (route().view !== "search") visit({ view: "search" });
+  capture.focus();
+}
+
 const view = (name) => () => visit({ view: name });
 
 listen({
@@ -138,6 +146,7 @@ listen({
   e: note.startEditing,
   z: undoLast,
   w: save,
+  t: toCapture,
   m: () => (route().view === "search" ? search.nextMode() : false),
   s: toggleScores,
   1: view("search"),
@@ -165,6 +174,9 @@ async function enter(before) {
   if (key.get()) start();
   else showLogin(failed, start);
 }
+
+// Where it is allowed: over HTTPS, and on this machine.
+navigator.serviceWorker?.register("/page/sw.js", { scope: "/" }).catch(() => {});
 
 // The address of `vault open` may be pasted into a page that is open already.
 window.addEventListener("hashchange", ({ oldURL }) => {

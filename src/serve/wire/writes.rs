@@ -301,6 +301,91 @@ pub struct Saved {
     pub checkpoint_id: Option<String>,
 }
 
+/// A thought to be captured.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CaptureParams {
+    /// One line becomes an item of a list, more become paragraphs, below the time.
+    pub text: String,
+    /// `today`, `inbox`, or a note's path.
+    pub to: String,
+    /// When it was thought of, in milliseconds since 1970; default now.
+    pub at_ms: Option<i64>,
+    /// Unique. A thought that is sent again with its id is captured once.
+    pub id: Option<String>,
+}
+
+/// The result of capturing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ThoughtCaptured {
+    /// Always true.
+    pub ok: bool,
+    /// The note.
+    pub path: String,
+    /// BLAKE3 of the note, in hexadecimal.
+    pub hash: String,
+    /// Checkpoint that undoes it.
+    pub checkpoint_id: String,
+    /// Whether it was captured before, by a request with the same id.
+    pub existing: bool,
+    /// Whether secrets were removed from the text, each marked as `[redacted: …]`.
+    pub redacted: bool,
+    /// Whether searches find it. Usually they do; if the indexer is busy, they follow later.
+    pub searchable: bool,
+    /// Whether the text, or a part of it, was purged before. It is captured anyway, as the owner requested it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten_before: bool,
+}
+
+/// What a file that is dropped on the page is called.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct DropParams {
+    /// Its name. No path is taken from it.
+    pub name: String,
+}
+
+/// What a file was that was dropped on the page.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DropKind {
+    /// A picture or PDF, stored beside the notes.
+    File,
+    /// A text, which is a note now.
+    Note,
+    /// An export of another program, imported.
+    #[default]
+    Import,
+}
+
+/// The result of dropping a file.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Dropped {
+    /// Always true.
+    pub ok: bool,
+    /// What the file was.
+    pub kind: DropKind,
+    /// Where a file or a note is now.
+    pub path: Option<String>,
+    /// The program whose export it was: `chatgpt`, `bookmarks`, …
+    pub from: Option<String>,
+    /// Number of conversations in the export.
+    pub conversations: usize,
+    /// Number of bookmarks.
+    pub bookmarks: usize,
+    /// Number of notes.
+    pub notes: usize,
+    /// Number of turns, bookmarks and notes that are new.
+    pub added: usize,
+    /// Number of those that were in the vault before.
+    pub existing: usize,
+    /// Number of those that could not be imported.
+    pub refused: usize,
+    /// What undoes it, as `POST /api/user-memory/checkpoints/{id}/restore` takes it.
+    pub undo: Option<String>,
+}
+
 /// A file that was changed in two places, found as a copy of a sync service, or by conflict markers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConflictCopy {

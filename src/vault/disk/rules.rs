@@ -47,6 +47,11 @@ pub fn globs(key: &'static str, globs: &[String]) -> Result<Globs, RulesError> {
     Globs::new(globs).map_err(|error| RulesError(format!("`{key}` has an invalid glob: {error}")))
 }
 
+/// What Obsidian has in a file of its settings in the vault at `root`; `None` where that is not there, or cannot be read.
+pub(crate) fn obsidian_settings(root: &Path, file: &str) -> Option<Value> {
+    serde_json::from_slice(&read_short(&root.join(".obsidian").join(file), MAX_SETTINGS).ok()?).ok()
+}
+
 impl NoteRules {
     /// Reads the rules of the vault at `root`. Obsidian's settings that cannot be read are as if they were not there.
     ///
@@ -60,9 +65,7 @@ impl NoteRules {
             outside: Outside::default(),
             attachments: false,
         };
-        let settings = |file: &str| -> Option<Value> {
-            serde_json::from_slice(&read_short(&root.join(".obsidian").join(file), MAX_SETTINGS).ok()?).ok()
-        };
+        let settings = |file: &str| obsidian_settings(root, file);
         for filter in settings("app.json").iter().filter_map(|app| app["userIgnoreFilters"].as_array()).flatten() {
             let Some(filter) = filter.as_str().filter(|filter| !filter.is_empty()) else { continue };
             match filter.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {

@@ -1,6 +1,7 @@
 //! The person's notes: finding and reading them, saving, forgetting, remarks, and undoing it.
 
 mod annotations;
+mod capture;
 mod conflicts;
 mod edit;
 mod find;
@@ -17,6 +18,7 @@ mod search;
 mod versions;
 
 pub use annotations::{annotate, annotations, passage};
+pub use capture::capture;
 pub(crate) use conflicts::{conflict, conflict_copies, conflicts, keep};
 pub use edit::{make, note_text, tick, write};
 pub use find::find;

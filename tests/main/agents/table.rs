@@ -227,6 +227,8 @@ fn owners_alone() -> Vec<Asked> {
             "/api/user-memory/note".into(),
             Some(json!({ "path": "notes/secret.md", "if_hash": hash, "text": "x" })),
         ),
+        post("/api/user-memory/capture", json!({ "text": "x", "to": "notes/secret.md" })),
+        post("/api/user-memory/drop?name=secret.md", json!({})),
         post("/api/user-memory/forget", json!({ "path": "notes/secret.md" })),
         post("/api/user-memory/forget", json!({ "path": "notes/none.md" })),
         post("/api/user-memory/annotate", json!({ "hash": hash, "note": "x" })),

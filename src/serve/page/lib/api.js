@@ -35,10 +35,11 @@ export async function ask(path, { method = "GET", body, signal, token } = {}) {
   const mine = key.get();
   const headers = { "X-Vault-Key": mine ?? "" };
   if (token) headers.Authorization = `Bearer ${token}`;
-  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const isFile = body instanceof Blob;
+  if (body !== undefined) headers["Content-Type"] = isFile ? "application/octet-stream" : "application/json";
   let response;
   try {
-    const sent = body === undefined ? undefined : JSON.stringify(body);
+    const sent = body === undefined || isFile ? body : JSON.stringify(body);
     response = await fetch(path, { method, headers, body: sent, signal, cache: "no-store", credentials: "same-origin" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
@@ -95,6 +96,8 @@ export const api = {
   related: (path) => json(query(`${BASE}/related`, { path, limit: 6 })),
   chunk: (hash) => json(`${BASE}/chunk/${encodeURIComponent(hash)}`),
   save: (body) => json(`${BASE}/save`, { method: "POST", body }),
+  capture: (body) => json(`${BASE}/capture`, { method: "POST", body }),
+  drop: (name, body) => json(query(`${BASE}/drop`, { name }), { method: "POST", body }),
   annotate: (hash, note) => json(`${BASE}/annotate`, { method: "POST", body: { hash, note } }),
   remove: (hash) => json(`${BASE}/chunk/${encodeURIComponent(hash)}`, { method: "DELETE" }),
   checkpoints: () => json(`${BASE}/checkpoints`),

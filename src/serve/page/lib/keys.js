@@ -34,6 +34,7 @@ const KEYS = [
   ["Delete", "Delete the passage"],
   ["z", "Undo the last change"],
   ["w", "Write a snippet"],
+  ["t", "Capture a thought"],
   ["m", "Search by words, by meaning, or both"],
   ["s", "Show scores"],
   ["1 2 … 9", "Search, Browse, Statistics, Settings, Agents, Facts, Graph, Entries, Review"],

@@ -1,6 +1,6 @@
 // Where the person is: in the address, after `#/`, so that the browser's own buttons work.
 
-const VIEWS = ["search", "browse", "stats", "settings", "agents", "facts", "graph", "entries", "review", "profile", "summaries", "digest", "processing", "ask"];
+const VIEWS = ["search", "browse", "stats", "settings", "agents", "facts", "graph", "entries", "review", "profile", "summaries", "digest", "processing", "ask", "capture"];
 const listeners = [];
 let current = parse();
 

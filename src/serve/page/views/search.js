@@ -8,6 +8,7 @@ import { CONDITIONS, scoresShown, toggleScores } from "../lib/keys.js";
 import { condition, hit, keepingFocus, markOpen, noteItem } from "../lib/list.js";
 import { address, go, route } from "../lib/route.js";
 import { queryOf, saveSearch, savedSearches } from "../lib/saved.js";
+import { captureBox } from "./capture.js";
 
 const MODES = [
   ["hybrid", "Both", "By words and meaning"],
@@ -69,7 +70,7 @@ export function show(main) {
     input, filters, parts: [], limit: LIMITS[0], opened: new Set(),
     complete: combobox(input, options, { choose: (option) => complete(option) }),
     chips: h("div", { class: "chips" }),
-    start: h("div", { class: "start" }, h("div", { id: "capture-place" }), h("div", { class: "saved", role: "group", "aria-label": "Saved searches", hidden: true })),
+    start: h("div", { class: "start" }, h("div", { id: "capture-place" }, captureBox()), h("div", { class: "saved", role: "group", "aria-label": "Saved searches", hidden: true })),
     summary: h("p", { class: "summary" }),
     list: h("ol", { class: "hits", "aria-label": "Passages" }),
     end: h("p", { class: "end-of-hits" }),

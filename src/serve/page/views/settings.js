@@ -3,6 +3,7 @@
 import { api, key } from "../lib/api.js";
 import { append, bytes, failure, h, replace, say, toggle, when } from "../lib/dom.js";
 import { restore } from "../note/change.js";
+import { bookmarklet } from "./capture.js";
 import { changeLog } from "./change-log.js";
 import { conflictList } from "./conflicts.js";
 import { shortcuts } from "../lib/keys.js";
@@ -26,6 +27,8 @@ export function show(main) {
   replace(main, h("h2", {}, "Settings"),
     h("section", {}, h("h3", {}, "What is stored"),
       h("p", { class: "hint" }, "The vault does not store what is switched off. The switches are in memory.toml."), view.capture),
+    h("section", {}, h("h3", {}, "Capture from other pages"),
+      h("p", { class: "hint" }, "Drag this link to the bookmarks bar. There it opens a box with the address of the page, and what you selected on it."), bookmarklet()),
     view.conflicts.section,
     h("section", {}, h("h3", {}, "Recent changes"),
       h("p", { class: "hint" }, "The vault keeps a file’s old content for a while, so that you can undo a change."), view.history),

@@ -58,6 +58,11 @@ impl Action {
     pub fn done_by(self, what: &str) -> Act<'_> {
         Act { program: Some(what), ..self.into() }
     }
+
+    /// The action as a request with an id asks for it, which may be sent again.
+    pub(crate) fn requested(self, id: Option<&str>) -> Act<'_> {
+        Act { request: id, ..self.into() }
+    }
 }
 
 /// What is to be done to a file, and who asked for it.
@@ -68,6 +73,8 @@ pub struct Act<'a> {
     pub(super) by: Option<&'a str>,
     /// What does it, if neither the person nor an agent, as the log of changes says it.
     pub(super) program: Option<&'a str>,
+    /// The id of the request.
+    pub(super) request: Option<&'a str>,
     pub(super) written: u64,
     pub(super) quota: Option<Quota>,
     /// Whether it goes on with what was [typed](Action::typed) just before.
@@ -76,7 +83,7 @@ pub struct Act<'a> {
 
 impl From<Action> for Act<'_> {
     fn from(action: Action) -> Self {
-        Self { action, by: None, program: None, written: 0, quota: None, typed: false }
+        Self { action, by: None, program: None, request: None, written: 0, quota: None, typed: false }
     }
 }
 
@@ -114,6 +121,9 @@ pub struct Checkpoint {
     /// The agent that asked for it; `None` when it was the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// The id of the request, by which it is known when it is sent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) request: Option<String>,
     /// How many bytes the file had; `None` when it was not there.
     pub bytes: Option<u64>,
     /// BLAKE3 of the file as it was, in hexadecimal.
@@ -158,6 +168,11 @@ impl Checkpoint {
     pub(super) fn has_left(&self, now: Option<&blake3::Hash>) -> bool {
         let now = now.map(|now| now.to_hex().to_string());
         now == self.after || (now.is_some() && now == self.between)
+    }
+
+    /// Whether a request with an id made the change.
+    pub(crate) fn is_of(&self, request: &str) -> bool {
+        self.request.as_deref() == Some(request)
     }
 
     /// Whether the file, as its hash says, is what it was before the change.
@@ -558,6 +573,7 @@ mod tests {
             path,
             action: Action::Edit,
             by: agent.map(Into::into),
+            request: None,
             bytes: Some(content.len() as u64),
             before: Some(blake3::hash(content).to_hex().to_string()),
             changed_ms: None,

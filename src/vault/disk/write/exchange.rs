@@ -151,7 +151,7 @@ impl Files {
             let mut parts = name.split('=').skip(1).map(|part| Hash::from_hex(part).ok());
             match (parts.next().flatten(), parts.next().flatten(), VaultPath::new(UNKNOWN)) {
                 (Some(before), Some(ours), Ok(path)) => self.discard(&path, &entry.path(), [before, ours]),
-                _ => drop(fs::remove_file(entry.path())),
+                _ => drop(fs::remove_file(entry.path()).or_else(|_| fs::remove_dir_all(entry.path()))),
             }
         }
     }

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use blake3::Hash;
 use jiff::Timestamp;
+use tempfile::TempDir;
 
 use super::super::read::read_bytes;
 use super::checkpoints::{Act, Action, CheckpointId, Checkpoints, MAX_BYTES, WriteError};
 use super::exchange::HeldText;
-use crate::base::fs::{Context, crash, create_dir, move_new, sync_folder};
+use crate::base::fs::{Context, UNFINISHED, crash, create_dir, create_private_dir, move_new, sync_folder};
 use crate::base::path::VaultPath;
 use crate::base::state::{ChangeLine, ChangeTable};
 use crate::vault::disk::Outside;
@@ -93,7 +94,7 @@ impl Files {
 
     /// The same for a file that is read, trashed and brought back: an attachment may be one, too.
     pub(super) fn check_file(&self, path: &VaultPath) -> Result<(), WriteError> {
-        if path.is_document() { self.check_place(path) } else { self.check(path) }
+        if path.attachment().is_some() { self.check_place(path) } else { self.check(path) }
     }
 
     fn check_place(&self, path: &VaultPath) -> Result<(), WriteError> {
@@ -147,6 +148,26 @@ impl Files {
     /// [`WriteError::Exists`] when the name is taken; when no note may be there, or the disk refuses.
     pub fn create(&self, path: &VaultPath, text: &str) -> Result<Hash, WriteError> {
         self.extend(path, None, text, Action::Create)
+    }
+
+    /// Adds an attachment beside the notes.
+    ///
+    /// # Errors
+    /// As [`Files::create`].
+    pub(crate) fn add_attachment(&self, path: &VaultPath, bytes: &[u8]) -> Result<CheckpointId, WriteError> {
+        let _one = self.one_at_a_time()?;
+        self.check_file(path)?;
+        self.write(path, None, bytes, Action::Create.into(), None)
+    }
+
+    /// A folder among the program's own for what comes from outside, which goes with the value, or at the next start.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(crate) fn scratch(&self) -> Result<TempDir, WriteError> {
+        create_private_dir(&self.unfinished)?;
+        let folder = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&self.unfinished);
+        Ok(folder.on("make a folder in", &self.unfinished)?)
     }
 
     /// Leaves a note as `before` says, or not there, and gives a checkpoint as for a change: undoing that changes nothing.

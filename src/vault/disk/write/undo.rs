@@ -55,6 +55,14 @@ impl Files {
         Ok(self.checkpoints.list()?)
     }
 
+    /// Those made since a moment, newest first.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub(crate) fn checkpoints_since(&self, at: Timestamp) -> Result<Vec<Checkpoint>, WriteError> {
+        Ok(self.checkpoints.since(at)?)
+    }
+
     /// Undoes a change: the file is again what it was before. This too can be undone, by the checkpoint that is given; it is the
     /// same one when there was nothing to undo. What has changed since is written over where `may_replace` says so, given the checkpoint,
     /// what it has, and what the file is now. Given what the file was and what it is, `instead` says what else it is to be, or that nothing is
@@ -361,6 +369,7 @@ impl Files {
             path: path.clone(),
             action: act.action,
             by: act.by.map(str::to_owned),
+            request: act.request.map(str::to_owned),
             bytes: had.map(|had| had.len() as u64),
             before: had.map(|had| blake3::hash(had).to_hex().to_string()),
             changed_ms: had.and_then(|_| changed_ms(&path.on_disk(&self.root))),
