@@ -78,6 +78,7 @@ mod soak;
 mod state;
 mod status;
 mod storms;
+mod suggestions;
 mod summaries;
 mod terminal;
 mod torn;

@@ -19,7 +19,9 @@ pub use home::Home;
 pub(crate) use home::{DaemonInfo, HomeError, Identity, Lock, Stamp, adopt, init, is_starter, state_dir};
 pub(crate) use read::{FileBytes, ReadError, Source, read, read_file, read_lines};
 pub use rules::{NoteRules, globs};
-pub(crate) use rules::{Outside, RulesError, below_home, conflict_copy, file_of, is_markdown};
+pub(crate) use rules::{
+    Outside, RulesError, SUGGESTIONS, below_home, conflict_copy, file_of, is_markdown, is_suggestion,
+};
 pub use scan::scan;
 pub(crate) use scan::{ElsewhereFile, FilesElsewhere, FoundNote, Scan, is_note};
 pub(crate) use watch::FoldersWatcher;

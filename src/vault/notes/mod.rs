@@ -1,7 +1,9 @@
 //! The person's notes: finding and reading them, saving, forgetting, remarks, and undoing it.
 
+mod agent_writes;
 mod annotations;
 mod conflicts;
+mod exact_edits;
 mod forget;
 mod history;
 mod listing;
@@ -10,7 +12,9 @@ mod purge;
 mod removal;
 mod save;
 mod search;
+mod suggestions;
 
+pub(crate) use agent_writes::write;
 pub use annotations::{annotate, annotations, passage};
 pub(crate) use conflicts::{conflict, conflict_copies, conflicts, keep};
 pub use forget::forget;
@@ -24,3 +28,4 @@ pub(crate) use purge::{finish_open_purges, finish_purges};
 pub use save::save;
 pub use search::search;
 pub(crate) use search::search_times;
+pub(crate) use suggestions::{decide_suggestions, suggest, suggestions};
