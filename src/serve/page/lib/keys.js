@@ -32,6 +32,7 @@ const KEYS = [
   ["Delete", "Delete the passage"],
   ["z", "Undo the last deletion"],
   ["w", "Write a snippet"],
+  ["a h r", "In Review: accept a suggested edit, one of several, reject"],
   ["m", "Search by words, by meaning, or both"],
   ["s", "Show scores"],
   ["1 2 … 9", "Search, Browse, Statistics, Settings, Agents, Facts, Graph, Entries, Review"],
