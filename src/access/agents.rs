@@ -136,6 +136,8 @@ pub fn view(owner: &Owner, slug: &str) -> Result<AgentView, RequestError> {
         exclude_tags: policy.rules.exclude_tags.clone(),
         paths: policy.rules.paths.clone(),
         write_mode: policy.write_mode,
+        can_suggest: policy.can_suggest,
+        write_collections: policy.write_collections.clone(),
         expires: policy.expires.map(|at| at.to_string()),
         expired: policy.is_expired(Timestamp::now()),
         token_since: token.as_ref().map(|token| token.created_at.to_string()),

@@ -331,7 +331,9 @@ const BODY: &str = "This page says what the agent `NAME` may do. An edit counts 
 - `exclude_tags`: notes with one of these tags stay hidden, and so do those with a tag below it.
 - `paths`: globs such as `notes/work/**`, if it is to read those alone; with `!` in front, what it must not read.
 - `write_mode`: how it may write its own memory, which is this folder: `hybrid`, `prompt-only` (`MEMORY.md`),
-  `search-only` (`memory/`) or `off`. Your notes are never an agent's to write.
+  `search-only` (`memory/`) or `off`.
+- `can_suggest`: `true` lets it suggest edits of notes that it reads; each waits for you in the review.
+- `write_collections`: the collections in which it may edit notes that it reads, and add some; without the key, none.
 - `expires`: the day on which its token ends, such as `2027-01-31`.
 
 What is denied anywhere is denied, and what makes no sense denies all. Private notes stay hidden in any case.

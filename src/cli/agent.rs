@@ -209,6 +209,8 @@ fn show(agent: &AgentView, out: &mut Out) {
         ("hidden tags", list(&agent.exclude_tags)),
         ("paths", list(&agent.paths)),
         ("own memory", eval::name(agent.write_mode)),
+        ("suggests", if agent.can_suggest { "edits of notes" } else { "nothing" }.to_owned()),
+        ("writes in", list(&agent.write_collections)),
         ("expires", or_none(&agent.expires)),
         ("token since", or_none(&agent.token_since.as_deref().map(local))),
         ("chat type", or_none(&agent.chat_type)),

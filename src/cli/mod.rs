@@ -17,6 +17,7 @@ mod memory;
 mod model;
 mod note_named;
 mod qmd;
+mod review;
 mod search;
 mod serve;
 mod service;
@@ -125,6 +126,7 @@ commands! {
     }
     "Changes" {
         Annotate(changes::AnnotateCommand),
+        Review(review::ReviewCommand),
         Log(changes::LogCommand),
         /// See what is permanently forgotten, or let it come back.
         ///

@@ -308,7 +308,7 @@ fn name_and_part(what: &str) -> Option<(&str, &str)> {
 }
 
 /// Names of one act, in this program and in others. Of each the one that is a command is meant.
-const SYNONYMS: [&[&str]; 15] = [
+const SYNONYMS: [&[&str]; 16] = [
     &["search", "find", "query", "grep", "ask", "recall"],
     &["forget", "remove", "delete", "rm", "del", "unset"],
     &["ls", "list", "dir"],
@@ -317,7 +317,8 @@ const SYNONYMS: [&[&str]; 15] = [
     &["related", "similar", "near"],
     &["undo", "restore", "revert", "rollback", "checkpoints"],
     &["open", "page", "ui", "web"],
-    &["memory", "memories", "entries", "review", "profile", "summaries", "proposals"],
+    &["memory", "memories", "entries", "profile", "summaries", "proposals"],
+    &["review", "suggestions", "approve"],
     &["model", "models", "embed", "embedding"],
     &["connect", "setup", "install"],
     &["config", "configure", "settings", "options"],

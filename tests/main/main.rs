@@ -80,6 +80,7 @@ mod soak;
 mod state;
 mod status;
 mod storms;
+mod suggestions;
 mod summaries;
 mod terminal;
 mod thoughts;

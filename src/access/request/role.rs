@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::checks::quota;
 use super::{ReadScope, Request, RequestError, Workspace};
-use crate::access::rules::{Caller, MemoryMode, Principal, Scope};
+use crate::access::rules::{Caller, MemoryMode, Policy, Principal, Scope};
 use crate::base::state::LogEntry;
 use crate::vault::disk::{Act, Action};
 
@@ -46,6 +46,8 @@ pub(crate) struct MemoryWriter {
     pub(crate) slug: String,
     /// What it may write.
     pub(crate) mode: MemoryMode,
+    /// What its page says.
+    pub(crate) policy: Arc<Policy>,
     /// What of the agents' memory it may read, its own first.
     pub(crate) rights: Scope,
 }
@@ -196,9 +198,9 @@ impl Role for MemoryWriter {
             let message = "only agents can do this: each has its own memory";
             return Err(RequestError::forbidden(message).hint(hint));
         };
-        let (slug, mode) = (caller.slug.clone(), caller.policy.write_mode);
+        let (slug, policy) = (caller.slug.clone(), Arc::clone(&caller.policy));
         let rights = request.own_rights(true);
-        Ok(Self { request, slug, mode, rights })
+        Ok(Self { request, slug, mode: policy.write_mode, policy, rights })
     }
 }
 

@@ -8,7 +8,7 @@ use super::globs::Globs;
 use super::principal::Grant;
 use crate::base::clock::{Edge, moment};
 use crate::base::config::{AgentLimits, AgentsConfig, ChannelScope, MemoryScope};
-use crate::base::path::folded;
+use crate::base::path::{composed, folded};
 
 /// What an agent may do, as its `agent.md` says. What cannot be understood denies.
 #[derive(Debug, Clone, Default)]
@@ -25,6 +25,10 @@ pub struct Policy {
     pub style: MemoryMode,
     /// As of when memory in its prompts is.
     pub prompt_memory_mode: PromptMemoryMode,
+    /// Whether it may suggest edits of the notes that it reads.
+    pub(crate) can_suggest: bool,
+    /// The collections in which it may write itself, of those that it reads.
+    pub(crate) write_collections: Vec<String>,
     /// When its token ends.
     pub expires: Option<Timestamp>,
     /// Whether a request may say in which session it is made.
@@ -58,6 +62,12 @@ pub struct WrittenRules {
     /// Of which channels it reads the sessions of others, where its page says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<Vec<String>>,
+    /// Whether it may suggest edits of notes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub can_suggest: bool,
+    /// The collections in which it may write.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub write_collections: Vec<String>,
 }
 
 impl Policy {
@@ -88,6 +98,8 @@ impl Policy {
         let takes = "live-reload or frozen-at-session-start";
         let live = PromptMemoryMode::LiveReload;
         let prompt_memory_mode = reader.choice("prompt_memory_mode", live, live, takes);
+        let can_suggest = reader.switch("can_suggest");
+        let write_collections = reader.names("write_collections");
         let expires = reader.expires();
         let session_headers = reader.switch("session_headers");
         let shares_memory_with = reader.names("shares_memory_with");
@@ -106,6 +118,8 @@ impl Policy {
             paths: paths.clone(),
             scopes: scopes.iter().flatten().map(ToString::to_string).collect(),
             sessions: sessions.as_ref().map(|all| all.iter().map(ToString::to_string).collect()),
+            can_suggest,
+            write_collections: write_collections.clone(),
         };
         let exclude_tags = exclude_tags.iter().map(|tag| folded(tag)).collect();
         let sessions = sessions.unwrap_or_else(|| vec![ChannelScope::Group, ChannelScope::Channel]);
@@ -119,6 +133,8 @@ impl Policy {
             write_mode: if problems.is_empty() { write_mode } else { MemoryMode::Off },
             style: if problems.is_empty() { style } else { MemoryMode::Off },
             prompt_memory_mode,
+            can_suggest: can_suggest && problems.is_empty(),
+            write_collections: if problems.is_empty() { write_collections } else { Vec::new() },
             expires,
             session_headers,
             shares_memory_with: if problems.is_empty() { shares_memory_with } else { Vec::new() },
@@ -127,6 +143,11 @@ impl Policy {
             limits,
             problems,
         }
+    }
+
+    /// Whether it may write notes of a collection.
+    pub(crate) fn writes(&self, collection: &str) -> bool {
+        self.write_collections.iter().any(|name| name == "*" || composed(name) == composed(collection))
     }
 
     /// Whether its librarian does a task.
@@ -412,6 +433,8 @@ mod tests {
             json!({ "can_read_user_memory": true, "expires": "some day" }),
             json!({ "can_read_user_memory": true, "write_mode": "everything" }),
             json!({ "can_read_user_memory": true, "style": "loud" }),
+            json!({ "can_read_user_memory": true, "can_suggest": "often" }),
+            json!({ "can_read_user_memory": true, "write_collections": null }),
             json!({ "can_read_user_memory": true, "prompt_memory_mode": 3 }),
             json!({ "can_read_user_memory": true, "limits": { "max_results": -1 } }),
             json!({ "can_read_user_memory": true, "limits": { "timeout_ms": 0 } }),
@@ -424,8 +447,17 @@ mod tests {
         ] {
             let policy = policy(unclear.clone());
             assert!(!sees(&policy, "notes/a.md", &[]) && policy.write_mode == MemoryMode::Off, "{unclear}");
+            assert!(!policy.can_suggest && !policy.writes("notes"), "{unclear}");
             assert_eq!(policy.problems.len(), 1, "{unclear}");
         }
+    }
+
+    #[test]
+    fn notes_are_written_where_a_collection_is_named() {
+        let silent = policy(json!({ "can_read_user_memory": true }));
+        assert!(!silent.can_suggest && !silent.writes("notes"));
+        let some = policy(json!({ "can_suggest": true, "write_collections": ["inbox"] }));
+        assert!(some.can_suggest && some.writes("inbox") && !some.writes("notes"));
     }
 
     #[test]

@@ -337,7 +337,8 @@ impl SessionTable {
         let SessionSource { generation, is_out, told_scope, told_name, .. } = source;
         let (size, length, turns) = (size.cast_signed(), length.cast_signed(), turns.cast_signed());
         let all: [&dyn ToSql; 13] = [
-            entry, settings, &size, mtime_ns, &length, content, &turns, generation, is_out, told_scope, told_name, file, key,
+            entry, settings, &size, mtime_ns, &length, content, &turns, generation, is_out, told_scope, told_name,
+            file, key,
         ];
         self.0.execute(&keep, &all)
     }
@@ -535,8 +536,14 @@ mod tests {
         let sessions = SessionTable::new(&State::in_folder(folder.path()));
         let (key, other, entry) = ([1; 16], [2; 16], [3; 16]);
         assert_eq!((sessions.source(&key).unwrap(), sessions.notes(&key, 0).unwrap()), (None, vec![]));
-        let source =
-            |mtime_ns| SessionSource { entry, mtime_ns, size: 7, content: [4; 16], file: [5; 16], ..SessionSource::default() };
+        let source = |mtime_ns| SessionSource {
+            entry,
+            mtime_ns,
+            size: 7,
+            content: [4; 16],
+            file: [5; 16],
+            ..SessionSource::default()
+        };
         sessions.keep_source(&key, &source(1)).unwrap();
         sessions.keep_source(&other, &source(2)).unwrap();
         assert_eq!(sessions.source(&key).unwrap(), Some(source(1)));

@@ -123,12 +123,25 @@ endpoints! {
         REWRITE_ENTRIES = POST "/api/entries/rewrite", JsonBody<EntriesRewriteParams> => EntriesRewritten, Owner:
             crate::memory::entries::rewrite;
 
-        /// Lists the waiting proposals, each with the known entry that it affects, and quotes of its sources.
-        LIST_PROPOSALS = GET "/api/review", Query<ReviewParams> => ReviewView, Owner: crate::memory::entries::review;
+        /// Lists the waiting proposals, each with the known entry that it affects, and quotes of its sources; and the edits suggested for notes.
+        LIST_PROPOSALS = GET "/api/review", Query<ReviewParams> => ReviewView, Owner: |a| review(a);
 
         /// Accepts and rejects proposals: one, several, or all from a note.
         DECIDE_PROPOSALS = POST "/api/review", JsonBody<ReviewDecisions> => Reviewed, Owner:
             crate::memory::entries::decide;
+
+        /// Accepts and rejects edits of notes that agents suggest: whole suggestions, or single edits.
+        DECIDE_SUGGESTIONS = POST "/api/review/suggestions", JsonBody<SuggestionDecisions> => SuggestionsDecided, Owner [fresh]:
+            crate::vault::notes::decide_suggestions;
+    }
+
+    /// What agents write into notes.
+    agent_writes {
+        /// Suggests exact edits of a note; the note is unchanged until the owner accepts them. Needs `can_suggest` on the agent's page.
+        SUGGEST = POST "/api/notes/suggest", JsonBody<SuggestParams> => Suggested, MemoryWriter: crate::vault::notes::suggest;
+
+        /// Edits a note, appends to it, or makes one, where `write_collections` on the agent's page says so. Answers when searches can find it.
+        WRITE = POST "/api/notes/write", JsonBody<AgentWriteParams> => AgentWritten, MemoryWriter: crate::vault::notes::agent_write;
     }
 
     /// Facts.
@@ -429,6 +442,13 @@ pub(crate) enum AnyStatus {
     Whole(Box<Status>),
     /// For an agent.
     Agents(AgentStatus),
+}
+
+/// Both queues; what is suggested for notes is of no one memory, and of no one source.
+fn review(a: Asked<'_, Owner, ReviewParams>) -> Result<ReviewView, RequestError> {
+    let is_all = a.params.agent.is_none() && a.params.source.is_none();
+    let suggestions = if is_all { crate::vault::notes::suggestions(a.role)? } else { Vec::new() };
+    Ok(ReviewView { suggestions, ..crate::memory::entries::review(a.role, &a.params)? })
 }
 
 fn status(a: Asked<'_, Viewer, ()>) -> Result<AnyStatus, RequestError> {

@@ -12,9 +12,10 @@ use crate::access::request::{MemoryWriter, RequestError, Viewer};
 use crate::base::config::MemoryKind;
 use crate::serve::app::App;
 use crate::serve::wire::{
-    ContextMode, ContextParams, ContextView, EntityView, EntriesParams, EntriesView, EntryAddParams, EntryAdded,
-    FactSetParams, FactState, FactView, FactWrittenView, FactsParams, FactsView, GraphParams, GraphView, MemoryChange,
-    MemoryFiles, MemoryForgotten, MemorySearchParams, MemoryText,
+    AgentWriteParams, AgentWritten, ContextMode, ContextParams, ContextView, EntityView, EntriesParams, EntriesView,
+    EntryAddParams, EntryAdded, FactSetParams, FactState, FactView, FactWrittenView, FactsParams, FactsView,
+    GraphParams, GraphView, MemoryChange, MemoryFiles, MemoryForgotten, MemorySearchParams, MemoryText, SuggestParams,
+    Suggested,
 };
 use crate::text::derive::facts::{full_name, split_name};
 use crate::{memory::agent as memory, memory::context, memory::entries, memory::facts, vault::notes};
@@ -67,6 +68,60 @@ impl Render for MemoryFiles {
     }
 }
 
+impl Render for Suggested {
+    fn text(&self) -> String {
+        format!("Suggested for {}. It takes effect when the user accepts it.\n", self.path)
+    }
+}
+
+impl Render for AgentWritten {
+    fn text(&self) -> String {
+        format!("{} is written. The user can undo it by checkpoint {}.\n", self.path, self.checkpoint_id)
+    }
+}
+
+/// An edit to suggest; several at once are for HTTP.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NoteSuggestArgs {
+    /// The note.
+    path: String,
+    /// As it was read.
+    hash: Option<String>,
+    /// Exact text.
+    old: String,
+    /// New text.
+    new: String,
+    /// Reason.
+    why: String,
+}
+
+/// What to write into a note.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NoteWriteArgs {
+    /// The note.
+    path: String,
+    /// As it was read.
+    hash: Option<String>,
+    /// Exact text.
+    old: Option<String>,
+    /// New text.
+    new: String,
+    /// Below.
+    heading: Option<String>,
+}
+
+/// A note to make.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NoteCreateArgs {
+    /// Its path.
+    path: String,
+    /// Its text.
+    new: String,
+}
+
 /// Nothing is asked.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -74,13 +129,25 @@ struct NoArgs {}
 
 pub(super) fn memory_tool() -> ToolEntry {
     let description = "Your own notes for later conversations. `search` before you `save`: what matters later (preferences, names, how something \
-            is done), in whole sentences with absolute dates, no secrets. `list` files, `get` one, `delete` an exact `text`, `forget` what \
-            `query` is about (or get candidates: ask, then pass a hash), `undo` a change by `checkpoint_id`.";
+            is done), in whole sentences with absolute dates, no secrets. `list` files, `get` one, `delete` a `text`, `forget` what \
+            `query` is about, `undo` a change by `checkpoint_id`. `note_suggest` an edit of the user's notes.";
     let search = |_: &App, writer: &MemoryWriter, params: MemorySearchParams| {
         if params.query.trim().is_empty() {
             return Err(RequestError::invalid("`query` is empty"));
         }
         memory::search(writer, &params).map(|found| Hits::of(found, &writer.workspace().config.search))
+    };
+    let suggest = |_: &App, writer: &MemoryWriter, args: NoteSuggestArgs| {
+        let NoteSuggestArgs { path, hash, old, new, why } = args;
+        let (old, new) = (Some(old), Some(new));
+        notes::suggest(writer, &SuggestParams { path, base_hash: hash, old, new, why, edits: None })
+    };
+    let write = |_: &App, writer: &MemoryWriter, args: NoteWriteArgs| {
+        let NoteWriteArgs { path, hash, old, new, heading } = args;
+        notes::agent_write(writer, &AgentWriteParams { path, base_hash: hash, old, new, heading, create: None })
+    };
+    let create = |_: &App, writer: &MemoryWriter, NoteCreateArgs { path, new }: NoteCreateArgs| {
+        notes::agent_write(writer, &AgentWriteParams { path, new, create: Some(true), ..AgentWriteParams::default() })
     };
     let actions = vec![
         ToolAction::new("search", Effect::Reads, search),
@@ -90,6 +157,9 @@ pub(super) fn memory_tool() -> ToolEntry {
         ToolAction::new("delete", Effect::Changes, |_, writer, params| memory::delete(writer, &params)),
         ToolAction::new("forget", Effect::Changes, |_, writer, params| memory::forget(writer, &params)),
         ToolAction::new("undo", Effect::Changes, |_, writer, params| memory::restore(writer, &params)),
+        ToolAction::new("note_suggest", Effect::Changes, suggest),
+        ToolAction::new("note_write", Effect::Changes, write),
+        ToolAction::new("note_create", Effect::Changes, create),
     ];
     ToolEntry::new("memory", "Your own memory", description, actions)
 }

@@ -55,6 +55,12 @@ pub struct AgentRules {
     /// How it may write its own memory: hybrid, prompt-only, search-only or off.
     #[arg(long, value_name = "MODE", value_parser = write_mode)]
     pub write_mode: Option<MemoryMode>,
+    /// Whether it may suggest edits of the notes that it reads; each waits in the review.
+    #[arg(long, value_name = "BOOL")]
+    pub can_suggest: Option<bool>,
+    /// The collections in which it may edit the notes that it reads, and add some; `*` means all.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub write_collections: Option<Vec<String>>,
     /// The day on which its token expires, or an RFC 3339 time; empty for never.
     #[arg(long, value_name = "DAY")]
     pub expires: Option<String>,
@@ -90,6 +96,12 @@ pub struct AgentView {
     pub paths: Vec<String>,
     /// How it may write its own memory.
     pub write_mode: MemoryMode,
+    /// Whether it may suggest edits of notes.
+    #[serde(default)]
+    pub can_suggest: bool,
+    /// The collections in which it may write.
+    #[serde(default)]
+    pub write_collections: Vec<String>,
     /// When its token expires, as RFC 3339.
     pub expires: Option<String>,
     /// Whether it has expired.

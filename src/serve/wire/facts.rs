@@ -6,6 +6,7 @@ use serde_json::Value;
 use serde_with::skip_serializing_none;
 use utoipa::{IntoParams, ToSchema};
 
+use super::suggestions::SuggestionView;
 use crate::base::config::MemoryKind;
 pub use crate::text::derive::facts::FactState;
 
@@ -543,6 +544,9 @@ pub struct ReviewParams {
 pub struct ReviewView {
     /// In order of creation, the owner's first.
     pub proposals: Vec<ProposalView>,
+    /// The edits of notes that agents suggest, the oldest first.
+    #[serde(default)]
+    pub suggestions: Vec<SuggestionView>,
     /// Number of further waiting proposals.
     pub more: usize,
     /// Why they were compared with known entries only by words, although a model should compare the meaning.

@@ -7,6 +7,7 @@ mod memory;
 mod notes;
 mod search;
 mod status;
+mod suggestions;
 mod writes;
 
 pub use agents::*;
@@ -16,4 +17,5 @@ pub use memory::*;
 pub use notes::*;
 pub use search::*;
 pub use status::*;
+pub use suggestions::*;
 pub use writes::*;

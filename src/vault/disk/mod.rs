@@ -20,7 +20,8 @@ pub(crate) use home::{DaemonInfo, HomeError, Identity, Lock, Stamp, adopt, init,
 pub(crate) use read::{FileBytes, ReadError, Source, read, read_file, read_lines};
 pub use rules::{NoteRules, globs};
 pub(crate) use rules::{
-    Outside, RulesError, below_home, conflict_copy, file_of, is_facts_history, is_markdown, obsidian_settings,
+    Outside, RulesError, SUGGESTIONS, below_home, conflict_copy, file_of, is_facts_history, is_markdown, is_suggestion,
+    obsidian_settings,
 };
 pub use scan::scan;
 pub(crate) use scan::{ElsewhereFile, FilesElsewhere, FoundNote, Scan, is_note, plain_file};

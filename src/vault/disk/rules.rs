@@ -11,12 +11,14 @@ use serde_json::Value;
 
 use super::home::Identity;
 use super::read::read_short;
-use crate::access::rules::{GlobError, Globs};
+use crate::access::rules::{GlobError, Globs, is_agents};
 use crate::base::config::CollectionConfig;
 use crate::base::path::VaultPath;
 
 /// The folder of what agents tell of their work.
 const TRACES: &str = "traces";
+/// The folder in an agent's of what it suggests for notes.
+pub(crate) const SUGGESTIONS: &str = "suggestions";
 /// Maximum size of Obsidian's settings, in bytes; they are far shorter.
 const MAX_SETTINGS: u64 = 1 << 20;
 /// Maximum number of Obsidian's patterns that are compiled.
@@ -143,6 +145,7 @@ impl NoteRules {
         !hidden(file)
             && !temporary(path.rsplit('/').next().unwrap_or(path))
             && !is_facts_history(file)
+            && !is_suggestion(file)
             && !self.excludes(path)
             && self.outside.of(file).is_none_or(|outside| outside.takes(file))
     }
@@ -160,6 +163,12 @@ pub(crate) fn is_facts_history(file: &VaultPath) -> bool {
     let of = conflict_copy(file, |_| true).map(|(of, _)| of);
     let path = of.as_deref().unwrap_or(file.as_str());
     path == "facts.history.md" || path.ends_with("/facts.history.md")
+}
+
+/// Whether a file is what an agent suggests for a note: it waits for the person, and is found by no search.
+pub(crate) fn is_suggestion(file: &VaultPath) -> bool {
+    let parts: Vec<&str> = file.as_str().split('/').collect();
+    matches!(&parts[..], [_, _, folder, _] if is_agents(file.as_str()) && *folder == SUGGESTIONS)
 }
 
 /// Whether a name or a path is that of a Markdown file.

@@ -1,9 +1,11 @@
 //! The person's notes: finding and reading them, saving, forgetting, remarks, and undoing it.
 
+mod agent_writes;
 mod annotations;
 mod capture;
 mod conflicts;
 mod edit;
+mod exact_edits;
 mod find;
 mod forget;
 mod history;
@@ -15,8 +17,10 @@ mod purge;
 mod removal;
 mod save;
 mod search;
+mod suggestions;
 mod versions;
 
+pub(crate) use agent_writes::agent_write;
 pub use annotations::{annotate, annotations, passage};
 pub use capture::capture;
 pub(crate) use conflicts::{conflict, conflict_copies, conflicts, keep};
@@ -35,4 +39,5 @@ pub(crate) use purge::{finish_open_purges, finish_purges};
 pub use save::save;
 pub use search::search;
 pub(crate) use search::search_times;
+pub(crate) use suggestions::{decide_suggestions, suggest, suggestions};
 pub(crate) use versions::{version, versions};

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::annotations::annotations;
 use super::forget::{ForgetStep, SourceLines, is_of};
 use super::removal::{LineSpan, Removal};
+use super::suggestions::purge_suggestions;
 use crate::access::request::{ErrorKind, Owner, Request, RequestError, Role, Workspace, note_path};
 use crate::access::rules::{Principal, Scope, Turn, is_agents, own_file};
 use crate::base::config::StemmerLanguage;
@@ -150,6 +151,9 @@ impl<'a> Purge<'a> {
         self.embedded.extend(embedded);
         let path = &removal.path;
         // While the text is still known to whoever would have to finish this. What cannot be dropped now is looked for again at the end.
+        if let Err(error) = purge_suggestions(workspace, self.files, path, &remembered.parts) {
+            self.failed(format!("suggestions of agents may have the text: {}", error.message));
+        }
         let elsewhere = drop_kept_elsewhere(workspace, self.files, &remembered.parts).unwrap_or_default();
         let summary = summary_path(path).filter(|summary| matches!(self.files.read(summary), Ok(None)));
         // Who keeps summaries may have taken it away before.

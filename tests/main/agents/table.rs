@@ -91,7 +91,23 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
     asked.extend(as_qmd());
     asked.extend(of_own_memory(&known));
     asked.extend(contexts());
+    asked.extend(into_notes());
     asked.extend(over_mcp(&known));
+    asked
+}
+
+/// Edits of notes, which change nothing where the text is not there.
+fn into_notes() -> Vec<Asked> {
+    let mut asked = Vec::new();
+    for path in NOTES.iter().map(|(path, ..)| *path).chain(["notes/none.md", "../memory.toml", "agents/ada/agent.md"]) {
+        for old in ["quokka quokka quokka", "e"] {
+            asked.push(post("/api/notes/suggest", json!({ "path": path, "old": old, "new": "x", "why": "x" })));
+            asked.push(post("/api/notes/write", json!({ "path": path, "old": old, "new": "x" })));
+        }
+        asked.push(post("/api/notes/write", json!({ "path": path, "heading": "No such heading", "new": "x" })));
+        asked.push(post("/api/notes/write", json!({ "path": path, "new": "x", "create": true, "old": "x" })));
+        asked.push(post("/api/notes/write", json!({ "path": format!("{path}/a.md"), "new": "x", "create": true })));
+    }
     asked
 }
 
@@ -238,6 +254,7 @@ fn owners_alone() -> Vec<Asked> {
         post("/api/entries/remove", json!({ "id": "e-1" })),
         post("/api/entries/rewrite", json!({ "content": "" })),
         post("/api/review", json!({ "decisions": [{ "id": "e-1", "accept": true }] })),
+        post("/api/review/suggestions", json!({ "decisions": [{ "id": "ada/x", "accept": true }] })),
         post("/api/forgotten/1/lift", json!({})),
         post("/api/summaries/make", json!({})),
         post("/api/summaries/make", json!({ "of": "notes/secret.md" })),

@@ -9,7 +9,7 @@ pub const AGENTS: [&str; 4] = ["ada", "bob", "eve", "gus"];
 pub fn page(agent: &str) -> String {
     let rules = match agent {
         "ada" => {
-            "true\ncollections: [notes, annotations, summaries, memories]\nexclude_tags: [health]\npaths: [\"**\", \"!notes/diary/**\"]"
+            "true\ncollections: [notes, annotations, summaries, memories]\nexclude_tags: [health]\npaths: [\"**\", \"!notes/diary/**\"]\ncan_suggest: true\nwrite_collections: [\"*\"]"
         }
         "bob" => "false",
         // It talks in a group, where `[scope]` lets nobody read.

@@ -42,7 +42,8 @@ impl Person {
     fn says_in(&self, folder: &str, line: &str) -> String {
         let said = self.command(folder, line).output().unwrap();
         // A search says so where the machine was busy for a second; what it is to find is there already.
-        let remarks = String::from_utf8(said.stderr).unwrap().replace("vault: the newest changes may not be found yet\n", "");
+        let remarks =
+            String::from_utf8(said.stderr).unwrap().replace("vault: the newest changes may not be found yet\n", "");
         self.shown(&(String::from_utf8(said.stdout).unwrap() + &remarks))
     }
 

@@ -35,6 +35,7 @@ const KEYS = [
   ["z", "Undo the last change"],
   ["w", "Write a snippet"],
   ["t", "Capture a thought"],
+  ["a h r", "In Review: accept a suggested edit, one of several, reject"],
   ["m", "Search by words, by meaning, or both"],
   ["s", "Show scores"],
   ["1 2 … 9", "Search, Browse, Statistics, Settings, Agents, Facts, Graph, Entries, Review"],

@@ -61,11 +61,12 @@ function done(text, { searchable }) {
 
 /** Says what was done, with a button that takes it back, and perhaps a link beside it. */
 export function offerUndo(text, checkpoint, beside) {
-  if (!checkpoint) return toast(text, beside);
+  if (!checkpoint?.length) return toast(text, beside);
   const undo = async () => {
     undoable = undefined;
     shown.remove();
-    await restore(checkpoint);
+    // Of several the last change is named first, and undone first.
+    for (const one of [checkpoint].flat()) await restore(one);
   };
   const shown = toast(text, [beside, h("button", { type: "button", class: "undo", on: { click: undo } }, "Undo")]);
   undoable = undo;

@@ -21,7 +21,7 @@ async function collectionNames() {
 
 /** Asks for a new agent, and shows its token. */
 export async function addAgent(changed) {
-  const rules = fields({ collections: ["*"], exclude_tags: [], paths: [], write_mode: "hybrid" }, await collectionNames());
+  const rules = fields({ collections: ["*"], exclude_tags: [], paths: [], write_mode: "hybrid", can_suggest: false, write_collections: [] }, await collectionNames());
   dialog("Add an agent", [
     h("label", { for: "agent-name" }, "Name"),
     h("input", { id: "agent-name", name: "name", required: true, maxlength: 60, autofocus: true, autocomplete: "off", placeholder: "Claude" }),
@@ -49,7 +49,7 @@ export async function changeRules(agent, changed) {
   const before = rulesOf(form);
 }
 
-function fields({ collections, exclude_tags: tags, paths, write_mode: mode, expires }, names) {
+function fields({ collections, exclude_tags: tags, paths, write_mode: mode, expires, can_suggest: suggests, write_collections: writes }, names) {
   const every = collections.includes("*");
   const chosen = collections.filter((name) => name !== "*");
   const some = h("div", { class: "choices", hidden: every },
@@ -64,6 +64,9 @@ function fields({ collections, exclude_tags: tags, paths, write_mode: mode, expi
     h("label", { for: "agent-paths" }, "Paths"),
     h("textarea", { id: "agent-paths", name: "paths", rows: 2, spellcheck: "false", placeholder: "notes/work/**", "aria-describedby": "agent-paths-hint" }, paths.join("\n")),
     h("p", { class: "hint", id: "agent-paths-hint" }, "One per line; a line with ! in front excludes a path. Empty: all paths."),
+    tick({ id: "agent-suggests", name: "can_suggest", checked: suggests }, "May suggest edits of notes that it reads; they wait in Review"),
+    h("label", { for: "agent-write-collections" }, "Collections in which it may write notes itself"),
+    h("input", { id: "agent-write-collections", name: "write_collections", value: writes.join(", "), placeholder: "none; separated by commas", autocomplete: "off", spellcheck: "false" }),
     h("div", { class: "two" },
       h("div", {}, h("label", { for: "agent-writes" }, "May write to its own memory"),
         h("select", { id: "agent-writes", name: "write_mode" }, WRITE_MODES.map(([value, text]) => h("option", { value, selected: value === mode }, text)))),
@@ -85,6 +88,8 @@ function rulesOf(form) {
     exclude_tags: texts("exclude_tags", /[\s,]+/).map((tag) => tag.replace(/^#/, "")).filter(Boolean),
     paths: texts("paths", "\n"),
     write_mode: data.get("write_mode"),
+    can_suggest: data.has("can_suggest"),
+    write_collections: texts("write_collections", ","),
     expires: data.get("expires"),
   };
 }

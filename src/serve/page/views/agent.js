@@ -38,6 +38,8 @@ export function facts(agent, { all = false } = {}) {
     ["Hidden tags", list(agent.exclude_tags.map((tag) => `#${tag.replace(/^#/, "")}`), all && "none")],
     ["Paths", list(agent.paths, all && "all")],
     ["Own memory", WRITES[agent.write_mode] ?? agent.write_mode],
+    ["Suggests", agent.can_suggest ? "edits of notes" : "nothing"],
+    ["Writes in", agent.write_collections?.join(", ") || "no collection"],
     ["Entries", all && h("a", { id: "agent-entries", href: address({ view: "entries", agent: agent.slug }) }, "what it knows")],
     ["Expires", agent.expires ? when(agent.expires) : all && "never"],
     ["Token since", agent.token_since ? when(agent.token_since) : all && "none"],

@@ -5,6 +5,7 @@ import { api } from "../lib/api.js";
 import { append, count, failure, h, replace, say } from "../lib/dom.js";
 import { choice, entryLines, memories } from "./entries.js";
 import { route } from "../lib/route.js";
+import { suggestionList } from "./suggestions.js";
 
 const VERDICTS = {
   new: "",
@@ -42,10 +43,14 @@ const answers = answered({
 
 const title = () => h("h2", { tabindex: -1 }, "Review");
 
-function list({ proposals, more = 0, degraded }) {
+function list({ proposals, suggestions = [], more = 0, degraded }) {
   const agents = proposals.map(({ entry }) => entry.agent).filter(Boolean);
   replace(view.place,
     h("div", { class: "agents-head" }, title()),
+    suggestionList(suggestions, () => {
+      answers.load();
+      view.place.querySelector("h2")?.focus();
+    }),
     h("div", { class: "filters" }, choice("review-agent", "Memory", [["", "All memories"], ...memories(agents).slice(1)], route().agent, "agent")),
     h("p", { class: "summary" }, proposals.length ? `${count(proposals.length, "proposal")}${more ? `; ${more.toLocaleString()} more are waiting` : ""}` : "No proposals"),
     degraded ? h("p", { class: "hint degraded" }, degraded) : "",
