@@ -143,7 +143,7 @@ async function openTab(browser, { width = 1280, height = 860, scheme = "light", 
     dialog.dismiss();
   });
   page.on("request", (request) => {
-    if (!/^http:\/\/127\.0\.0\.1:\d+\//.test(request.url())) page.elsewhere.push(request.url());
+    if (!/^(blob:)?http:\/\/127\.0\.0\.1:\d+\//.test(request.url())) page.elsewhere.push(request.url());
   });
   // To work on the page without building the program each time.
   if (process.env.PAGE_FILES) {
