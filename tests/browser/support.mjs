@@ -147,7 +147,7 @@ async function openTab(browser, { width = 1280, height = 860, scheme = "light", 
     dialog.dismiss();
   });
   page.on("request", (request) => {
-    if (!/^http:\/\/127\.0\.0\.1:\d+\//.test(request.url())) page.elsewhere.push(request.url());
+    if (!/^(blob:)?http:\/\/127\.0\.0\.1:\d+\//.test(request.url())) page.elsewhere.push(request.url());
   });
   // To work on the page without building the program each time.
   if (process.env.PAGE_FILES && !worker) {
@@ -157,9 +157,10 @@ async function openTab(browser, { width = 1280, height = 860, scheme = "light", 
       const name = new URL(route.request().url()).pathname.replace(/^\/(page\/)?/, "") || "index.html";
       const headers = { ...response.headers(), "content-type": TYPES[name.split(".").at(-1)] };
       delete headers["content-length"];
-      const source = (file) => readFileSync(resolve(root, process.env.PAGE_FILES, file), "utf8");
-      // The daemon joins the sheets, too; axe puts what is imported into the page, which the policy forbids.
-      await route.fulfill({ response, headers, body: source(name).replace(/^@import "(.+)";$/gm, (_, sheet) => source(sheet)) });
+      const source = (one) => readFileSync(resolve(root, process.env.PAGE_FILES, one));
+      // The styles are one sheet, as the program serves them: axe reads others by putting them in, which the policy forbids.
+      const joined = (sheet) => String(sheet).replace(/@import "(.+)";/g, (_, one) => source(one));
+      await route.fulfill({ response, headers, body: name.endsWith(".css") ? joined(source(name)) : source(name) });
     });
   }
   return page;
