@@ -16,7 +16,7 @@ pub(crate) use conflicts::{conflict, conflict_copies, conflicts, keep};
 pub use forget::forget;
 pub use history::restore;
 pub(crate) use history::{changes, checkpoints, forgotten, forgotten_back, lift};
-pub(crate) use listing::{agent_status, attachments, chunk, listing};
+pub(crate) use listing::{agent_status, attachments, chunk, days, folders, listing};
 pub use listing::{browse, collections, list, stats, tags};
 pub use note::{links, note, related};
 pub(crate) use note::{unresolved, whole_note};
