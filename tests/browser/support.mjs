@@ -147,13 +147,16 @@ async function openTab(browser, { width = 1280, height = 860, scheme = "light", 
   });
   // To work on the page without building the program each time.
   if (process.env.PAGE_FILES) {
-    await page.route(/^[^?#]*\/(page\/[a-z/-]+\.(js|css|svg))?$/, async (route) => {
+    await page.route(/^[^?#]*\/(page\/[a-z0-9/-]+\.(js|css|svg))?$/, async (route) => {
       const response = await route.fetch({ url: new URL("/", route.request().url()).href }).catch(() => undefined);
       if (!response) return route.abort();
       const name = new URL(route.request().url()).pathname.replace(/^\/(page\/)?/, "") || "index.html";
       const headers = { ...response.headers(), "content-type": TYPES[name.split(".").at(-1)] };
       delete headers["content-length"];
-      await route.fulfill({ response, headers, body: readFileSync(resolve(root, process.env.PAGE_FILES, name)) });
+      const read = (file) => readFileSync(resolve(root, process.env.PAGE_FILES, file));
+      // One sheet, as the program makes it.
+      const body = name.endsWith(".css") ? String(read(name)).replaceAll(/@import "(.*)";/g, (_, part) => String(read(part))) : read(name);
+      await route.fulfill({ response, headers, body });
     });
   }
   return page;
@@ -202,6 +205,28 @@ export function inBrowser(prepare = () => {}) {
   });
   afterEach(() => tabs.close());
   return { vault, tabs };
+}
+
+/** The rooms of the bar, each with its views. */
+export const ROOMS = {
+  search: ["search"], notes: ["notes", "see", "graph"], memory: ["review", "facts", "entries", "profile", "summaries", "digest"], agents: ["agents"],
+  settings: ["settings", "changes", "stats", "processing"],
+};
+
+/** Shows a view as a person comes to it: by its room in the bar, and by its tab there. */
+export async function goTo(page, view) {
+  const [room, views] = Object.entries(ROOMS).find(([, those]) => those.includes(view));
+  await page.click(`#rooms [data-room=${room}]`);
+  await page.waitForSelector(`#rooms [data-room=${room}][aria-current]`);
+  if (views.length > 1) await page.click(`#tabs [data-view=${view}]`);
+  await page.waitForFunction((wanted) => location.hash.startsWith(`#/${wanted}`), view);
+}
+
+/** Opens the filters of a view. */
+export async function unfold(page) {
+  const filters = page.locator("#main .folded", { hasText: /^Filters/ });
+  await filters.waitFor();
+  if ((await filters.getAttribute("open")) === null) await filters.locator("summary").click();
 }
 
 export const focused = (page, selector) => page.waitForFunction((wanted) => document.activeElement?.matches(wanted), selector);

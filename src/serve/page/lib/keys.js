@@ -22,7 +22,7 @@ export function toggleScores() {
 
 const KEYS = [
   ["/", "Search"],
-  ["↑ ↓", "Move through the passages"],
+  ["↑ ↓", "Move through passages and notes"],
   ["Enter", "Read the note"],
   ["Esc", "Back"],
   ["n p", "Next and previous passage of the note"],
@@ -34,7 +34,9 @@ const KEYS = [
   ["w", "Write a snippet"],
   ["m", "Search by words, by meaning, or both"],
   ["s", "Show scores"],
-  ["1 2 … 9", "Search, Browse, Statistics, Settings, Agents, Facts, Graph, Entries, Review"],
+  ["1 2 … 5", "Search, Notes, Memory, Agents, Settings"],
+  ["[ ]", "Previous and next view there"],
+  ["t", "Today"],
   ["?", "This list"],
 ];
 

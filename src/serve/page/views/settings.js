@@ -1,12 +1,9 @@
-// What is kept, and what can be taken back.
+// What is stored, and how this page is.
 
 import { api, token } from "../lib/api.js";
-import { append, bytes, failure, h, replace, say, toggle, when } from "../lib/dom.js";
-import { restore } from "../note/change.js";
-import { changeLog } from "./change-log.js";
-import { conflictList } from "./conflicts.js";
+import { append, failure, h, replace, say, toggle } from "../lib/dom.js";
 import { shortcuts } from "../lib/keys.js";
-import { settingNames } from "./setting-names.js";
+import { applyTheme, theme, THEMES } from "../lib/theme.js";
 
 const SWITCHES = [
   ["capture_conversations", "Conversations", "What you and your agents say to each other"],
@@ -18,23 +15,18 @@ const SWITCHES = [
   ["capture_bookmarks", "Bookmarks", "Addresses and titles that you bookmark"],
 ];
 
-let view;
+const stored = h("div", {});
 
 export function show(main) {
-  view = { capture: h("div", {}), history: h("div", {}), log: changeLog(), conflicts: conflictList() };
-  replace(main, h("h2", {}, "Settings"),
+  const look = h("select", { id: "theme", on: { change: () => applyTheme(look.value) } }, THEMES.map(([value, name]) => h("option", { value, selected: value === theme() }, name)));
+  replace(main, h("h2", { class: "unseen" }, "Settings"),
     h("section", {}, h("h3", {}, "What is stored"),
-      h("p", { class: "hint" }, "The vault does not store what is switched off. The switches are in memory.toml."), view.capture),
-    view.conflicts.section,
-    h("section", {}, h("h3", {}, "Recent changes"),
-      h("p", { class: "hint" }, "The vault keeps a file’s old content for a while, so that you can undo a change."), view.history),
-    view.log.section,
-    settingNames(),
+      h("p", { class: "hint" }, "The vault does not store what is switched off. The switches are in memory.toml."), stored),
     h("section", {}, h("h3", {}, "This page"),
       toggle("shortcuts", "Single-key shortcuts", "Keys such as / and ? work when no field has the focus", shortcuts.on(), (on) => shortcuts.set(on)),
+      h("p", { class: "row" }, h("label", { for: "theme" }, "Colours"), look),
       h("p", {}, h("button", { type: "button", on: { click: leave } }, "Sign out"))));
   capture();
-  changed();
 }
 
 async function leave() {
@@ -45,11 +37,13 @@ async function leave() {
 
 export function update() {}
 
+export function changed() {}
+
 async function capture() {
   try {
     const settings = await api.settings();
     const rows = SWITCHES.filter(([key]) => typeof settings[key] === "boolean");
-    replace(view.capture, rows.map(([key, name, hint]) => toggle(key, name, hint, settings[key], async (on, box) => {
+    replace(stored, rows.map(([key, name, hint]) => toggle(key, name, hint, settings[key], async (on, box) => {
       const said = box.closest(".switch").querySelector(".failure");
       said?.remove();
       try {
@@ -62,20 +56,6 @@ async function capture() {
       }
     })));
   } catch (error) {
-    replace(view.capture, failure(error, capture));
-  }
-}
-
-export async function changed() {
-  view.log.refresh();
-  view.conflicts.refresh();
-  try {
-    const { checkpoints } = await api.checkpoints();
-    if (!checkpoints.length) return replace(view.history, h("p", {}, "Nothing yet."));
-    replace(view.history, h("ol", { class: "checkpoints" }, checkpoints.slice(0, 30).map(({ id, at, path, action, bytes: size }) =>
-      h("li", {}, h("span", { class: "cite" }, path), h("span", { class: "hint" }, `before: ${action}, ${size === undefined ? "no such file" : bytes(size)}`), when(at),
-        h("button", { type: "button", class: "quiet", "aria-label": `Restore ${path}`, on: { click: () => restore(id) } }, "Restore")))));
-  } catch (error) {
-    replace(view.history, failure(error, changed));
+    replace(stored, failure(error, capture));
   }
 }
