@@ -61,7 +61,14 @@ describe("letting agents in", () => {
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => document.querySelector("dialog .primary").textContent === "Copied");
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), token);
-    assert.match(await text(page, "dialog .facts"), new RegExp(`${vault.origin}/api/user-memory/search`));
+    for (const [name, says] of [["Claude Code", `claude mcp add .*${vault.origin}/mcp .*${token}`], ["Codex", "mcp_servers.vault[^]*--agent.*claude"], ["Other programs", `${vault.origin}/api/user-memory/search`]]) {
+      const setup = page.locator("dialog .setups details", { hasText: name }).first();
+      await setup.locator("summary").click();
+      await setup.getByRole("button", { name: `Copy the set-up of ${name}` }).click();
+      await page.waitForFunction(() => document.getElementById("said").textContent === "Copied");
+      await eventually("the text to be copied", async () => new RegExp(says).test(await page.evaluate(() => navigator.clipboard.readText())));
+    }
+    assert.deepEqual(await violations(page), []);
     await page.keyboard.press("Escape");
     await page.waitForSelector("dialog", { state: "detached" });
     await focused(page, "#add-agent");

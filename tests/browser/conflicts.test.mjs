@@ -23,12 +23,12 @@ async function written(files, count) {
   await eventually("the conflicts", async () => (await listed()).length === count);
 }
 
-/** The settings in a tab that `vault open` opened. */
+/** The changes in a tab that `vault open` opened. */
 async function opened(options) {
   const page = await tabs.tab(options);
   await page.goto(vault.openAddress());
   await page.waitForSelector(".hit");
-  await page.goto(`${vault.origin}/#/settings`);
+  await page.goto(`${vault.origin}/#/changes`);
   await page.waitForSelector("#conflicts", { state: "attached" });
   return page;
 }
@@ -39,7 +39,7 @@ const press = (page, name, path) => page.getByRole("button", { name: `${name}: $
 describe("what was changed in two places", () => {
   test("nothing is shown while nothing was", async () => {
     const page = await opened();
-    await page.waitForSelector(".switch");
+    await page.waitForSelector("#change-log");
     assert.equal(await page.locator("#conflicts").isVisible(), false);
   });
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { eventually, inBrowser, overflow, text, violations } from "./support.mjs";
+import { eventually, inBrowser, overflow, text, unfold, violations } from "./support.mjs";
 
 const HOSTILE = "<img src=x onerror=window.__xss=9>";
 
@@ -64,6 +64,7 @@ describe("entries", () => {
     await row(page, "Sails on Mondays").waitFor();
     await row(page, "Sails on Mondays").locator("button", { hasText: "Archive" }).click();
     await row(page, "Sails on Mondays").waitFor({ state: "detached" });
+    await unfold(page);
     await page.selectOption("#entry-status", "archived");
     await row(page, "Sails on Mondays").waitFor();
   });

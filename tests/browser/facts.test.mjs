@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { eventually, focused, inBrowser, overflow, text, violations } from "./support.mjs";
+import { eventually, focused, inBrowser, overflow, text, unfold, violations } from "./support.mjs";
 
 const PAYLOADS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
 const HOSTILE = "<img src=x onerror=window.__xss=9>";
@@ -37,6 +37,7 @@ describe("looking facts up", () => {
     assert.match(await row(page, "loan_record").innerText(), /loans-2026\.ods\s+#decision[^]*facts\.md#L14/);
     assert.equal(await row(page, "sheet_trial").count(), 0, "its time is over");
     assert.match(await text(page, ".problems"), /projects\/mech\/facts\.md#L4[^]*also at line 3; the last one counts[^]*#L6[^]*broken/);
+    await unfold(page);
     assert.deepEqual(await page.locator("#fact-scope option").allInnerTexts(), ["All memory scopes", "project:hostile", "project:mech", "user"]);
     await page.selectOption("#fact-scope", "project:mech");
     await row(page, "flags").waitFor();
@@ -51,6 +52,7 @@ describe("looking facts up", () => {
     await page.reload();
     await eventually("the same after a reload", async () => (await page.locator(".fact:visible").count()) === 1);
     await page.goto(vault.origin + "/#/facts");
+    await unfold(page);
     await page.check("#fact-all");
     await row(page, "sheet_trial").waitFor();
     assert.match(await row(page, "sheet_trial").innerText(), /running\s+expired/);
@@ -61,6 +63,7 @@ describe("looking facts up", () => {
   test("another day: what was true then, and nothing to change", async () => {
     const page = await opened();
     await row(page, "loan_record").waitFor();
+    await unfold(page);
     await page.fill("#fact-day", "2026-01-04");
     await eventually("that day", async () => /paper cards/.test(await row(page, "loan_record").innerText()));
     assert.equal(await page.locator(".fact-more button").count(), 0);
@@ -236,7 +239,9 @@ describe("the keyboard and looks", () => {
   test("all of it by keyboard", async () => {
     const page = await opened("#/search");
     await page.evaluate(() => document.activeElement.blur());
-    await page.keyboard.press("6");
+    await page.keyboard.press("3");
+    await page.waitForSelector("#tabs [data-view=review][aria-current]");
+    await page.keyboard.press("]");
     await row(page, "loan_record").waitFor();
     await tabTo(page, "a.fact-name");
     const name = await page.evaluate(() => document.activeElement.id);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { eventually, focused, inBrowser, overflow, text, violations } from "./support.mjs";
+import { eventually, focused, inBrowser, overflow, text, unfold, violations } from "./support.mjs";
 
 const PAYLOADS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
 
@@ -41,6 +41,7 @@ describe("the graph on the page", () => {
     assert.match(await group(page, "knows →").innerText(), /Nobody There \(no note\)/);
     assert.equal(await group(page, "knows →").locator("a.end").count(), 0);
     assert.match(await page.locator("section", { hasText: "Further away" }).last().innerText(), /Cleo\s+—works_at→\s+Boatyard/);
+    await unfold(page);
     await page.locator("#graph-all").check();
     await eventually("what is over", async () => /Cleo\s+until 2026-03-09\s+expired/.test(await group(page, "manages →").innerText()));
     await group(page, "← reports_to").locator("a.cite").click();
@@ -51,6 +52,25 @@ describe("the graph on the page", () => {
     assert.equal(await page.inputValue("#graph-name"), "people/ben.md");
     await page.goBack();
     await page.locator(".entity h3", { hasText: "Ann Lee" }).waitFor();
+  });
+
+  test("a picture shows the same, is still, and marks what has the focus in the list", async () => {
+    const page = await opened("#/graph?name=people/ann.md&steps=1");
+    await group(page, "works_at →").waitFor();
+    await page.locator("summary", { hasText: "Picture" }).click();
+    const nodes = page.locator(".picture .node");
+    await nodes.first().waitFor();
+    const names = await nodes.locator("title").allTextContents();
+    assert.deepEqual([...names].sort(), ["Ann Lee", "Ben", "Boatyard", "Keel", "Nobody There"]);
+    assert.match(await page.getAttribute(".picture svg", "aria-label"), /^5 notes and \d+ relations/);
+    const places = () => nodes.evaluateAll((all) => all.map((one) => one.getAttribute("transform")));
+    const before = await places();
+    await group(page, "works_at →").locator("a.end").focus();
+    assert.equal(await page.locator(".picture .marked title").textContent(), "Boatyard");
+    assert.deepEqual(await places(), before);
+    assert.deepEqual(await violations(page), []);
+    await page.locator(".picture .node", { hasText: "Ben" }).click();
+    await page.locator(".entity h3", { hasText: "Ben" }).waitFor();
   });
 
   test("what is typed narrows it, and what is saved is shown", async () => {

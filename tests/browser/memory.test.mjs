@@ -1,10 +1,10 @@
-// The person sees who agents take them for, what a chat model did and cost, and what settings are called elsewhere.
+// The person sees who agents take them for, and what a chat model did and cost.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { after, describe, test } from "node:test";
-import { eventually, inBrowser, overflow, root, text, values, violations } from "./support.mjs";
+import { eventually, goTo, inBrowser, overflow, ROOMS, text, values, violations } from "./support.mjs";
 
 const HOSTILE = "&lt;img src=x onerror=window.__xss=9>";
 
@@ -112,35 +112,29 @@ describe("processing", () => {
 
 /** The views, each with what it shows once it has its answer. */
 const VIEWS = {
-  search: ".hit", browse: ".day", stats: ".collections td", settings: "#change-log :is(li, div p)", agents: ".agents-head + .hint", facts: ".summary", graph: ".graph .summary:not(:empty)",
-  entries: ".fact", review: ".summary", profile: "#profile-state", summaries: ".agents-head ~ .summary", digest: ".summary", processing: ".numbers",
+  search: ".hit", notes: ".note-list .hit", see: ".month", graph: ".graph .summary:not(:empty)", review: ".summary", facts: ".summary", entries: ".fact",
+  profile: "#profile-state", summaries: ".summary", digest: ".summary", agents: ".head + .hint", settings: ".switch", changes: "#change-log :is(li, div p)",
+  stats: ".collections td", processing: ".numbers",
 };
 
 describe("every view", () => {
-  test("shows texts alone, never a value of the program", async () => {
+  test("is in the bar, and shows texts alone, never a value of the program", async () => {
     const page = await opened("search");
-    const names = await page.locator("nav a").evaluateAll((links) => links.map((link) => link.dataset.view));
+    const names = [];
+    for (const room of await page.locator("#rooms a").all()) {
+      await room.click();
+      await page.waitForFunction((wanted) => document.querySelector("#rooms [aria-current]")?.dataset.room === wanted, await room.getAttribute("data-room"));
+      names.push(...(await page.locator("#tabs a").evaluateAll((links) => links.map((link) => link.dataset.view))));
+    }
     assert.deepEqual(names, Object.keys(VIEWS));
+    assert.deepEqual(names, Object.values(ROOMS).flat());
     for (const [name, sign] of Object.entries(VIEWS)) {
-      await page.click(`nav a[data-view=${name}]`);
+      await goTo(page, name);
       await page.waitForSelector(`#main ${sign}`);
       assert.deepEqual(await values(page, { inSentences: true }), [], name);
+      assert.deepEqual(await violations(page), [], name);
       const times = await page.locator("#main time").evaluateAll((all) => all.map((time) => [time.innerText, time.title]));
       assert.deepEqual(times.filter(([shown, whole]) => !/^(\d{4}-\d\d-\d\d|\d\d:\d\d)$/.test(shown) || !/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(whole)), [], name);
     }
-  });
-});
-
-describe("the settings", () => {
-  test("name those of Osaurus as the documentation does", async () => {
-    const page = await opened("settings");
-    await page.waitForSelector("#setting-names tbody tr");
-    const shown = await page.locator("#setting-names tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.innerText.trim())));
-    const table = readFileSync(`${root}/docs/memory.md`, "utf8").split("\n## Settings")[1];
-    const rows = [...table.matchAll(/^\| (.+?) \| (`memory.+?) \|$/gm)];
-    const plain = (cell) => cell.replace(/ \(.*\)$/, "").replaceAll("`", "");
-    assert.deepEqual(shown, rows.map(([, theirs, ours]) => [plain(theirs), plain(ours)]));
-    assert.ok(shown.length > 4);
-    assert.deepEqual(await violations(page), []);
   });
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { eventually, focused, inBrowser, overflow, root, text, violations } from "./support.mjs";
+import { eventually, focused, goTo, inBrowser, overflow, root, text, violations } from "./support.mjs";
 
 const PAYLOADS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
 const QUESTION = "what would make us go back to paper";
@@ -228,16 +228,16 @@ describe("the keyboard", () => {
     assert.deepEqual(await violations(page), []);
     await page.keyboard.press("Escape");
     await page.waitForSelector("dialog.help", { state: "detached" });
-    for (const [key, name] of [["2", "browse"], ["3", "stats"], ["4", "settings"], ["5", "agents"], ["1", "search"]]) {
+    for (const [key, name] of [["2", "notes"], ["]", "see"], ["[", "notes"], ["3", "review"], ["4", "agents"], ["5", "settings"], ["t", "see"], ["1", "search"]]) {
       await page.keyboard.press(key);
-      await page.waitForSelector(`nav a[data-view=${name}][aria-current=page]`);
+      await page.waitForSelector(`nav a[data-view=${name}][aria-current=page]`, { state: "attached" });
       await page.evaluate(() => document.activeElement.blur());
     }
   });
 
   test("can do without single keys", async () => {
     const page = await opened();
-    await page.click("nav a[data-view=settings]");
+    await goTo(page, "settings");
     await page.click("#shortcuts");
     await page.evaluate(() => document.activeElement.blur());
     await page.keyboard.press("?");
@@ -400,27 +400,63 @@ describe("reading", () => {
 });
 
 describe("browsing, numbers and progress", () => {
-  test("by collection and by day", async () => {
+  test("notes by folder, tag and order, and by the addresses of before", async () => {
     vault.write("journal/old.md", "---\nupdated: 2026-01-05T12:00:00\n---\nAn old day.\n");
+    vault.write("journal/deep/2026-01-06.md", "---\nupdated: 2026-01-06T12:00:00\ntags: [rowing]\n---\nA daily note.\n");
     const page = await opened();
-    await eventually("the note", async () => (await vault.ask("/api/user-memory/note?path=journal/old.md")).ok);
-    await page.click("nav a[data-view=browse]");
-    await page.waitForSelector(".day");
-    assert.equal(await text(page, ".day"), "Today");
-    await page.selectOption("select[aria-label=Collection]", "journal");
-    await page.waitForFunction(() => document.querySelector(".summary").textContent === "1 passage in journal");
-    await page.click(".day button");
-    await page.waitForFunction(() => location.hash.includes("day=2026-01-0"));
-    assert.equal(await page.locator(".hit").count(), 1);
-    await page.click("button[aria-label='Next day']");
-    await page.waitForFunction(() => document.querySelector(".summary").textContent.startsWith("Nothing in journal"));
-    await page.click("text=All days");
-    await page.waitForSelector(".hit");
+    await eventually("the notes", async () => (await vault.ask("/api/user-memory/note?path=journal/deep/2026-01-06.md")).ok);
+    await goTo(page, "notes");
+    const names = () => page.locator(".note-list .cite").allInnerTexts();
+    const shown = (...wanted) => eventually(wanted.join(), async () => JSON.stringify(await names()) === JSON.stringify(wanted));
+    await page.locator("[role=treeitem]", { hasText: "journal" }).click();
+    await shown("journal/deep/2026-01-06.md", "journal/old.md");
+    assert.equal(await text(page, ".summary"), "2 notes in journal");
+    await page.selectOption("#notes-sort", "name");
+    await page.waitForFunction(() => location.hash.includes("sort=name"));
+    await page.fill("#notes-tag", "#rowing");
+    await shown("journal/deep/2026-01-06.md");
+    await page.fill("#notes-tag", "");
+    await shown("journal/deep/2026-01-06.md", "journal/old.md");
+    // The tree by keys: into the folder, down, and back up.
+    await page.focus("#folder-journal");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    await focused(page, "[aria-level='2'][role=treeitem]");
+    await page.keyboard.press("Enter");
+    await shown("journal/deep/2026-01-06.md");
+    await page.keyboard.press("ArrowLeft");
+    await focused(page, "#folder-journal");
+    await page.goto(`${vault.origin}/#/browse?collection=journal`);
+    await shown("journal/deep/2026-01-06.md", "journal/old.md");
+    await page.locator(".note-list .hit-title").first().click();
+    await page.waitForFunction(() => document.querySelector("#reader .body")?.textContent.includes("A daily note."));
+    await page.keyboard.press("Escape");
+    await focused(page, ".note-list .hit-title");
+  });
+
+  test("a day is chosen in the month, and shows its daily note and what was saved", async () => {
+    const page = await opened();
+    await page.goto(`${vault.origin}/#/browse?day=2026-01-05`);
+    await page.locator(".see-day a", { hasText: "old" }).waitFor();
+    await page.focus("#day-2026-01-05");
+    await page.keyboard.press("ArrowRight");
+    await focused(page, "#day-2026-01-06");
+    assert.match(await page.getAttribute("#day-2026-01-06", "aria-label"), /6 January 2026, \d+ notes? saved, a daily note/);
+    await page.click("text=The daily note");
+    await page.waitForFunction(() => document.querySelector("#reader .body")?.textContent.includes("A daily note."));
+    await page.keyboard.press("Escape");
+    await page.focus("#day-2026-01-06");
+    await page.keyboard.press("PageUp");
+    await focused(page, "#day-2025-12-06");
+    await page.click("#month-today");
+    await page.waitForSelector("text=How far indexing is");
+    assert.match(await text(page, "#main"), /All [\d,]+ notes are read/);
+    assert.deepEqual(await violations(page), []);
   });
 
   test("statistics show growth, collections and what is embedded", async () => {
     const page = await opened();
-    await page.click("nav a[data-view=stats]");
+    await goTo(page, "stats");
     await page.waitForSelector(".chart");
     assert.match(await page.locator(".chart").getAttribute("aria-label"), /\d+ notes at the end/);
     const stats = await vault.get("/api/user-memory/stats");
@@ -553,7 +589,7 @@ describe("changing", () => {
   test("what is kept is switched on and off", async (context) => {
     if (!(await served("GET", "settings"))) return context.skip("this server has no settings yet");
     const page = await opened();
-    await page.click("nav a[data-view=settings]");
+    await goTo(page, "settings");
     const box = page.locator("#capture_searches");
     await box.waitFor();
     const was = await box.isChecked();
@@ -568,7 +604,7 @@ describe("changing", () => {
   test("what was changed is listed, and can be taken back", async (context) => {
     if (!(await served("GET", "checkpoints"))) return context.skip("this server keeps no checkpoints yet");
     const page = await opened();
-    await page.click("nav a[data-view=settings]");
+    await goTo(page, "changes");
     await page.locator(".checkpoints").or(page.getByText("Nothing yet.")).first().waitFor();
   });
 
@@ -584,7 +620,7 @@ describe("changing", () => {
     // Before it is brought back it is not there.
     await send("POST", `checkpoints/${checkpoint}/restore`);
     const page = await opened();
-    await page.click("nav a[data-view=settings]");
+    await goTo(page, "changes");
     const change = page.locator(".checkpoints li", { hasText: "notes/bittern.md" }).first();
     await change.waitFor();
     assert.match(await change.innerText(), /before: restore, no such file/);
@@ -615,10 +651,10 @@ describe("looks", () => {
         await page.waitForFunction(() => document.querySelector("#reader .cite")?.textContent === "README.md");
         await check("a long note");
         await page.click(".close");
-        await page.waitForSelector(".day");
-        await check("browse");
-        for (const [view, sign] of [["stats", ".chart"], ["settings", ".switch"]]) {
-          await page.click(`nav a[data-view=${view}]`);
+        await page.waitForSelector(".note-list .hit");
+        await check("notes");
+        for (const [view, sign] of [["see", ".month"], ["stats", ".chart"], ["changes", "#change-log"], ["settings", ".switch"]]) {
+          await goTo(page, view);
           await page.waitForSelector(sign);
           await check(view);
         }
@@ -631,7 +667,7 @@ describe("looks", () => {
 
   test("the table of collections is whole on a phone", async () => {
     const page = await opened(sizes.phone);
-    await page.click("nav a[data-view=stats]");
+    await goTo(page, "stats");
     await page.waitForSelector(".collections tbody tr");
     const cut = await page.evaluate(() => [...document.querySelectorAll(".stats .table, .collections td:not(.wide)")].filter((one) => {
       const { left, right, width } = one.getBoundingClientRect();

@@ -211,6 +211,28 @@ export function inBrowser(prepare = () => {}) {
   return { vault, tabs };
 }
 
+/** The rooms of the bar, each with its views. */
+export const ROOMS = {
+  search: ["search"], notes: ["notes", "see", "graph"], memory: ["review", "facts", "entries", "profile", "summaries", "digest"], agents: ["agents"],
+  settings: ["settings", "changes", "stats", "processing"],
+};
+
+/** Shows a view as a person comes to it: by its room in the bar, and by its tab there. */
+export async function goTo(page, view) {
+  const [room, views] = Object.entries(ROOMS).find(([, those]) => those.includes(view));
+  await page.click(`#rooms [data-room=${room}]`);
+  await page.waitForSelector(`#rooms [data-room=${room}][aria-current]`);
+  if (views.length > 1) await page.click(`#tabs [data-view=${view}]`);
+  await page.waitForFunction((wanted) => location.hash.startsWith(`#/${wanted}`), view);
+}
+
+/** Opens the filters of a view. */
+export async function unfold(page) {
+  const filters = page.locator("#main .folded", { hasText: /^Filters/ });
+  await filters.waitFor();
+  if ((await filters.getAttribute("open")) === null) await filters.locator("summary").click();
+}
+
 export const focused = (page, selector) => page.waitForFunction((wanted) => document.activeElement?.matches(wanted), selector);
 export const text = (page, selector) => page.locator(selector).first().innerText();
 

@@ -303,3 +303,36 @@ fn a_tag_of_a_thousand_levels_is_not_a_thousand_tags() {
     assert!(names.len() <= 20, "{}", names.len());
     assert!(["work", "work/plan", "work/plan/2026"].iter().all(|tag| names.iter().any(|name| name == tag)));
 }
+
+#[test]
+fn folders_days_and_orders_of_notes_are_those_of_the_files() {
+    let dated = |day: &str, text: &str| format!("---\nupdated: {day}T12:00:00\n---\n# {text}\n");
+    let daemon = Daemon::vault()
+        .with("zoo/daily/2026-01-05.md", dated("2026-01-07", "Zebra"))
+        .with("zoo/ant.md", dated("2026-01-07", &format!("Ant {}", "x".repeat(500))))
+        .with("zoo/summaries.md", dated("2026-01-04", "Bee"))
+        .with("summaries/days/2026-01-06.md", dated("2026-01-06", "Of a day"))
+        .started();
+    let folders = daemon.get("/api/user-memory/folders").json();
+    let of = |path: &str| {
+        let all = folders["folders"].as_array().unwrap().iter();
+        all.clone().find(|folder| folder["path"] == path).map(|folder| folder["notes"].clone())
+    };
+    assert_eq!([of("zoo"), of("zoo/daily"), of("zoo/none")], [Some(json!(3)), Some(json!(1)), None], "{folders}");
+    let days = daemon.get("/api/user-memory/days?from=2026-01-05&until=2026-01-07").json();
+    let expected = json!({ "days": [
+        { "day": "2026-01-05", "notes": 0, "daily": "zoo/daily/2026-01-05.md" },
+        { "day": "2026-01-06", "notes": 1 },
+        { "day": "2026-01-07", "notes": 2 },
+    ] });
+    assert_eq!(days, expected);
+    assert_eq!(daemon.get("/api/user-memory/days?from=monday&until=2026-01-07").status, 400);
+    let listed =
+        |query: &str| column(&daemon.get(&format!("/api/user-memory/notes?folder=zoo{query}")).json()["notes"], "path");
+    let [ant, zebra, bee] = ["zoo/ant.md", "zoo/daily/2026-01-05.md", "zoo/summaries.md"];
+    assert_eq!(listed(""), [ant, zebra, bee]);
+    assert_eq!(listed("&sort=name"), [ant, bee, zebra]);
+    assert_eq!(listed("&sort=size&limit=1"), [ant]);
+    assert_eq!(listed("&until=2026-01-05"), [bee]);
+    assert_eq!(listed("&since=2026-01-07&until=2026-01-07&sort=name"), [ant, zebra]);
+}

@@ -98,9 +98,15 @@ endpoints! {
         /// Finds notes, headings and tags by their names, as one types.
         FIND = GET "/api/user-memory/find", Query<FindParams> => NamesView, Viewer: crate::vault::notes::find;
 
-        /// Lists notes, newest first.
+        /// Lists notes, newest first, by name or by size.
         NOTES_IN = GET "/api/user-memory/notes", Query<NotesParams> => NotesView, Viewer [fresh]:
             crate::vault::notes::list;
+
+        /// Lists the folders, with the number of notes in each and below it.
+        FOLDERS = GET "/api/user-memory/folders", () => FoldersView, Owner: |a| crate::vault::notes::folders(a.role);
+
+        /// Lists the days of a span that have a daily note, or notes last changed on them.
+        DAYS = GET "/api/user-memory/days", Query<DaysParams> => DaysView, Owner: crate::vault::notes::days;
     }
 
     /// Entries and the queue of proposals.

@@ -1,59 +1,86 @@
 // "My memory": the person's vault, to be searched, read and tidied.
 
-import { key, onRefused } from "./lib/api.js";
-import { byId, debounced, say } from "./lib/dom.js";
+import { api, key, onRefused } from "./lib/api.js";
+import { byId, debounced, failure, h, replace, say } from "./lib/dom.js";
 import { annotate, remove, save, show as showDialog, undoLast } from "./note/change.js";
 import { copy, focusedHit, moveFocus } from "./lib/list.js";
 import { follow } from "./lib/live.js";
 import { openBox } from "./lib/box.js";
 import { help, listen, toggleScores } from "./lib/keys.js";
 import { showLogin, tradeCode } from "./lib/login.js";
-import { arrive, onRoute, route, visit } from "./lib/route.js";
-import * as agents from "./views/agents.js";
-import * as ask from "./views/ask.js";
-import * as browse from "./views/browse.js";
-import * as capture from "./views/capture.js";
-import * as digest from "./views/digest.js";
-import * as entries from "./views/entries.js";
-import * as facts from "./views/facts.js";
-import * as graph from "./views/graph.js";
+import { NAMES, ROOMS, address, arrive, go, onRoute, roomOf, route, visit } from "./lib/route.js";
+import { applyTheme } from "./lib/theme.js";
 import { announceDrafts } from "./note/edit.js";
+import * as capture from "./views/capture.js";
 import * as note from "./note/note.js";
-import * as review from "./views/review.js";
-import * as processing from "./views/processing.js";
-import * as profile from "./views/profile.js";
 import * as search from "./views/search.js";
-import * as settings from "./views/settings.js";
-import * as stats from "./views/stats.js";
-import * as summaries from "./views/summaries.js";
 
-const VIEWS = { search, browse, stats, settings, agents, facts, graph, entries, review, profile, summaries, digest, processing, ask, capture };
-const NAMES = {
-  search: "Search", browse: "Browse", stats: "Statistics", settings: "Settings", agents: "Agents", facts: "Facts", graph: "Graph",
-  entries: "Entries", review: "Review", profile: "Profile", summaries: "Summaries", digest: "Digest", processing: "Processing", ask: "Ask",
-  capture: "Capture",
-};
+/** The views that there are by now: all others come in a script of their own, while the first is looked at. */
+const VIEWS = { search };
+const others = () => import("/page/views/rooms.js").then((rooms) => Object.assign(VIEWS, rooms.VIEWS));
+
+/** What the address of one of a view's things has, and that of all has not. */
+const PARTS = { agents: ["agent"], facts: ["fact", "of", "known"], graph: ["name"] };
 
 let started = false;
 let shown;
 
+/** Shows the view of a place, once it is there. */
+function showView(now, before) {
+  if (!VIEWS[now.view]) {
+    others().then(() => showView(route(), before), (error) => replace(byId("view"), failure(error)));
+    return;
+  }
+  if (shown === now.view) return VIEWS[now.view].update(now, before);
+  shown = now.view;
+  tabs(now.view);
+  VIEWS[now.view].show(byId("view"));
+  byId("main").scrollTop = 0;
+  if (before.view !== now.view) say(NAMES[now.view]);
+}
+
 function arriveAt(now, before) {
   if (!key.get() || byId("app").hidden) return;
-  if (shown !== now.view) {
-    shown = now.view;
-    VIEWS[now.view].show(byId("main"));
-    byId("main").scrollTop = 0;
-    if (before.view !== now.view) say(NAMES[now.view]);
-  } else {
-    VIEWS[now.view].update(now, before);
-  }
-  for (const link of document.querySelectorAll("nav a")) {
-    if (link.dataset.view === now.view) link.setAttribute("aria-current", "page");
-    else link.removeAttribute("aria-current");
-  }
+  showView(now, before);
   const what = now.note ? now.note.split("/").at(-1).replace(/\.(md|markdown)$/, "") : now.view === "search" ? now.q : NAMES[now.view];
   document.title = [what, "My memory"].filter(Boolean).join(" – ");
   note.show(now, before);
+}
+
+const current = (link, isCurrent) => (isCurrent ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current"));
+
+/** Shows which room this is, and its views; the bar leads back to the one that was seen last in it. */
+function tabs(view) {
+  const room = roomOf(view);
+  for (const link of byId("rooms").children) {
+    const isThis = link.dataset.room === room;
+    current(link, isThis);
+    if (isThis) link.href = address({ view });
+  }
+  const place = byId("tabs");
+  const views = Object.entries(ROOMS[room]);
+  place.hidden = views.length < 2;
+  if (place.dataset.room !== room) {
+    place.dataset.room = room;
+    place.setAttribute("aria-label", `Views of ${room}`);
+    replace(place, views.map(([name, text]) => h("a", { href: address({ view: name }), "data-view": name }, text)));
+  }
+  for (const link of place.children) current(link, link.dataset.view === view);
+}
+
+/** Shows the next view of this room. */
+const turn = (step) => () => {
+  const views = Object.keys(ROOMS[roomOf(route().view)]);
+  visit({ view: views.at((views.indexOf(route().view) + step) % views.length) });
+};
+
+/** Counts beside the bar's Memory what waits to be decided. */
+async function waiting() {
+  const answer = await api.proposals({ limit: 1 }).catch(() => ({}));
+  const lists = Object.values(answer).filter(Array.isArray);
+  const all = lists.reduce((sum, list) => sum + list.length, answer.more ?? 0);
+  byId("waiting").hidden = !all;
+  replace(byId("waiting"), all > 99 ? "99+" : all, h("span", { class: "unseen" }, " to review"));
 }
 
 function start() {
@@ -61,6 +88,8 @@ function start() {
   byId("app").hidden = false;
   shown = undefined;
   arrive();
+  waiting();
+  others().catch(() => {});
   if (route().view === "search" && !route().note && matchMedia("(pointer: fine)").matches) search.focus();
   follow(debounced(400, refresh));
   capture.sendWaiting();
@@ -70,16 +99,18 @@ function start() {
   document.addEventListener("vault-changed", refresh);
 }
 
+/** Something was changed, by the person or on disk. */
 function refresh() {
   if (byId("app").hidden) return;
-  VIEWS[route().view].changed();
+  VIEWS[route().view]?.changed();
   note.changed();
+  waiting();
 }
 
 /** The passage that keys act on: the one with the focus, else the one that is marked in the reader. */
 function target() {
   const chunk = focusedHit()?.chunk;
-  return chunk?.hash ? { hash: chunk.hash, citation: chunk.citation, obsidian: chunk.obsidian_url } : note.target();
+  return chunk?.citation ? { hash: chunk.hash, citation: chunk.citation, obsidian: chunk.obsidian_url } : note.target();
 }
 
 const onTarget = (act) => () => {
@@ -106,7 +137,12 @@ function back(event, inField) {
     search.focus();
     return true;
   }
-  if (agents.close() || facts.close() || graph.close()) return true;
+  // From one of them back to all.
+  const [of, ...more] = PARTS[route().view] ?? [];
+  if (route()[of]) {
+    go(Object.fromEntries([of, ...more].map((name) => [name, undefined])));
+    return true;
+  }
   field?.blur?.();
   return false;
 }
@@ -129,7 +165,7 @@ function toCapture() {
   capture.focus();
 }
 
-const view = (name) => () => visit({ view: name });
+const room = (name) => () => document.querySelector(`[data-room=${name}]`).click();
 
 listen({
   "/": toSearch,
@@ -149,17 +185,16 @@ listen({
   t: toCapture,
   m: () => (route().view === "search" ? search.nextMode() : false),
   s: toggleScores,
-  1: view("search"),
-  2: view("browse"),
-  3: view("stats"),
-  4: view("settings"),
-  5: view("agents"),
-  6: view("facts"),
-  7: view("graph"),
-  8: view("entries"),
-  9: view("review"),
+  1: room("search"),
+  2: room("notes"),
+  3: room("memory"),
+  4: room("agents"),
+  5: room("settings"),
+  "[": turn(-1),
+  "]": turn(1),
 });
 
+applyTheme();
 byId("save").addEventListener("click", save);
 byId("help").addEventListener("click", () => showDialog(help()));
 byId("skip").addEventListener("click", () => byId("main").focus());

@@ -112,9 +112,74 @@ pub struct NotesParams {
     /// Number of notes to skip.
     #[arg(skip)]
     pub offset: Option<usize>,
+    /// Only notes updated then or earlier; takes what `since` takes.
+    #[arg(skip)]
+    pub until: Option<String>,
+    /// The order: `changed` (default, newest first), `name` or `size` (largest first).
+    #[arg(skip)]
+    pub sort: Option<NoteOrder>,
 }
 
-/// Notes, newest first.
+/// How notes are sorted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NoteOrder {
+    /// Newest first.
+    #[default]
+    Changed,
+    /// By title.
+    Name,
+    /// Largest first.
+    Size,
+}
+
+/// The folders of the vault.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FoldersView {
+    /// Every folder that has notes in it or below it, sorted by path.
+    pub folders: Vec<FolderCount>,
+}
+
+/// A folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FolderCount {
+    /// Its path: `notes/daily`.
+    pub path: String,
+    /// Notes in it and below it.
+    pub notes: usize,
+}
+
+/// A span of days.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DaysParams {
+    /// The first day, in the local time zone: `2026-01-01`.
+    pub from: String,
+    /// The last day.
+    pub until: String,
+}
+
+/// What there is of each day.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DaysView {
+    /// The days that have a daily note or saved notes, in order.
+    pub days: Vec<DayCount>,
+}
+
+/// A day.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DayCount {
+    /// The day: `2026-01-05`.
+    pub day: String,
+    /// Notes last changed on it.
+    pub notes: usize,
+    /// Its daily note: the one that has the day as its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daily: Option<String>,
+}
+
+/// Notes in the order that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NotesView {
     /// This page.

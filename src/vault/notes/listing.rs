@@ -13,20 +13,27 @@ use crate::index::engine::FileEntry;
 use crate::index::search::{UnknownName, unknown_collection};
 use crate::serve::wire::{
     AgentStatus, AttachmentState, AttachmentView, AttachmentsView, Browse, BrowseParams, ChunkView, Collection,
-    Collections, Growth, Model, NoteName, NotesParams, NotesView, Stats, TagCount, TagsView,
+    Collections, DayCount, DaysParams, DaysView, FolderCount, FoldersView, Growth, Model, NoteName, NoteOrder,
+    NotesParams, NotesView, Stats, TagCount, TagsView,
 };
 use crate::vault::disk::{FoundNote, NoteRules, Scan, globs};
 
 /// Notes of a page, when nobody says how many.
 const NOTES: usize = 50;
 
-/// The notes that are seen, the newest first.
+/// The length of a name like `2026-01-05`.
+const DAY_LENGTH: usize = 10;
+/// Collections whose notes have a day as their name, and are no daily notes.
+const MADE: [&str; 3] = ["agents", "conversations", "summaries"];
+
+/// The notes that are seen, the newest first, by name or by size.
 ///
 /// # Errors
 /// When a parameter makes no sense, or the index is not open yet.
 pub fn list(viewer: &Viewer, params: &NotesParams) -> Result<NotesView, RequestError> {
     let (limit, offset) = (limit(params.limit, NOTES)?, params.offset.unwrap_or(0));
     let since = params.since.as_deref().map(|since| parse("since", since, Edge::Start, viewer.at())).transpose()?;
+    let until = params.until.as_deref().map(|until| parse("until", until, Edge::End, viewer.at())).transpose()?;
     let folder = params.folder.as_deref().map(|folder| folder.trim_matches('/')).filter(|folder| !folder.is_empty());
     let scope = viewer.settled_scope()?;
     let is_in = |file: &&Arc<FileEntry>| {
@@ -41,12 +48,19 @@ pub fn list(viewer: &Viewer, params: &NotesParams) -> Result<NotesView, RequestE
             tag.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         let is_tagged = tag.as_ref().is_none_or(|wanted| file.tags.iter().any(|tag| is_below(&folded(tag), wanted)));
-        is_tagged && since.is_none_or(|since| since <= file.updated_ms)
+        is_tagged
+            && since.is_none_or(|since| since <= file.updated_ms)
+            && until.is_none_or(|until| file.updated_ms < until)
     };
     let in_folder: Vec<&Arc<FileEntry>> = scope.files().filter(is_in).collect();
     let is_empty = in_folder.is_empty();
     let mut files: Vec<&Arc<FileEntry>> = in_folder.into_iter().filter(is_so).collect();
-    files.sort_by(|one, two| two.updated_ms.cmp(&one.updated_ms).then_with(|| one.path.cmp(&two.path)));
+    files.sort_unstable_by(|one, two| one.path.cmp(&two.path));
+    match params.sort.unwrap_or_default() {
+        NoteOrder::Changed => files.sort_by_key(|file| Reverse(file.updated_ms)),
+        NoteOrder::Name => files.sort_by_cached_key(|file| folded(&file.title)),
+        NoteOrder::Size => files.sort_by_key(|file| Reverse(file.stamp.size)),
+    }
     let mut room = scope.room();
     let mut notes = Vec::new();
     for file in files.iter().skip(offset).take(scope.results(limit)) {
@@ -275,6 +289,47 @@ pub fn collections(viewer: &Viewer) -> Result<Collections, RequestError> {
         scope.files().map(|file| file.path.collection().to_owned()).collect();
     viewer.log("collections", "", Vec::new());
     Ok(Collections { collections: names.into_iter().collect() })
+}
+
+/// The folders that have notes in them or below them, with how many.
+///
+/// # Errors
+/// When the index is not open yet.
+pub(crate) fn folders(owner: &Owner) -> Result<FoldersView, RequestError> {
+    let scope = owner.now()?;
+    let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
+    for folder in scope.files().flat_map(|file| file.path.and_parents().skip(1)) {
+        *folders.entry(folder).or_default() += 1;
+    }
+    let folders = folders.into_iter().map(|(path, notes)| FolderCount { path: path.to_owned(), notes }).collect();
+    Ok(FoldersView { folders })
+}
+
+/// The days of a span that have a daily note, or notes that were last changed on them.
+///
+/// # Errors
+/// When a day makes no sense, or the index is not open yet.
+pub(crate) fn days(owner: &Owner, params: &DaysParams) -> Result<DaysView, RequestError> {
+    let span = day_of("from", &params.from)?.start..day_of("until", &params.until)?.end;
+    let scope = owner.now()?;
+    let zone = TimeZone::system();
+    let mut days: BTreeMap<String, DayCount> = BTreeMap::new();
+    for file in scope.files() {
+        let changed = Timestamp::from_millisecond(file.updated_ms).ok().filter(|_| span.contains(&file.updated_ms));
+        if let Some(changed) = changed {
+            days.entry(changed.to_zoned(zone.clone()).date().to_string()).or_default().notes += 1;
+        }
+        let name = file.path.stem();
+        let is_named = name.len() == DAY_LENGTH && day_of("name", name).is_ok_and(|day| span.contains(&day.start));
+        if is_named && !MADE.contains(&file.path.collection()) {
+            let daily = &mut days.entry(name.to_owned()).or_default().daily;
+            // Of several, the one with the shortest path.
+            let is_nearer = daily.as_ref().is_none_or(|known| file.path.as_str().len() < known.len());
+            daily.take_if(|_| is_nearer);
+            daily.get_or_insert_with(|| file.path.to_string());
+        }
+    }
+    Ok(DaysView { days: days.into_iter().map(|(day, count)| DayCount { day, ..count }).collect() })
 }
 
 /// All attachments, by path, be they searched or not.

@@ -29,7 +29,7 @@ pub use find::find;
 pub use forget::forget;
 pub use history::restore;
 pub(crate) use history::{changes, checkpoints, forgotten, forgotten_back, lift};
-pub(crate) use listing::{agent_status, attachments, chunk, listing};
+pub(crate) use listing::{agent_status, attachments, chunk, days, folders, listing};
 pub use listing::{browse, collections, list, stats, tags};
 pub(crate) use media::{SVG, media_file};
 pub(crate) use mentions::mentions;

@@ -43,7 +43,10 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
         ("/api/user-memory/browse", ", ?limit=1000, ?limit=1&offset=1, ?day=2026-01-04"),
         ("/api/user-memory/browse", "?collection=journal, ?collection=nothing, ?collection=agents"),
         ("/api/user-memory/notes", ", ?folder=notes&limit=2&offset=1, ?folder=journal, ?folder=nothing, ?tag=health"),
-        ("/api/user-memory/notes", "?tag=zoo&since=2020-01-01"),
+        (
+            "/api/user-memory/notes",
+            "?tag=zoo&since=2020-01-01, ?sort=name&limit=3, ?sort=size&until=2026-01-04, ?sort=luck",
+        ),
         (
             "/api/user-memory/find",
             ", ?q=secret, ?q=quokak, ?q=quokka&kind=heading, ?q=%23, ?q=h&kind=tag, ?q=open%23, ?q=secret%23",
@@ -293,6 +296,8 @@ fn owners_alone() -> Vec<Asked> {
         "/api/user-memory/version?id=x",
         "/api/user-memory/mentions?path=notes/secret.md",
         "/api/user-memory/file?path=notes/secret.png",
+        "/api/user-memory/folders",
+        "/api/user-memory/days?from=2026-01-01&until=2026-01-31",
         "/api/attachments",
         "/api/conflicts",
         "/api/forgotten",

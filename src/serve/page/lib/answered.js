@@ -1,6 +1,7 @@
 // What a view shows of an answer: asked for anew when files change, and drawn again only where it says something else.
 
-import { keepingFocusById } from "./dom.js";
+import { byId, failure, h, keepingFocusById, replace } from "./dom.js";
+import { route } from "./route.js";
 
 /** Pending while the pointer is held down: a click counts only where what it began on is still there when it ends. */
 let press = Promise.resolve();
@@ -57,4 +58,60 @@ export function answered({ ask, draw, fail, form = () => null }) {
       return load();
     },
   };
+}
+
+/** The heading of a view, for those who do not see which tab it is in, and the buttons beside it. */
+export const heading = (title, ...buttons) => h("div", { class: "head" }, h("h2", { tabindex: -1, class: "unseen" }, title), buttons);
+
+/**
+ * A view that shows one answer. It is asked anew when one of the `params` of the address is another, for which `moved` may be called instead;
+ * `frame()` gives what stands above an answer that failed. The other functions are those of `answered`; `draw` gets the element as well.
+ */
+export function answerView({ title, kind = "ledger", params = [], frame = () => heading(title), moved, begin, ask, draw, form, fail }) {
+  const place = h("div", { class: kind });
+  const answers = answered({
+    ask,
+    form: form ?? (() => place.querySelector(".fact-form")),
+    draw: (answer) => draw(answer, place),
+    fail: fail ?? ((error, again) => replace(place, frame(), failure(error, again))),
+  });
+  return {
+    place,
+    load: answers.load,
+    show(main) {
+      begin?.();
+      replace(place, frame());
+      replace(main, place);
+      answers.begin();
+    },
+    update(now, before) {
+      if (!params.some((name) => now[name] !== before[name])) return;
+      if (moved) moved(now, before);
+      else answers.load();
+    },
+    changed: () => answers.load({ quiet: true }),
+  };
+}
+
+/** A button that does something and puts what it says, or why it failed, into `said`. */
+export function doButton(id, text, said, act) {
+  const button = h("button", { type: "button", id, on: { click: async () => {
+    button.disabled = true;
+    try {
+      replace(said, await act());
+    } catch (error) {
+      replace(said, failure(error));
+    } finally {
+      for (const one of [button, byId(id)]) if (one) one.disabled = false;
+    }
+  } } }, text);
+  return button;
+}
+
+/** Filters behind one button, which says how many are set; `names` are theirs in the address. */
+export function folded(names, ...filters) {
+  const set = names.filter((name) => route()[name]).length;
+  const made = h("details", { class: "folded", open: set > 0 || folded.open },
+    h("summary", { on: { click: () => (folded.open = !made.open) } }, set ? `Filters: ${set}` : "Filters"), h("div", { class: "filters" }, filters));
+  return made;
 }

@@ -23,7 +23,7 @@ export function toggleScores() {
 const KEYS = [
   ["Ctrl-K", "Find a note by name, a heading or tag with #, a command with >"],
   ["/", "Search"],
-  ["↑ ↓", "Move through the passages"],
+  ["↑ ↓", "Move through passages and notes"],
   ["Enter", "Read the note"],
   ["Esc", "Back"],
   ["n p", "Next and previous passage of the note"],
@@ -38,7 +38,9 @@ const KEYS = [
   ["a h r", "In Review: accept a suggested edit, one of several, reject"],
   ["m", "Search by words, by meaning, or both"],
   ["s", "Show scores"],
-  ["1 2 … 9", "Search, Browse, Statistics, Settings, Agents, Facts, Graph, Entries, Review"],
+  ["1 2 … 5", "Search, Notes, Memory, Agents, Settings"],
+  ["[ ]", "Previous and next view there"],
+  ["t", "Today"],
   ["?", "This list"],
 ];
 

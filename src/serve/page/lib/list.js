@@ -106,7 +106,7 @@ export function markOpen() {
   const { note, lines } = route();
   for (const item of document.querySelectorAll(".hit")) {
     const { path, line_start: from, line_end: to } = item.chunk;
-    const open = path === note && lines === (from && `${from}-${to}`);
+    const open = path === note && (from === undefined || lines === `${from}-${to}`);
     item.classList.toggle("open", open);
     const link = item.querySelector(".hit-title");
     if (open) link.setAttribute("aria-current", "true");

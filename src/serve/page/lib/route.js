@@ -1,13 +1,29 @@
 // Where the person is: in the address, after `#/`, so that the browser's own buttons work.
 
-const VIEWS = ["search", "browse", "stats", "settings", "agents", "facts", "graph", "entries", "review", "profile", "summaries", "digest", "processing", "ask", "capture"];
+/** The rooms of the bar, each with its views and their names. */
+export const ROOMS = {
+  search: { search: "Search" },
+  notes: { notes: "Notes", see: "Today", graph: "Graph" },
+  memory: { review: "Review", facts: "Facts", entries: "Entries", profile: "Profile", summaries: "Summaries", digest: "Digest", ask: "Ask" },
+  agents: { agents: "Agents" },
+  settings: { settings: "Settings", changes: "Changes", stats: "Statistics", processing: "Processing" },
+};
+
+/** What each view is called; one for captures alone is in no room. */
+export const NAMES = Object.assign({ capture: "Capture" }, ...Object.values(ROOMS));
+
+/** The room that a view is in. */
+export const roomOf = (view) => Object.keys(ROOMS).find((room) => view in ROOMS[room]) ?? "search";
+
 const listeners = [];
 let current = parse();
 
 function parse() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
-  const view = VIEWS.includes(path) ? path : "search";
-  return { ...Object.fromEntries(new URLSearchParams(query ?? "")), view };
+  const params = Object.fromEntries(new URLSearchParams(query ?? ""));
+  // An address of before: pages of passages were browsed by collection or day.
+  if (path === "browse") return { folder: params.collection, ...params, view: params.day ? "see" : "notes" };
+  return { ...params, view: path in NAMES ? path : "search" };
 }
 
 /** The address of a place. */

@@ -1,9 +1,10 @@
 // What is asked of the person about agents: who, what it may read, and whether really.
 
 import { api } from "../lib/api.js";
-import { dayOf, failure, h, replace, say } from "../lib/dom.js";
+import { dayOf, h, say } from "../lib/dom.js";
 import { changed as vaultChanged, dialog, offerUndo, show } from "../note/change.js";
 import { go } from "../lib/route.js";
+import { copyable, setups } from "./agent-setup.js";
 
 const WRITE_MODES = [
   ["hybrid", "MEMORY.md, and files in memory/"],
@@ -120,29 +121,12 @@ export function remove({ slug, name }) {
 
 /** Shows a token, this once, and where it goes. */
 function showToken({ agent: { name, slug }, token }, done) {
-  const { origin, host } = location;
-  const shown = h("code", { id: "agent-token", class: "token" }, token);
-  const said = h("div", {});
-  const copy = h("button", { type: "button", class: "primary", autofocus: true, on: { click: async () => {
-    try {
-      await navigator.clipboard.writeText(token);
-      copy.textContent = "Copied";
-      say("Copied the token");
-    } catch {
-      replace(said, failure({ message: "The browser does not let this page copy text. Select the token and copy it yourself." }));
-    }
-  } } }, "Copy");
-  const where = [
-    ["Header", "Authorization: Bearer TOKEN"],
-    ["Search", `${origin}/api/user-memory/search?q=…`],
-    ["MCP", `${origin}/mcp`],
-    ["By URL", `http://TOKEN@${host}`],
-    ["Its log", `vault agent log ${slug}`],
-  ];
-  const made = show(h("dialog", { "aria-labelledby": "token-title" },
+  const made = show(h("dialog", { "aria-labelledby": "token-title", class: "wide-dialog" },
     h("h2", { id: "token-title" }, `${done} ${name}`),
     h("p", {}, "This is its token. It is shown only once: put it into the configuration of the agent’s program."),
-    h("div", { class: "row" }, shown, copy), said,
-    h("dl", { class: "facts where" }, where.map(([what, text]) => h("div", {}, h("dt", {}, what), h("dd", {}, h("code", {}, text))))),
+    copyable(token, { id: "agent-token", primary: true }),
+    h("h3", {}, "Set up its program"),
+    h("p", { class: "hint" }, "On this machine, ", h("code", {}, `vault connect PROGRAM --agent ${slug}`), " writes the settings itself. By hand:"),
+    setups(slug, token),
     h("div", { class: "row end" }, h("button", { type: "button", on: { click: () => made.close() } }, "Done"))));
 }

@@ -55,7 +55,7 @@ export function readLog({ slug, name }) {
   }
   load();
   return h("section", {},
-    h("div", { class: "agents-head" }, h("h3", {}, "What it read"),
+    h("div", { class: "head" }, h("h3", {}, "What it read"),
       h("button", { type: "button", id: "refresh-log", class: "quiet", on: { click: refresh } }, "Refresh")),
     h("p", { class: "hint" }, "Every request to this vault, and every place it returned. This log stays on this machine, and has a size limit."),
     list, end);

@@ -1,6 +1,6 @@
 // Entries: what is known, one line each, of the person's memory or of an agent's.
 
-import { answered } from "../lib/answered.js";
+import { answerView, folded, heading } from "../lib/answered.js";
 import { api } from "../lib/api.js";
 import { cite } from "../lib/cited.js";
 import { append, count, failure, h, replace, say } from "../lib/dom.js";
@@ -11,40 +11,24 @@ const MOST = 1000;
 export const KINDS = ["fact", "preference", "decision", "correction", "commitment", "relationship", "skill"];
 const STATUSES = { active: "Active", superseded: "Superseded", archived: "Archived", rejected: "Rejected" };
 
-let view;
 /** Why what was written last was compared by its words alone. */
 let degraded;
 
-export function show(main) {
-  degraded = undefined;
-  view = { place: h("div", { class: "ledger" }) };
-  replace(main, view.place);
-  answers.begin();
-}
-
-/** The route changed within this view. */
-export function update(now, before) {
-  if (["agent", "status", "kind"].some((name) => now[name] !== before[name])) answers.load();
-}
-
-/** Files have changed. */
-export function changed() {
-  answers.load({ quiet: true });
-}
-
-const openForm = () => view.place.querySelector(".fact-form");
-
-const answers = answered({
-  form: openForm,
+export const view = answerView({
+  title: "Entries",
+  params: ["agent", "status", "kind"],
+  begin: () => (degraded = undefined),
+  frame: () => [head(), filters([])],
   ask() {
     const { agent, status, kind } = route();
     return api.entries({ agent, status, kind, limit: MOST });
   },
   draw: list,
-  fail: (error, again) => replace(view.place, title(), filters([]), failure(error, again)),
 });
 
-const title = () => h("h2", { tabindex: -1 }, "Entries");
+const openForm = () => view.place.querySelector(".fact-form");
+
+const head = () => heading("Entries", h("button", { type: "button", id: "add-entry", on: { click: () => write() } }, "Add an entry"));
 
 /** A choice that the address keeps. */
 export function choice(id, label, options, chosen, name) {
@@ -64,22 +48,21 @@ function filters(agents) {
   const { agent, status, kind } = route();
   return h("div", { class: "filters" },
     choice("entry-agent", "Memory", memories(agents), agent, "agent"),
-    choice("entry-status", "Status", Object.entries(STATUSES).map(([value, text]) => [value === "active" ? "" : value, text]), status, "status"),
-    choice("entry-kind", "Kind", [["", "All kinds"], ...KINDS.map((name) => [name, name])], kind, "kind"));
+    folded(["status", "kind"],
+      choice("entry-status", "Status", Object.entries(STATUSES).map(([value, text]) => [value === "active" ? "" : value, text]), status, "status"),
+      choice("entry-kind", "Kind", [["", "All kinds"], ...KINDS.map((name) => [name, name])], kind, "kind")));
 }
 
-function list({ entries, agents = [], problems = [], cut = false }) {
-  const { status } = route();
-  replace(view.place,
-    h("div", { class: "agents-head" }, title(),
-      h("button", { type: "button", id: "add-entry", on: { click: () => write() } }, "Add an entry")),
-    filters(agents),
+function list({ entries, agents = [], problems = [], cut = false }, place) {
+  const { status, kind } = route();
+  replace(place, head(), filters(agents),
     h("p", { class: "summary" }, `${entries.length ? count(entries.length, "entry", "entries") : "No entries"}${cut ? `; only the first ${MOST} are shown` : ""}`),
     degraded ? h("p", { class: "hint degraded" }, degraded) : "",
     problems.length ? h("section", { class: "problems", "aria-label": "Problems" }, h("h3", {}, count(problems.length, "problem")), h("ul", {}, problems.map((problem) => h("li", {}, problem)))) : "",
     h("ul", { class: "fact-list", "aria-label": "Entries" }, entries.map(item)),
-    entries.length || status ? "" : h("p", { class: "hint" },
-      "An entry is a line “- [preference] Prefers tabs” in memories/user.md, or in an agent’s entries.md. Proposals of agents and models are under Review."));
+    !entries.length && !status && !kind && [h("p", { class: "hint" },
+      "An entry is one thing to be known about you, as a line “- [preference] Prefers tabs” in memories/user.md, or in an agent’s entries.md. Proposals of agents and models are under Review."),
+    h("p", {}, h("button", { type: "button", class: "primary", id: "first-entry", on: { click: () => write() } }, "Add the first entry"))]);
 }
 
 /** What an entry says, and where it is from. */
@@ -111,7 +94,7 @@ function item(entry) {
     try {
       await api.removeEntry({ id: entry.id, agent: entry.agent, ...body });
       say(what);
-      answers.load();
+      view.load();
     } catch (error) {
       append(made, failure(error));
     }
@@ -137,7 +120,7 @@ function write(entry, at) {
       say(done.degraded ? `${saved}; ${done.degraded}` : saved);
       degraded = done.degraded;
       form.remove();
-      answers.load();
+      view.load();
     } catch (error) {
       append(form, failure(error));
     }
@@ -145,7 +128,7 @@ function write(entry, at) {
     h("div", { class: "row" }, kind, text),
     h("div", { class: "row" },
       h("button", { type: "submit", class: "primary" }, "Save"),
-      h("button", { type: "button", on: { click: () => { form.remove(); answers.load({ quiet: true }); } } }, "Cancel")));
+      h("button", { type: "button", on: { click: () => { form.remove(); view.load({ quiet: true }); } } }, "Cancel")));
   if (at) append(at, form);
   else view.place.querySelector(".filters").before(form);
   text.focus();

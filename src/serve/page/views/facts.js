@@ -1,9 +1,9 @@
 // Facts: what has one right answer, by memory scope and namespace; of today, or of another day. One of them, when the address names it.
 
-import { answered } from "../lib/answered.js";
+import { answerView, folded, heading } from "../lib/answered.js";
 import { api } from "../lib/api.js";
 import { cite } from "../lib/cited.js";
-import { append, byId, count, debounced, failure, h, replace } from "../lib/dom.js";
+import { append, byId, count, debounced, h, replace } from "../lib/dom.js";
 import { factActions, idOf, nameOf, setFact, shown, STATES } from "./fact.js";
 import { showTimeline } from "./fact-timeline.js";
 import { address, go, route } from "../lib/route.js";
@@ -11,34 +11,27 @@ import { address, go, route } from "../lib/route.js";
 /** As many as the API gives at once. */
 const MOST = 1000;
 
-let view;
+/** What is shown: the list, where it is one, and whether the API gave it cut. */
+const shownNow = {};
 
-export function show(main) {
-  view = { place: h("div", { class: "ledger" }) };
-  replace(main, view.place);
-  answers.begin();
-}
-
-/** The route changed within this view. */
-export function update(now, before) {
-  const names = ["scope", "fact", "of", "day", "known", "all", "find"];
-  const moved = names.filter((name) => now[name] !== before[name]);
-  if (moved.length === 0) return;
-  if (moved.length === 1 && moved[0] === "find" && view.list && !view.cut) return filter();
-  move(now.fact === before.fact && now.of === before.of ? undefined : before);
-}
-
-/** Files have changed, or the time of a fact is over. */
-export function changed() {
-  answers.load({ quiet: true });
-}
-
-/** From one fact back to all; says no when all are shown. */
-export function close() {
-  if (route().view !== "facts" || !route().fact) return false;
-  go({ fact: undefined, of: undefined, known: undefined });
-  return true;
-}
+export const view = answerView({
+  title: "Facts",
+  params: ["scope", "fact", "of", "day", "known", "all", "find"],
+  begin: () => Object.assign(shownNow, { list: undefined, cut: false }),
+  frame() {
+    shownNow.list = undefined;
+    return route().fact ? [back(), title(route().fact)] : [heading("Facts"), form([])];
+  },
+  moved(now, before) {
+    const isFilter = ["scope", "fact", "of", "day", "known", "all"].every((name) => now[name] === before[name]);
+    if (isFilter && shownNow.list && !shownNow.cut) return filter();
+    move(now.fact === before.fact && now.of === before.of ? undefined : before);
+  },
+  // What is typed there is put into the new list.
+  form: () => null,
+  ask: () => (route().fact ? history() : several()),
+  draw: (answer) => (route().fact ? one(answer) : list(answer)),
+});
 
 /** The parts of a fact's name: `namespace/key`. */
 function parts(name) {
@@ -46,18 +39,9 @@ function parts(name) {
   return { namespace: at < 0 ? "" : name.slice(0, at), key: name.slice(at + 1) };
 }
 
-const answers = answered({
-  ask: () => (route().fact ? history() : several()),
-  draw: (answer) => (route().fact ? one(answer) : list(answer)),
-  fail(error, again) {
-    view.list = undefined;
-    replace(view.place, title("Facts"), route().fact ? back() : form([]), failure(error, again));
-  },
-});
-
 /** Shows what the address names now, after it has named something else. */
 async function move(from) {
-  if (!(await answers.load()) || !from) return;
+  if (!(await view.load()) || !from) return;
   const shown = from.fact && byId(idOf("fact", { scope: from.of || "user", ...parts(from.fact) }));
   (shown || view.place.querySelector("h2"))?.focus();
 }
@@ -71,10 +55,10 @@ function history() {
 /** The facts that are asked for; where there are too many to look through here, those whose name begins so. */
 async function several() {
   const { scope, day, all, find } = route();
-  const those = () => everything({ scope, as_of: day, expired: Boolean(all) || undefined, prefix: view.cut ? find : undefined });
+  const those = () => everything({ scope, as_of: day, expired: Boolean(all) || undefined, prefix: shownNow.cut ? find : undefined });
   const answer = await those();
-  if (!answer.cut || !find || view.cut) return answer;
-  view.cut = true;
+  if (!answer.cut || !find || shownNow.cut) return answer;
+  shownNow.cut = true;
   return those();
 }
 
@@ -92,10 +76,10 @@ const back = () => h("p", {}, h("a", { class: "quiet", href: address({ ...route(
 
 function one(answer) {
   const { fact, of } = route();
-  view.list = undefined;
+  shownNow.list = undefined;
   const [found] = answer.facts;
   replace(view.place, back(), title(fact), found
-    ? showTimeline(found, changed)
+    ? showTimeline(found, view.changed)
     : h("p", { class: "hint" }, `No fact with this name in ${of || "user"}${route().known ? ", as known on that day" : ""}.`));
 }
 
@@ -111,44 +95,39 @@ function form(scopes) {
   const date = h("input", { id: "fact-day", type: "date", "aria-label": "As it was on this day", on: { change: () => go({ day: date.value }, { replace: true }) } });
   date.value = day;
   const ended = h("input", { type: "checkbox", id: "fact-all", checked: Boolean(all), on: { change: () => go({ all: ended.checked ? "1" : undefined }, { replace: true }) } });
-  return h("div", { class: "filters" }, chosen, field,
+  return h("div", { class: "filters" }, field, folded(["scope", "day", "all"], chosen,
     h("span", { class: "tick" }, h("label", { for: "fact-day" }, "True on"), date),
     day
       ? h("button", { type: "button", id: "fact-today", on: { click: () => go({ day: undefined }, { replace: true }) } }, "Now")
-      : h("span", { class: "tick" }, ended, h("label", { for: "fact-all" }, "Include past and future")));
+      : h("span", { class: "tick" }, ended, h("label", { for: "fact-all" }, "Include past and future"))));
 }
 
 function list({ facts, scopes = [], problems = [], cut = false }) {
-  view.cut = cut || (Boolean(view.cut) && Boolean(route().find));
+  shownNow.cut = cut || (Boolean(shownNow.cut) && Boolean(route().find));
   const { day } = route();
   const open = openForm();
-  const groups = Map.groupBy ? Map.groupBy(facts, group) : grouped(facts);
+  const groups = Map.groupBy(facts, group);
   const several = new Set(facts.map(({ scope }) => scope)).size > 1;
-  view.summary = h("p", { class: "summary" });
-  view.list = h("div", {}, [...groups.values()].map((those) => section(those, several)));
+  shownNow.summary = h("p", { class: "summary" });
+  shownNow.list = h("div", {}, [...groups.values()].map((those) => section(those, several)));
   const field = byId("fact-find");
   // What is being typed is not made anew.
   const asks = field && document.activeElement === field ? field.closest(".filters") : form(scopes);
   replace(view.place,
-    h("div", { class: "agents-head" }, title("Facts"),
-      h("button", { type: "button", id: "add-fact", on: { click: () => setFact({ scope: route().scope, scopes }, changed) } }, "Set a fact")),
+    heading("Facts",
+      h("button", { type: "button", id: "add-fact", on: { click: () => setFact({ scope: route().scope, scopes }, view.changed) } }, "Set a fact")),
     asks,
-    view.summary,
+    shownNow.summary,
     problems.length ? problemList(problems) : "",
-    view.list,
-    facts.length || day || route().find ? "" : h("p", { class: "hint" },
-      "A fact is a line “- key: value” in a facts.md; the heading above it is its namespace. A fact has one right value, and keeps its earlier values."));
+    shownNow.list,
+    !facts.length && !day && !route().find && [h("p", { class: "hint" },
+      "A fact has one right value, like “test command: make test”, and keeps its earlier values. It is a line “- key: value” in a facts.md; the heading above it is its namespace."),
+    h("p", {}, h("button", { type: "button", class: "primary", id: "first-fact", on: { click: () => setFact({ scope: route().scope, scopes }, view.changed) } }, "Set the first fact"))]);
   filter(cut);
   reopen(open);
 }
 
 const group = ({ scope, namespace }) => `${scope}\n${namespace}`;
-
-function grouped(facts) {
-  const groups = new Map();
-  for (const fact of facts) groups.set(group(fact), [...(groups.get(group(fact)) ?? []), fact]);
-  return groups;
-}
 
 function section(facts, several) {
   const [{ scope, namespace }] = facts;
@@ -171,25 +150,25 @@ function item(fact) {
       (fact.tags ?? []).map((tag) => h("span", { class: "fact-tag" }, `#${tag}`))),
     h("p", { class: "fact-more" },
       cite(fact.citation),
-      !route().day && factActions(fact, changed)));
+      !route().day && factActions(fact, view.changed)));
   made.fact = fact;
   return made;
 }
 
 /** Shows those that have what was typed. */
-function filter(cut = view.cut) {
+function filter(cut = shownNow.cut) {
   const find = (route().find ?? "").toLocaleLowerCase();
   let seen = 0;
-  for (const made of view.list.querySelectorAll(".fact")) {
+  for (const made of shownNow.list.querySelectorAll(".fact")) {
     const { fact } = made;
     const text = [nameOf(fact), shown(fact.value), ...(fact.tags ?? []).map((tag) => `#${tag}`)].join("\n").toLocaleLowerCase();
     made.hidden = Boolean(find) && !text.includes(find);
     seen += made.hidden ? 0 : 1;
   }
-  for (const one of view.list.querySelectorAll(".namespace")) one.hidden = !one.querySelector(".fact:not([hidden])");
+  for (const one of shownNow.list.querySelectorAll(".namespace")) one.hidden = !one.querySelector(".fact:not([hidden])");
   const { day } = route();
   const when = day ? `, true on ${day}` : "";
-  view.summary.textContent = `${seen ? count(seen, "fact") : "No facts"}${when}${cut ? `; only the first ${MOST} are shown. The filter now matches the start of a name` : ""}`;
+  shownNow.summary.textContent = `${seen ? count(seen, "fact") : "No facts"}${when}${cut ? `; only the first ${MOST} are shown. The filter now matches the start of a name` : ""}`;
 }
 
 function problemList(problems) {
@@ -202,7 +181,7 @@ function problemList(problems) {
 
 /** The form that is open in the list: what is typed there is not lost when the list is made anew. */
 function openForm() {
-  const made = view.list?.querySelector(".fact-form");
+  const made = shownNow.list?.querySelector(".fact-form");
   const fact = made?.closest(".fact")?.fact;
   return made && { made, id: idOf("fact", fact), focus: made.contains(document.activeElement) && document.activeElement };
 }

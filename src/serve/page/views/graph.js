@@ -1,61 +1,48 @@
 // The graph of notes: what is around one, by relation and direction; without a name those that have a type, or the relations of a name.
 
-import { answered } from "../lib/answered.js";
+import { answerView, folded, heading } from "../lib/answered.js";
 import { api } from "../lib/api.js";
 import { cite, readable } from "../lib/cited.js";
 import { append, byId, count, debounced, failure, h, replace } from "../lib/dom.js";
 import { address, go, route } from "../lib/route.js";
+import { pictureOf } from "./graph-picture.js";
 
 const STEPS = [["1", "One step"], ["", "Two steps"], ["3", "Three steps"], ["4", "Four steps"], ["5", "Five steps"]];
 const STATES = { expired: "expired", future: "not yet true" };
 const NAMES = ["name", "relation", "kind", "steps", "day", "all"];
 
-let view;
+const summary = h("p", { class: "summary" });
+const answer = h("div", {});
 
-export function show(main) {
-  view = { place: h("div", { class: "ledger graph" }), answer: h("div", {}) };
-  view.summary = h("p", { class: "summary" });
-  replace(view.place, h("h2", { tabindex: -1 }, "Graph"), form(), view.summary, view.answer);
-  replace(main, view.place);
-  answers.begin();
-}
-
-/** The route changed within this view. */
-export function update(now, before) {
-  if (!NAMES.some((name) => now[name] !== before[name])) return;
-  for (const name of NAMES) fillIn(byId(`graph-${name}`), now[name]);
-  answers.load();
-}
-
-/** Files have changed, or the time of a relation is over. */
-export function changed() {
-  answers.load({ quiet: true });
-}
-
-/** From what is around a note back to the list; says no when that is shown. */
-export function close() {
-  if (route().view !== "graph" || !route().name) return false;
-  go({ name: undefined });
-  return true;
-}
-
-/** What is being typed stays as it is. */
-function fillIn(field, value = "") {
-  if (field.type === "checkbox") field.checked = Boolean(value);
-  else if (field !== document.activeElement) field.value = value;
-}
-
-const answers = answered({
+export const view = answerView({
+  title: "Graph",
+  kind: "ledger graph",
+  params: NAMES,
+  begin() {
+    replace(summary);
+    replace(answer);
+  },
+  frame: () => [heading("Graph"), form(), summary, answer],
+  moved(now) {
+    for (const name of NAMES) fillIn(byId(`graph-${name}`), now[name]);
+    view.load();
+  },
   ask() {
     const { name, relation, kind, steps, day, all } = route();
     return api.graph({ name, relation, type: kind, depth: steps, as_of: day, expired: all ? true : undefined });
   },
   draw: render,
   fail(error, again) {
-    view.summary.textContent = "";
-    replace(view.answer, failure(error, again));
+    summary.textContent = "";
+    replace(answer, failure(error, again));
   },
 });
+
+/** What is being typed stays as it is. */
+function fillIn(field, value = "") {
+  if (field.type === "checkbox") field.checked = Boolean(value);
+  else if (field !== document.activeElement) field.value = value;
+}
 
 function form() {
   const now = route();
@@ -72,10 +59,11 @@ function form() {
   day.value = now.day ?? "";
   const all = h("input", { type: "checkbox", id: "graph-all", checked: Boolean(now.all), on: { change: () => go({ all: all.checked ? "1" : undefined }, { replace: true }) } });
   return h("div", { class: "filters" },
-    text("name", "Name", "Note at the centre"), steps,
-    text("relation", "Relation", "Only this relation"), text("kind", "Type", "Only notes of this type"),
-    h("span", { class: "tick" }, h("label", { for: "graph-day" }, "True on"), day),
-    h("span", { class: "tick" }, all, h("label", { for: "graph-all" }, "Include past and future")));
+    text("name", "Name", "Note at the centre"),
+    folded(["relation", "kind", "steps", "day", "all"], steps,
+      text("relation", "Relation", "Only this relation"), text("kind", "Type", "Only notes of this type"),
+      h("span", { class: "tick" }, h("label", { for: "graph-day" }, "True on"), day),
+      h("span", { class: "tick" }, all, h("label", { for: "graph-all" }, "Include past and future"))));
 }
 
 function render({ entities, edges, near = [], cut = false }) {
@@ -83,15 +71,16 @@ function render({ entities, edges, near = [], cut = false }) {
   const meant = entities.filter(({ distance }) => distance === 0);
   const more = cut ? "; more are not shown" : "";
   const parts = [entities.length && count(entities.length, "note"), edges.length && count(edges.length, "relation")].filter(Boolean);
-  view.summary.textContent = parts.length ? parts.join(", ") + more : nothing(near);
+  summary.textContent = parts.length ? parts.join(", ") + more : nothing(near);
   const far = edges.filter(({ distance }) => distance > 1);
-  replace(view.answer,
+  const list = h("div", {},
     name ? meant.map((note) => around(note, edges)) : !edges.length && noteList(entities, "Notes"),
     name ? far.length > 0 && h("section", {}, h("h3", {}, "Further away"), lineList(far)) : edges.length > 0 && lineList(edges),
     noteList(near, "Names that start like this"));
+  replace(answer, edges.length > 0 && pictureOf(entities, edges, list), list);
   if (!entities.length && !near.length && !name) {
-    append(view.answer, h("p", { class: "hint" },
-      "The property “type: person” gives a note a type. A relation is a named link: “manages:: [[Ben]]”, “- works_at [[Acme]]”, or a link in a property."));
+    append(answer, h("p", { class: "hint" },
+      "Type the name of a note to see what is around it. The property “type: person” gives a note a type. A relation is a named link: “manages:: [[Ben]]”, “- works_at [[Acme]]”, or a link in a property."));
   }
 }
 

@@ -1,10 +1,10 @@
 // Review: what agents and models propose, one after the other: accept, edit, reject, or all that one note gave.
 
-import { answered } from "../lib/answered.js";
+import { answerView, heading } from "../lib/answered.js";
 import { api } from "../lib/api.js";
 import { append, count, failure, h, replace, say } from "../lib/dom.js";
 import { choice, entryLines, memories } from "./entries.js";
-import { route } from "../lib/route.js";
+import { address, route } from "../lib/route.js";
 import { suggestionList } from "./suggestions.js";
 
 const VERDICTS = {
@@ -14,48 +14,25 @@ const VERDICTS = {
   supersedes: "replaces",
 };
 
-let view;
-
-export function show(main) {
-  view = { place: h("div", { class: "ledger" }) };
-  replace(main, view.place);
-  answers.begin();
-}
-
-/** The route changed within this view. */
-export function update(now, before) {
-  if (now.agent !== before.agent) answers.load();
-}
-
-/** Files have changed. */
-export function changed() {
-  answers.load({ quiet: true });
-}
+export const view = answerView({
+  title: "Review", params: ["agent"], ask: () => api.proposals({ agent: route().agent }), draw: list,
+});
 
 const openForm = () => view.place.querySelector(".fact-form");
 
-const answers = answered({
-  form: openForm,
-  ask: () => api.proposals({ agent: route().agent }),
-  draw: list,
-  fail: (error, again) => replace(view.place, title(), failure(error, again)),
-});
-
-const title = () => h("h2", { tabindex: -1 }, "Review");
-
-function list({ proposals, suggestions = [], more = 0, degraded }) {
+function list({ proposals, suggestions = [], more = 0, degraded }, place) {
   const agents = proposals.map(({ entry }) => entry.agent).filter(Boolean);
-  replace(view.place,
-    h("div", { class: "agents-head" }, title()),
+  replace(place, heading("Review"),
     suggestionList(suggestions, () => {
-      answers.load();
-      view.place.querySelector("h2")?.focus();
+      view.load();
+      place.querySelector("h2")?.focus();
     }),
     h("div", { class: "filters" }, choice("review-agent", "Memory", [["", "All memories"], ...memories(agents).slice(1)], route().agent, "agent")),
     h("p", { class: "summary" }, proposals.length ? `${count(proposals.length, "proposal")}${more ? `; ${more.toLocaleString()} more are waiting` : ""}` : "No proposals"),
     degraded ? h("p", { class: "hint degraded" }, degraded) : "",
     h("ul", { class: "fact-list", "aria-label": "Proposals" }, proposals.map(item)),
-    proposals.length ? "" : h("p", { class: "hint" }, "Agents and models propose entries here. A proposal has no effect until you accept it."));
+    proposals.length ? "" : h("p", { class: "hint" }, "Agents and models propose entries here, like “[preference] Prefers tabs”. A proposal has no effect until you accept it. Agents may propose once you ",
+      h("a", { href: address({ view: "agents" }) }, "add one"), "."));
 }
 
 function item(proposal) {
@@ -68,7 +45,7 @@ function item(proposal) {
       say(`${what}: ${count(done.accepted.length + done.rejected.length, "proposal")}`);
       // Another proposal is being written about.
       if (openForm()) return made.remove();
-      answers.load();
+      view.load();
       view.place.querySelector("h2")?.focus();
     } catch (error) {
       append(made, failure(error));
@@ -104,7 +81,7 @@ function ask(at, label, value, then) {
     h("div", { class: "row" }, text),
     h("div", { class: "row" },
       h("button", { type: "submit", class: "primary" }, label === "Why" ? "Reject" : "Accept"),
-      h("button", { type: "button", on: { click: () => { form.remove(); answers.load({ quiet: true }); } } }, "Cancel")));
+      h("button", { type: "button", on: { click: () => { form.remove(); view.load({ quiet: true }); } } }, "Cancel")));
   append(at, form);
   text.focus();
 }

@@ -1,33 +1,18 @@
 // What there is, in numbers.
 
+import { answerView, heading } from "../lib/answered.js";
 import { api } from "../lib/api.js";
-import { bytes, count, failure, h, percent, replace, when } from "../lib/dom.js";
+import { bytes, count, h, percent, replace, when } from "../lib/dom.js";
 import { growthChart, shareBar } from "../lib/charts.js";
 import { address } from "../lib/route.js";
 
-let place;
+export const view = answerView({ title: "Statistics", kind: "stats", ask: () => api.stats(), draw: render });
 
-export function show(main) {
-  place = h("div", { class: "stats" });
-  replace(main, h("h2", {}, "Statistics"), place);
-  changed();
-}
-
-export function update() {}
-
-export async function changed() {
-  try {
-    render(await api.stats());
-  } catch (error) {
-    replace(place, failure(error, changed));
-  }
-}
-
-function render(stats) {
+function render(stats, place) {
   const number = (value, name) => h("div", {}, h("dd", {}, value), h("dt", {}, name));
   const collections = Object.entries(stats.details).sort(([, one], [, two]) => two.chunks - one.chunks);
   const most = Math.max(...collections.map(([, { chunks }]) => chunks), 1);
-  replace(place,
+  replace(place, heading("Statistics"),
     h("dl", { class: "numbers" },
       number(stats.files.toLocaleString(), stats.files === 1 ? "note" : "notes"),
       number(stats.total.toLocaleString(), stats.total === 1 ? "passage" : "passages"),
@@ -42,7 +27,7 @@ function render(stats) {
           h("tr", {}, h("th", { scope: "row" }, month), h("td", {}, notes.toLocaleString()), h("td", {}, chunks.toLocaleString())))))))),
     h("section", {}, h("h3", {}, "Collections"),
       table(["Collection", "Notes", "Passages", "Share of all passages", "By meaning", "Text", "Last change"], collections.map(([name, one]) => [
-        h("a", { href: address({ view: "browse", collection: name }) }, name),
+        h("a", { href: address({ view: "notes", folder: name }) }, name),
         one.files.toLocaleString(),
         one.chunks.toLocaleString(),
         shareBar(one.chunks / most, `${name}: ${count(one.chunks, "passage")}`),
