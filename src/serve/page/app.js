@@ -127,7 +127,7 @@ function toSearch() {
 
 function back(event, inField) {
   const field = document.activeElement;
-  if (ask.close()) return true;
+  if (VIEWS.ask?.close()) return true;
   if (inField && field.id === "query" && field.value && !route().note) {
     search.clear();
     return true;

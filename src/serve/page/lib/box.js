@@ -1,12 +1,12 @@
 // One box for all places: notes, headings, tags, commands, searches. Ctrl-K opens it anywhere.
 
-import { changed, sentence, show, toast } from "../note/change.js";
+import { sentence, show, toast } from "../note/change.js";
 import { api } from "./api.js";
 import { combobox } from "./combobox.js";
 import { byId, h } from "./dom.js";
 import { commands } from "./keys.js";
 import { condition } from "./list.js";
-import { address, route, visit } from "./route.js";
+import { NAMES as VIEWS, address, route, visit } from "./route.js";
 import { fileName, savedSearches } from "./saved.js";
 
 const NAMES = 12;
@@ -75,19 +75,18 @@ function named({ kind, title, alias, path, line, tag }) {
 
 /** The views, what keys do, and what other modules have added. */
 function allCommands() {
-  const views = Array.from(document.querySelectorAll("nav a[data-view]"), (link) => ({ name: link.textContent, detail: "view", run: () => link.click() }));
+  const views = Object.entries(VIEWS).map(([view, name]) => ({ name, detail: "view", place: { view } }));
   return [...views, ...commands().map(({ name, key, run }) => ({ name, detail: key, run })), ...COMMANDS];
 }
 
 /** Makes a note of a title and opens it; one that is there already is opened. */
 async function make(title, path) {
   try {
-    await api.make({ path, text: `# ${title}\n` });
-    changed();
+    const { create } = await import("/page/edit/editor.js");
+    await create(path, `# ${title}\n`);
   } catch (error) {
-    if (error.code !== "exists") return toast(`Not made: ${sentence(error)}`, undefined, { failed: true });
+    toast(`Not made: ${sentence(error)}`, undefined, { failed: true });
   }
-  visit({ ...route(), note: path, lines: undefined });
 }
 
 document.addEventListener("keydown", (event) => {
