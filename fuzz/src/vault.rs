@@ -58,7 +58,7 @@ impl Vault {
         assert!(ready.is_complete() && shared.embedder().is_some(), "{ready:?}");
         let app = Arc::new(app);
         // Its sender is gone, so that streams of events end at once.
-        let live = Live::new(tokio::sync::watch::channel(false).1);
+        let live = Live::new(&app, tokio::sync::watch::channel(false).1);
         let guard = Guard::new(vec![Arc::new(OwnerToken::new(&Token::from_text("token")))], []);
         Self {
             routers: [

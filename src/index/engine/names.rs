@@ -8,32 +8,32 @@ use crate::text::derive::words::fold;
 
 /// The names of the files of one state.
 #[derive(Debug, Clone, Default)]
-pub struct Names {
+pub(crate) struct Names {
     text: String,
     places: Vec<(u32, Range<usize>, usize)>,
 }
 
 /// The folded names of a file.
 #[derive(Debug, Clone, Copy)]
-pub struct Name<'n> {
+pub(crate) struct Name<'n> {
     /// The file's row id.
-    pub file: u32,
+    pub(crate) file: u32,
     /// All of it: title, a zero and the path.
-    pub all: &'n str,
+    pub(crate) all: &'n str,
     /// The title.
-    pub title: &'n str,
+    pub(crate) title: &'n str,
     /// The path.
-    pub path: &'n str,
+    pub(crate) path: &'n str,
 }
 
 impl<'n> Name<'n> {
     /// The path without its extension.
-    pub fn place(&self) -> &'n str {
+    pub(crate) fn place(&self) -> &'n str {
         self.path.rsplit_once('.').map_or(self.path, |(place, _)| place)
     }
 
     /// The file's name without its extension.
-    pub fn stem(&self) -> &'n str {
+    pub(crate) fn stem(&self) -> &'n str {
         self.place().rsplit_once('/').map_or(self.place(), |(_, stem)| stem)
     }
 }
@@ -55,7 +55,7 @@ impl Names {
     }
 
     /// All of them, the newest first.
-    pub fn iter(&self) -> impl Iterator<Item = Name<'_>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Name<'_>> {
         self.places.iter().map(|(file, all, title_end)| Name {
             file: *file,
             all: &self.text[all.clone()],

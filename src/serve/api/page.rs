@@ -15,7 +15,7 @@ use axum::{Json, Router};
 use blake3::Hash;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use utoipa::ToSchema;
 
 use super::ask::{ApiError, ErrorBody, JsonBody, MAX_OPEN_BODY_BYTES, blocking};

@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use include_dir::{Dir, DirEntry, include_dir};
+use include_dir::{Dir, include_dir};
 
 /// The files of "My memory", as they are written: plain HTML, CSS and ES modules. They hold nothing of the vault; the page asks the API for
 /// that, with a token.
@@ -230,6 +230,8 @@ fn script(modules: &[Module], first: &[Module]) -> String {
 #[cfg(test)]
 mod tests {
     use sha2::{Digest, Sha256};
+
+    use include_dir::DirEntry;
 
     use super::*;
 

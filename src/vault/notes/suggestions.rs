@@ -188,7 +188,7 @@ fn suggested(writer: &MemoryWriter, params: &SuggestParams) -> Result<Suggested,
     if others.len() >= MAX_WAITING {
         let message = format!("{MAX_WAITING} of your suggestions wait for the owner, the maximum");
         let hint = Some("nothing was written; suggest more when some are decided".to_owned());
-        return Err(RequestError { kind: ErrorKind::TooMuch, message, hint });
+        return Err(RequestError { kind: ErrorKind::TooMuch, message, hint, now: None });
     }
     let front = json!({
         "private": true, "note": path.as_str(), "agent": writer.slug, "why": why, "created": now(),
