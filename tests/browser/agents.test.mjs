@@ -296,7 +296,7 @@ describe("the keyboard and looks", () => {
   test("all of it by keyboard", async () => {
     const page = await opened("#/search");
     await page.evaluate(() => document.activeElement.blur());
-    await page.keyboard.press("5");
+    await page.keyboard.press("4");
     await page.waitForSelector("#add-agent");
     await tabTo(page, "#add-agent");
     await page.keyboard.press("Enter");

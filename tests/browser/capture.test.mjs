@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { eventually, focused, inBrowser, overflow, violations } from "./support.mjs";
+import { eventually, focused, inBrowser, overflow, text, violations } from "./support.mjs";
 
 const HOSTILE = "<img src=x onerror=window.__xss=8>";
 const PNG = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
@@ -198,6 +198,8 @@ describe("what comes from elsewhere", () => {
       await fetch("/page/share", { method: "POST", body: form, redirect: "manual" });
     });
     await page.goto(`${vault.origin}/#/capture?title=Shared&url=${encodeURIComponent("http://zoo.example/shared")}`);
+    assert.match(await text(page, "#shared"), /From a phone\.txt/);
+    await page.click("#shared button");
     await page.locator(".toast", { hasText: "Saved to notes/from-a-phone.md" }).waitFor();
     assert.equal(await page.inputValue("#capture"), "[Shared](<http://zoo.example/shared>)");
     await eventually("nothing to be left", () => page.evaluate(async () => (await (await caches.open("shared")).keys()).length === 0));

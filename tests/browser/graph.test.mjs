@@ -98,6 +98,7 @@ describe("the graph on the page", () => {
 
   test("a layer is searched alone", async () => {
     const page = await opened("#/search");
+    await page.click("button[aria-controls=filters]");
     await page.selectOption("select[aria-label='Memory layer']", "graph");
     await eventually("the graph's notes", async () => (await page.locator(".hit").count()) >= 5);
     await page.fill("#query", "oak");

@@ -113,7 +113,7 @@ describe("processing", () => {
 /** The views, each with what it shows once it has its answer. */
 const VIEWS = {
   search: ".hit", notes: ".note-list .hit", see: ".month", graph: ".graph .summary:not(:empty)", review: ".summary", facts: ".summary", entries: ".fact",
-  profile: "#profile-state", summaries: ".summary", digest: ".summary", agents: ".head + .hint", settings: ".switch", changes: "#change-log :is(li, div p)",
+  profile: "#profile-state", summaries: ".summary", digest: ".summary", ask: "#question", agents: ".head + .hint", settings: ".switch", changes: "#change-log :is(li, div p)",
   stats: ".collections td", processing: ".numbers",
 };
 

@@ -213,7 +213,7 @@ export function inBrowser(prepare = () => {}) {
 
 /** The rooms of the bar, each with its views. */
 export const ROOMS = {
-  search: ["search"], notes: ["notes", "see", "graph"], memory: ["review", "facts", "entries", "profile", "summaries", "digest"], agents: ["agents"],
+  search: ["search"], notes: ["notes", "see", "graph"], memory: ["review", "facts", "entries", "profile", "summaries", "digest", "ask"], agents: ["agents"],
   settings: ["settings", "changes", "stats", "processing"],
 };
 

@@ -401,7 +401,7 @@ mod tests_of_changes {
             lines: Some((2, 3)),
             before: None,
             after: table.digest(path.as_bytes()),
-            checkpoint: Some("x".into()),
+            checkpoint: Some(second.to_string()),
         };
         let lines = [line(1, "notes/a.md"), line(2, "notes/b.md"), line(3, "notes/a.md")];
         lines.iter().cloned().for_each(|line| table.add(line));

@@ -100,8 +100,11 @@ fn attached(files: &Files, root: &Path, stem: &str, end: &str, bytes: &[u8]) -> 
     let set = obsidian_settings(root, "app.json");
     let set = set.as_ref().and_then(|set| set["attachmentFolderPath"].as_str()).unwrap_or_default();
     // `/` and `./` mean the vault itself and the note's own folder.
-    let folder =
-        if set.starts_with('.') || set.trim_matches('/').is_empty() { ATTACHMENTS } else { set.trim_matches('/') };
+    let folder = if set.starts_with('.') || VaultPath::new(set.trim_matches('/')).is_err() {
+        ATTACHMENTS
+    } else {
+        set.trim_matches('/')
+    };
     let dropped = Dropped { ok: true, kind: DropKind::File, ..Dropped::default() };
     for path in numbered(&format!("{folder}/{}.{end}", slug(stem)), '-').take(MAX_NAMES) {
         match files.add_attachment(&path, bytes) {

@@ -49,10 +49,9 @@ pub(super) fn file(name: &str, headers: &HeaderMap) -> Option<Response> {
         "webmanifest" => "application/manifest+json",
         _ => "text/javascript; charset=utf-8",
     };
-    let common: [(HeaderName, &str); 8] = [
+    let common: [(HeaderName, &str); 7] = [
         (CONTENT_TYPE, media_type),
         (CONTENT_SECURITY_POLICY, POLICY),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (CACHE_CONTROL, "no-cache"),
         (VARY, "accept-encoding"),

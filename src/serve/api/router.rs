@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -107,7 +107,8 @@ pub(super) async fn health() -> Json<Value> {
         page::leave, page::open, events::capture, events::drop_file, file::file
     ),
     components(schemas(
-        crate::base::config::MemoryLayer, crate::serve::wire::ProgressView, crate::serve::wire::AskPassages
+        crate::base::config::MemoryLayer, crate::serve::wire::ProgressView, crate::serve::wire::AskPassages,
+        crate::serve::wire::NoteOrder
     ))
 )]
 struct Api;
@@ -150,6 +151,7 @@ async fn headers(mut response: Response) -> Response {
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
         (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     ] {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }

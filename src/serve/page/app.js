@@ -16,7 +16,7 @@ import * as note from "./note/note.js";
 import * as search from "./views/search.js";
 
 /** The views that there are by now: all others come in a script of their own, while the first is looked at. */
-const VIEWS = { search };
+const VIEWS = { search, capture };
 const others = () => import("/page/views/rooms.js").then((rooms) => Object.assign(VIEWS, rooms.VIEWS));
 
 /** What the address of one of a view's things has, and that of all has not. */
@@ -28,7 +28,10 @@ let shown;
 /** Shows the view of a place, once it is there. */
 function showView(now, before) {
   if (!VIEWS[now.view]) {
-    others().then(() => showView(route(), before), (error) => replace(byId("view"), failure(error)));
+    others().then(() => showView(route(), before), (error) => {
+      shown = undefined;
+      replace(byId("view"), failure(error));
+    });
     return;
   }
   if (shown === now.view) return VIEWS[now.view].update(now, before);
@@ -161,7 +164,8 @@ function arrow(step) {
 }
 
 function toCapture() {
-  if (route().view !== "search") visit({ view: "search" });
+  const { view, q, layer } = route();
+  if (view !== "search" || q?.trim() || layer) visit({ view: "search" });
   capture.focus();
 }
 
@@ -199,10 +203,8 @@ byId("save").addEventListener("click", save);
 byId("help").addEventListener("click", () => showDialog(help()));
 byId("skip").addEventListener("click", () => byId("main").focus());
 onRoute(arriveAt);
-onRefused((error) => {
-  key.drop();
-  showLogin(error, start);
-});
+// The key stays: where the vault could not look it up just now, it opens again.
+onRefused((error) => showLogin(error, start));
 
 async function enter(before) {
   const failed = await tradeCode(before);

@@ -2,7 +2,7 @@
 // of the API.
 
 const PAGE = "page";
-const FILES = ["/", "/page/app.js", "/page/app.css", "/page/icon.svg", "/page/manifest.webmanifest"];
+const FILES = ["/", "/page/app.js", "/page/views/rooms.js", "/page/app.css", "/page/icon.svg", "/page/manifest.webmanifest"];
 
 self.addEventListener("install", (event) => {
   self.skipWaiting();

@@ -63,7 +63,9 @@ fn written(writer: &MemoryWriter, params: &AgentWriteParams) -> Result<AgentWrit
     let workspace = writer.workspace();
     let asked = workspace.forgotten.ask()?;
     let left_out = forgotten(writer, &asked, std::iter::once(&new), &before);
-    let (files, act) = (workspace.files()?, writer.act(if creates { Action::Create } else { Action::Edit }, new.len()));
+    // What undoes it counts as well: so many small edits of large notes do not push out what undoes others.
+    let cost = new.len().max(before.len());
+    let (files, act) = (workspace.files()?, writer.act(if creates { Action::Create } else { Action::Edit }, cost));
     writer.begin()?;
     let id = match left_out {
         Some(_) => files.leave(&path, had, act),

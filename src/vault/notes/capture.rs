@@ -63,7 +63,10 @@ pub fn capture(owner: &Owner, params: &CaptureParams) -> Result<ThoughtCaptured,
         checkpoint_id: checkpoint.to_string(),
         existing,
         redacted: said != given,
-        forgotten_before: workspace.forgotten.look()?.without(&said, &Scope::Everything).is_some(),
+        forgotten_before: workspace
+            .forgotten
+            .look()
+            .is_ok_and(|known| known.without(&said, &Scope::Everything).is_some()),
         searchable: workspace.settled_in_time(&path).is_some(),
         path: path.to_string(),
     })
@@ -145,7 +148,10 @@ fn inbox(workspace: &Workspace) -> Result<VaultPath, RequestError> {
     let snapshot = workspace.shared.snapshot();
     let notes = snapshot.iter().flat_map(|snapshot| snapshot.files().iter()).map(|file| &file.path);
     let named = notes.filter(|path| {
-        path.stem().eq_ignore_ascii_case("inbox") && !path.is_document() && !OF_OTHERS.contains(&path.collection())
+        workspace.outside.of(path).is_none()
+            && path.stem().eq_ignore_ascii_case("inbox")
+            && !path.is_document()
+            && !OF_OTHERS.contains(&path.collection())
     });
     named.min_by_key(|path| (path.as_str().len(), *path)).cloned().map_or_else(|| note_path(INBOX), Ok)
 }

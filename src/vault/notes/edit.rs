@@ -1,9 +1,10 @@
 //! The person edits a note: its whole text, some lines, or the box of a task. What they did not change keeps its bytes.
 
 use std::ops::Range;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use blake3::Hash;
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 use super::removal::is_generated;
 use crate::access::request::{ErrorKind, Owner, RequestError, Workspace, note_path};
@@ -16,6 +17,8 @@ use crate::vault::disk::{Act, Action, ReadError, WriteError, is_facts_history};
 
 /// Maximum time that an answer waits until searches reflect what was written: whoever types writes again in a moment.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Maximum time that lines are compared, to find those that stay.
+const MOST_COMPARED: Duration = Duration::from_millis(100);
 /// What begins a text by which it is known as UTF-8, and belongs to no line.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -193,7 +196,9 @@ fn written(
     checkpoint_id: Option<String>,
 ) -> Result<NoteWritten, RequestError> {
     let workspace = owner.workspace();
-    let forgotten_before = !new.is_empty() && workspace.forgotten.look()?.without(new, &Scope::Everything).is_some();
+    // It is written: what cannot be looked up now is not pointed out.
+    let forgotten_before = !new.is_empty()
+        && workspace.forgotten.look().is_ok_and(|known| known.without(new, &Scope::Everything).is_some());
     let searchable = !workspace.leaves_out(path) && workspace.settled_within(path, PATIENCE).is_ok();
     let (path, hash) = (path.to_string(), blake3::hash(text.as_bytes()).to_string());
     Ok(NoteWritten { ok: true, path, hash, checkpoint_id, searchable, forgotten_before })
@@ -211,7 +216,7 @@ type Line<'t> = (&'t str, &'t str);
 impl Revised {
     /// Another text for a note: lines at its beginning and its end that are the same keep the ends that they have.
     fn whole(had: &str, text: &str) -> Self {
-        let has_ends = text.contains('\r');
+        let has_ends = text.contains("\r\n");
         let (old, new) = (lines_of(had), lines_of(text));
         let is_same = |(one, other): &(&Line<'_>, &Line<'_>)| one.0 == other.0 && (!has_ends || one.1 == other.1);
         let first = old.iter().zip(&new).take_while(is_same).count();
@@ -226,14 +231,29 @@ impl Revised {
         let start = first.checked_sub(1).filter(|start| (*start..=old.len()).contains(&last))?;
         let mut new = lines_of(text);
         new.pop_if(|last| last.0.is_empty());
-        Some(Self::of(had, &old, start..last, &new, text.contains('\r')))
+        Some(Self::of(had, &old, start..last, &new, text.contains("\r\n")))
     }
 
-    fn of(had: &str, old: &[Line<'_>], replaced: Range<usize>, new: &[Line<'_>], has_ends: bool) -> Self {
+    fn of<'t>(had: &str, old: &[Line<'t>], replaced: Range<usize>, new: &[Line<'t>], has_ends: bool) -> Self {
         // As the line ends that was there, or the one before it.
         let near = replaced.start.min(old.len().saturating_sub(2));
         let usual = if old[near].1 == "\r\n" { "\r\n" } else { "\n" };
-        let new: Vec<Line<'_>> = new.iter().map(|(line, end)| (*line, if has_ends { *end } else { "" })).collect();
+        let mut new: Vec<Line<'t>> = new.iter().map(|(line, end)| (*line, if has_ends { *end } else { "" })).collect();
+        if !has_ends {
+            // Lines between two that were edited have the ends that they had.
+            let bare = |lines: &[Line<'t>]| -> Vec<&'t str> {
+                lines.iter().map(|(line, _)| line.trim_start_matches(BYTE_ORDER_MARK)).collect()
+            };
+            let (was, is) = (bare(&old[replaced.clone()]), bare(&new));
+            let until = Some(Instant::now() + MOST_COMPARED);
+            for operation in capture_diff_slices_deadline(Algorithm::Myers, &was, &is, until) {
+                if let DiffOp::Equal { old_index, new_index, len } = operation {
+                    for at in 0..len {
+                        new[new_index + at].1 = old[replaced.start + old_index + at].1;
+                    }
+                }
+            }
+        }
         let lines = [&old[..replaced.start], &new, &old[replaced.end..]].concat();
         let mut text = String::with_capacity(had.len());
         for (at, (line, end)) in lines.iter().enumerate() {

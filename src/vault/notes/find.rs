@@ -166,10 +166,14 @@ fn by_rank<'s>(scope: &'s ReadScope, typed: &Typed, worst: Rank) -> Vec<&'s Arc<
     let files = scope.reader().files();
     let is_seen = |file: u32| scope.visible().is_none_or(|visible| visible.contains(file));
     let rank = |name: Name<'_>| {
+        // How well a hidden name would answer takes no time.
+        if !is_seen(name.file) {
+            return None;
+        }
         let alias = begun.contains(name.file).then_some(Rank::Words);
         let alias = if whole.contains(name.file) { Some(Rank::Name) } else { alias };
         let rank = typed.rank_of(name).into_iter().chain(alias).min()?;
-        (rank <= worst && is_seen(name.file)).then_some((rank, name.file))
+        (rank <= worst).then_some((rank, name.file))
     };
     let mut found: Vec<(Rank, u32)> = files.names().iter().filter_map(rank).collect();
     found.sort_by_key(|(rank, _)| *rank);

@@ -2,7 +2,7 @@
 //!
 //! The note stays as it is until then. Nobody but the owner sees what waits; a note that is hidden from an agent is as one that is not there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use blake3::Hash;
@@ -199,10 +199,16 @@ fn suggested(writer: &MemoryWriter, params: &SuggestParams) -> Result<Suggested,
     if read_again.edits.as_ref() != Some(&edits) {
         return Err(RequestError::invalid("the edits have characters that a suggestion cannot hold"));
     }
+    // Nothing is purged from here on: else the note's text would be written down after it was forgotten.
+    let files = workspace.files()?;
+    let _one = files.one_generation();
+    if files.read(&path)?.map(|(_, hash)| hash) != Some(source.hash) {
+        return Err(RequestError::no_note(&path));
+    }
     let asked = workspace.forgotten.ask()?;
     let brings = std::iter::once(&why).chain(edits.iter().map(|edit| &edit.new));
     let left_out = forgotten(writer, &asked, brings, &source.text);
-    let (files, act) = (workspace.files()?, writer.act(Action::Create, bytes));
+    let act = writer.act(Action::Create, bytes);
     let folder = format!("agents/{}/{SUGGESTIONS}", writer.slug);
     writer.begin()?;
     let written = until_written(|| {
@@ -431,17 +437,18 @@ pub(super) fn purge_suggestions(
             meant.push(file.file);
         }
     }
-    for checkpoint in files.checkpoints()?.into_iter().filter(|checkpoint| is_suggestion(&checkpoint.path)) {
-        let is_new = !meant.contains(&checkpoint.path);
-        if is_new && files.former_contents(&checkpoint.path)?.any(|bytes| is_meant(&bytes)) {
-            meant.push(checkpoint.path);
+    let former = files.checkpoints()?.into_iter().map(|checkpoint| checkpoint.path).filter(is_suggestion);
+    for path in former.collect::<BTreeSet<VaultPath>>() {
+        if !meant.contains(&path) && files.former_contents(&path)?.any(|bytes| is_meant(&bytes)) {
+            meant.push(path);
         }
     }
     // What is left of each of them, with those of the same name before.
     for file in meant {
         files.purge(&file)?;
     }
-    Ok(())
+    // One that was decided is in the trash longer than a checkpoint says so.
+    Ok(files.purge_trash("agents", is_suggestion, is_meant)?)
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ export function answered({ ask, draw, fail, form = () => null }) {
 }
 
 /** The heading of a view, for those who do not see which tab it is in, and the buttons beside it. */
-export const heading = (title, ...buttons) => h("div", { class: "head" }, h("h2", { tabindex: -1, class: "unseen" }, title), buttons);
+export const heading = (title, ...buttons) => h("div", { class: "head" }, h("h2", { id: "view-title", tabindex: -1, class: "unseen" }, title), buttons);
 
 /**
  * A view that shows one answer. It is asked anew when one of the `params` of the address is another, for which `moved` may be called instead;

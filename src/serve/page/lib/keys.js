@@ -40,7 +40,6 @@ const KEYS = [
   ["s", "Show scores"],
   ["1 2 … 5", "Search, Notes, Memory, Agents, Settings"],
   ["[ ]", "Previous and next view there"],
-  ["t", "Today"],
   ["?", "This list"],
 ];
 
@@ -94,7 +93,7 @@ function typing(element) {
 
 /** Has `actions` called by their keys. An action that says no leaves the key to the browser. */
 export function listen(actions) {
-  Object.assign(performed, actions);
+  for (const [key, act] of Object.entries(actions)) performed[key] ??= act;
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (document.querySelector("dialog[open]")) return;

@@ -6,10 +6,13 @@ import { byId, count } from "./dom.js";
 const RETRY_MS = [500, 1000, 2000, 5000, 10_000];
 
 let last;
+let following = 0;
 
 /** Follows the index for as long as there is a session; calls `onState` when it may answer otherwise. */
 export async function follow(onState) {
-  for (let failed = 0; key.get();) {
+  following += 1;
+  const mine = following;
+  for (let failed = 0; key.get() && mine === following;) {
     try {
       const response = await ask("/events");
       failed = 0;

@@ -59,8 +59,8 @@ const lineOf = ({ lines }) => Number((lines ?? "").split("-")[0]) || undefined;
 
 function giveFocusBack(before) {
   const hits = [...document.querySelectorAll(".hit")];
-  const was = hits.find((item) => item.chunk.hash === cameFrom)
-    ?? hits.find((item) => item.chunk.path === before.note && `${item.chunk.line_start}-${item.chunk.line_end}` === before.lines);
+  const was = hits.find(({ chunk }) => cameFrom && chunk.hash === cameFrom)
+    ?? hits.find(({ chunk }) => chunk.path === before.note && (chunk.line_start === undefined || `${chunk.line_start}-${chunk.line_end}` === before.lines));
   cameFrom = undefined;
   (was?.querySelector(".hit-title") ?? (cameBy?.isConnected ? cameBy : byId("main"))).focus();
   cameBy = undefined;
@@ -73,7 +73,8 @@ async function load(path, first, line) {
   if (first) arriving = mine;
   try {
     const note = await api.note(path, line);
-    if (mine !== asked) return;
+    // The editor is not taken away under whoever writes.
+    if (mine !== asked || (open?.note.path === path && tellEditor("check"))) return;
     if (!first && open?.note.hash === note.hash && open.note.annotations.length === note.annotations.length) return;
     const scrolled = place().scrollTop;
     const box = document.activeElement?.dataset.line;
@@ -110,6 +111,7 @@ export function changed() {
 /** Edits the note that is read, from the passage that is marked. */
 export function startEditing() {
   if (!open) return false;
+  if (tellEditor("check")) return true;
   const { path } = open.note;
   edit(place(), path, lineOf(route())).then(() => {
     if (route().note !== path) return;

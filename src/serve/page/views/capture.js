@@ -174,10 +174,22 @@ export function show(main) {
   };
   replace(main, h("section", { class: "capture-only" }, h("h2", {}, "Capture"), captureBox({ text: taken(params), then })));
   byId("capture").focus();
-  takeShared();
+  offerShared(main);
 }
 
-export const update = (now, before) => ["title", "url", "text"].some((key) => now[key] !== before[key]) && show(byId("main"));
+/** Files that were shared are added when the person says so: any page of the web may have sent them. */
+async function offerShared(main) {
+  const names = ((await (await globalThis.caches?.open("shared"))?.keys()) ?? []).map(({ url }) => new URL(url).searchParams.get("name"));
+  if (!names.length) return;
+  const act = (what, then) => h("button", { type: "button", on: { click: async () => {
+    offer.remove();
+    await then();
+  } } }, what);
+  const offer = h("p", { class: "row", id: "shared" }, `Shared with this page: ${names.join(", ")}`, act("Add", takeShared), act("Discard", () => caches.delete("shared")));
+  append(main, offer);
+}
+
+export const update = (now, before) => ["title", "url", "text"].some((key) => now[key] !== before[key]) && show(byId("view"));
 export const changed = () => {};
 export const focus = () => byId("capture")?.focus();
 

@@ -2,7 +2,6 @@
 
 import * as agents from "./agents.js";
 import * as ask from "./ask.js";
-import * as capture from "./capture.js";
 import * as changes from "./changes.js";
 import * as digest from "./digest.js";
 import * as entries from "./entries.js";
@@ -18,7 +17,7 @@ import * as stats from "./stats.js";
 import * as summaries from "./summaries.js";
 
 export const VIEWS = {
-  ask, capture, settings, agents: agents.view, changes: changes.view, digest: digest.view, entries: entries.view, facts: facts.view, graph: graph.view,
+  ask, settings, agents: agents.view, changes: changes.view, digest: digest.view, entries: entries.view, facts: facts.view, graph: graph.view,
   notes: notes.view, processing: processing.view, profile: profile.view, review: review.view, see: see.view, stats: stats.view,
   summaries: summaries.view,
 };

@@ -82,7 +82,7 @@ export function show(main) {
       h("div", { class: "query" }, input, h("kbd", { "aria-hidden": "true" }, "/"), options),
       h("div", { class: "chosen" }, button, view.chips), filters),
     view.start, view.summary, view.list, view.end);
-  new IntersectionObserver(([end]) => end.isIntersecting && more(), { root: byId("main"), rootMargin: "600px" }).observe(view.end);
+  view.reached = new IntersectionObserver(([end]) => end.isIntersecting && more(), { root: byId("main"), rootMargin: "600px" });
   input.addEventListener("blur", () => view.complete([]));
   fromRoute();
   run();
@@ -277,6 +277,9 @@ function render(words, { results, notes, degraded, took_ms: took }, quiet) {
   }
   if (degraded) append(view.summary, h("span", { class: "degraded" }, degraded));
   markOpen();
+  // Where its end is in sight still, there is room for more.
+  view.reached.unobserve(view.end);
+  view.reached.observe(view.end);
 }
 
 /** Passages by note, in the order of the best one of each; those that are less likely to be meant come last. */

@@ -284,14 +284,16 @@ struct AgentChange {
     at: Timestamp,
     /// Bytes that it brought. What was written today was written, whether or not it can be undone still.
     written: u64,
-    /// Bytes of its checkpoint; `None` where that is gone.
+    /// Bytes of its checkpoint; `None` where that is gone, or is of a note of the person: what undoes that is not dropped for the next.
     kept: Option<u64>,
 }
 
 impl KnownCheckpoints {
     fn add(&mut self, checkpoint: &Checkpoint, size: u64) {
         if let Some(by) = &checkpoint.by {
-            let change = AgentChange { at: checkpoint.at, written: checkpoint.written, kept: Some(size) };
+            let is_own = checkpoint.path.as_str().starts_with(&format!("agents/{by}/"));
+            let kept = is_own.then_some(size);
+            let change = AgentChange { at: checkpoint.at, written: checkpoint.written, kept };
             self.agents.entry(by.clone()).or_default().insert(checkpoint.id.clone(), change);
         }
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use blake3::Hash;
 use jiff::Timestamp;
+use walkdir::WalkDir;
 
 use super::super::read::read_bytes;
 use super::checkpoints::{Act, Action, Checkpoint, CheckpointId, WriteError, mode};
@@ -160,6 +161,29 @@ impl Files {
         Ok(self.checkpoints_of(path)?.filter_map(|checkpoint| self.had(&checkpoint)))
     }
 
+    /// Removes those files that are in the trash below a folder, at such a path, and hold what is meant, permanently.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub(crate) fn purge_trash(
+        &self,
+        folder: &str,
+        is_at: impl Fn(&VaultPath) -> bool,
+        is_meant: impl Fn(&[u8]) -> bool,
+    ) -> Result<(), WriteError> {
+        let trash = self.root.join(TRASH);
+        for entry in WalkDir::new(trash.join(folder)).follow_root_links(false).into_iter().filter_map(Result::ok) {
+            let place = entry.path();
+            let path = place.strip_prefix(&trash).ok().and_then(|path| VaultPath::new(path.to_str()?).ok());
+            let is_one = entry.file_type().is_file() && path.is_some_and(|path| is_at(&path));
+            if is_one && read_bytes(place).is_ok_and(|bytes| is_meant(&bytes)) {
+                fs::remove_file(place).on("remove", place)?;
+                sync_folder(place)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What a file had last, as far as checkpoints know; `None` where that cannot be read: what it had before that is not what it had last.
     ///
     /// # Errors
@@ -197,8 +221,8 @@ impl Files {
     ) -> Result<Option<(String, Option<String>, String)>, WriteError> {
         let Some(last) = self.checkpoints_of(path)?.next() else { return Ok(None) };
         let now = self.read(path)?;
-        let is_left = now.as_ref().map(|(_, hash)| hash.to_hex().to_string()) == last.after;
-        let Some(had) = self.had(&last).filter(|_| is_left && last.at.as_millisecond() >= since) else {
+        let is_left = last.has_left(now.as_ref().map(|(_, hash)| hash));
+        let Some(had) = self.had(&last).filter(|_| is_left && last.last_at().as_millisecond() >= since) else {
             return Ok(None);
         };
         let (had, now) = (text_of(had), now.map(|(bytes, _)| text_of(bytes)));
