@@ -257,6 +257,7 @@ describe("what agents see and saw", () => {
     await finds(open, "pangolins");
     await finds(token, HOSTILE);
     const page = await opened();
+    await page.waitForSelector("#add-agent");
     await page.getByRole("link", { name: HOSTILE, exact: true }).waitFor();
     const { agents } = await (await send("GET", "")).json();
     const bad = () => page.evaluate(() => [...document.querySelectorAll("main *, dialog *, #toasts *")]

@@ -42,7 +42,7 @@ describe("asking", () => {
     await focused(page, "#question");
     let go;
     const held = new Promise((resolve) => (go = resolve));
-    parts = ["It was ", "painted green, ", "e.g. in May. ", "[1]", " It is <b>made</b> of oak [99].", " Nothing"];
+    parts = ["It was ", "painted green, ", "e.g. in May. ", "[1]", " It is <b>made</b> of oak [99].", " Nothing", " more."];
     let at = 0;
     next = () => (++at === parts.length ? held : Promise.resolve());
     await page.keyboard.press("Enter");

@@ -146,6 +146,7 @@ describe("a task that is read", () => {
     await page.keyboard.press("Space");
     await eventually("the tick", () => vault.read("notes/tasks.md") === before.replace("[ ] sugar", "[x] sugar"));
     await page.waitForFunction(() => document.activeElement.matches("input[data-line='4']:checked"));
+    await page.locator(".toast", { hasText: "Ticked a task" }).waitFor();
     await page.keyboard.press("z");
     await eventually("no tick", () => vault.read("notes/tasks.md") === before);
     await page.waitForFunction(() => !document.querySelector("#reader input[data-line='4']").checked);

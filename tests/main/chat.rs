@@ -561,7 +561,7 @@ fn a_question_is_answered_from_numbered_passages_as_the_answer_comes() {
     let events = events(&vault, &question);
     assert_eq!(column_of(&events), ["passages", "text", "text", "end"]);
     let passage = &events[0].1["passages"][0];
-    assert_eq!((&passage["path"], &passage["line_start"]), (&json!("notes/tea.md"), &json!(3)), "{passage}");
+    assert_eq!((&passage["path"], &passage["line_start"]), (&json!("notes/tea.md"), &json!(1)), "{passage}");
     assert_eq!((&events[1].1, &events[2].1), (&json!("Eighty "), &json!("degrees. [1]")));
     let sent: Value = serde_json::from_slice(&upstream.last().body).unwrap();
     assert_eq!(
@@ -626,7 +626,7 @@ fn an_answer_is_stopped_when_nobody_listens_and_says_why_it_ends_early() {
         false => respond(stream, "200 OK", "", b"data: {\"choices\":[{\"delta\":{\"content\":\"Half\"}}]}\n\n"),
     });
     vault.terminate();
-    vault.write("memory.toml", &config(&broken.address(), "", "")).start();
+    vault.write("memory.toml", config(&broken.address(), "", "")).start();
     for (question, names, why) in [
         ("green tea", vec!["passages", "text", "error"], "ended before its answer did"),
         ("green quokka tea", vec!["passages", "error"], "needs a key"),

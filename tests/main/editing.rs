@@ -234,7 +234,7 @@ fn whoever_is_killed_as_they_write_has_the_old_text_or_the_new_and_can_undo_both
             &json!({ "path": "notes/plan.md", "if_hash": first["hash"], "text": "two\n" }),
         ));
         daemon.start();
-        assert_eq!(on_disk(&daemon, "notes/plan.md"), if is_new { "two\n" } else { "one\n" }, "{point}");
+        assert_eq!(on_disk(&daemon, "notes/plan.md"), if is_new { "two\r\n" } else { "one\r\n" }, "{point}");
         daemon.run(&["undo", first["checkpoint_id"].as_str().unwrap()]).ok();
         assert_eq!(on_disk(&daemon, "notes/plan.md"), PLAN, "{point}");
     }
@@ -309,12 +309,12 @@ fn an_agent_does_not_learn_which_pictures_there_are() {
 #[test]
 fn a_name_without_a_link_is_a_mention() {
     let daemon = Daemon::vault()
-        .with("notes/salt.md", "---\naliases: [Sodium chloride]\n---\n# Sea salt\n\nSea salt is sea salt.\n")
+        .with("notes/nacl.md", "---\naliases: [Sodium chloride]\n---\n# Sea salt\n\nSea salt is sea salt.\n")
         .with("notes/bread.md", "# Bread\n\nFlour.\nA pinch of sea SALT, and\n\n- [[Sea salt]] again\n")
         .with("notes/lab.md", "# Lab\n\nWe weigh sodium chloride.\n\n`sea salt` and oversea salts.\n")
         .with("notes/other.md", "# Other\n\nThe salt of the sea.\n")
         .started();
-    let mentions = daemon.get("/api/user-memory/mentions?path=notes/salt.md").ok();
+    let mentions = daemon.get("/api/user-memory/mentions?path=notes/nacl.md").ok();
     let mention = |path: &str, title: &str, line: usize, text: &str| json!({ "path": path, "title": title, "line": line, "text": text });
     let expected = [
         mention("notes/bread.md", "Bread", 4, "A pinch of sea SALT, and"),

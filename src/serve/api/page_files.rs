@@ -24,6 +24,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 
 /// What is loaded first.
 const ENTRY: &str = "app.js";
+/// The styles: it only imports others.
+const SHEET: &str = "app.css";
 /// What is loaded when it is needed says so: a script of the modules that it imports, but for those of the first; or a file of others.
 const LATER: &str = "import(\"/page/";
 /// The service worker, a script of its own.
@@ -94,10 +96,8 @@ fn files() -> BTreeMap<String, PageFile> {
         texts.insert(asset.path().to_string_lossy().into_owned(), asset.contents().to_vec());
     }
     texts.insert(WORKER.into(), source(WORKER).into());
-    for sheet in ["app.css"] {
-        let imports = source(sheet).lines().filter_map(|line| line.strip_prefix("@import \"")?.strip_suffix("\";"));
-        texts.insert(sheet.into(), imports.map(source).collect::<String>().into_bytes());
-    }
+    let imports = source(SHEET).lines().filter_map(|line| line.strip_prefix("@import \"")?.strip_suffix("\";"));
+    texts.insert(SHEET.into(), imports.map(source).collect::<String>().into_bytes());
     texts.into_iter().map(|(name, text)| (name, PageFile::new(text))).collect()
 }
 

@@ -98,7 +98,9 @@ fn waiting(workspace: &Workspace, of: Option<&str>) -> Result<Vec<StoredSuggesti
             }
         }
     }
-    found.sort_by(|one, two| (one.says("created"), &one.file).cmp(&(two.says("created"), &two.file)));
+    // Of those of one second the one without a number came first.
+    let order = |one: &StoredSuggestion| (one.says("created").to_owned(), one.file.as_str().len(), one.file.clone());
+    found.sort_by_cached_key(order);
     Ok(found)
 }
 

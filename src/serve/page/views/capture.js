@@ -183,6 +183,7 @@ async function offerShared(main) {
   if (!names.length) return;
   const act = (what, then) => h("button", { type: "button", on: { click: async () => {
     offer.remove();
+    byId("capture").focus();
     await then();
   } } }, what);
   const offer = h("p", { class: "row", id: "shared" }, `Shared with this page: ${names.join(", ")}`, act("Add", takeShared), act("Discard", () => caches.delete("shared")));
