@@ -203,8 +203,10 @@ byId("save").addEventListener("click", save);
 byId("help").addEventListener("click", () => showDialog(help()));
 byId("skip").addEventListener("click", () => byId("main").focus());
 onRoute(arriveAt);
-// The key stays: where the vault could not look it up just now, it opens again.
-onRefused((error) => showLogin(error, start));
+onRefused((error) => {
+  key.drop();
+  showLogin(error, start);
+});
 
 async function enter(before) {
   const failed = await tradeCode(before);
