@@ -104,7 +104,7 @@ describe("properties", () => {
     assert.match(await page.locator(".properties a", { hasText: "2026-01-05" }).getAttribute("href"), /day=2026-01-05/);
     assert.equal(await page.locator(".properties .nowhere").innerText(), "nobody");
     await page.locator(".properties a", { hasText: "in progress" }).click();
-    await page.waitForFunction(() => document.querySelector("#query")?.value === 'status:"in progress"');
+    await page.waitForFunction(() => new URLSearchParams(location.hash.split("?")[1]).get("q") === 'status:"in progress"');
     await page.waitForSelector(".hit");
     await page.goBack();
     await page.locator(".properties a", { hasText: "the quay" }).click();
