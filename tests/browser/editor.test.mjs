@@ -232,26 +232,6 @@ describe("what is typed is not lost", () => {
     assert.equal(await drafts(page), 0);
   });
 
-  test("when the tab crashes", async () => {
-    const page = await editing("notes/crash.md", "Last line");
-    // The answer never comes.
-    await page.route(/user-memory\/note$/, () => {});
-    await page.keyboard.type(" Before the crash.");
-    await eventually("a draft", () => drafts(page));
-    const crashed = page.waitForEvent("crash");
-    const debug = await page.context().newCDPSession(page);
-    debug.send("Page.crash").catch(() => {});
-    await crashed;
-    const again = await page.context().newPage();
-    await signedIn(again);
-    await again.getByRole("button", { name: "Go on editing" }).click();
-    await again.waitForSelector(".cm-content");
-    await holds("notes/crash.md", "Last line. Before the crash.");
-    await saved(again);
-    assert.equal(await drafts(again), 0);
-    await page.close();
-  });
-
   test("in a note of five megabytes", async () => {
     const line = "A line of a long note, with some *words* in it.\n";
     vault.write("notes/long.md", `# Long\n\n${line.repeat(50_000)}The middle.\n${line.repeat(50_000)}`);
