@@ -235,12 +235,14 @@ impl EntryLook<'_> {
             // What cannot be read is said where it is to be kept.
             let opened = File::open(&file.path).and_then(|mut opened| digests(&mut opened, &lengths));
             let Ok(digests) = opened else { continue };
-            // It begins with all that was read of it; of what was purged it is not known what that was.
-            let is_it = |(_, source): &(Digest, SessionSource)| match source.is_purged() {
-                true => (source.size, source.mtime_ns) == stamp || source.file == name_and_number(file),
+            // It begins with all that was read of it; of what was purged it is not known what that was. Size and time may be another's as well.
+            let is_same_file = |source: &SessionSource| source.file == name_and_number(file);
+            let is_it = |source: &SessionSource| match source.is_purged() {
+                true => (source.size, source.mtime_ns) == stamp || is_same_file(source),
                 false => digests.contains(&(source.length, source.content)),
             };
-            let most = gone.iter().enumerate().filter(|(_, source)| is_it(source)).max_by_key(|(_, (_, it))| it.length);
+            let found = gone.iter().enumerate().filter(|(_, (_, source))| is_it(source));
+            let most = found.max_by_key(|(_, (_, source))| (is_same_file(source), source.length));
             let Some(at) = most.map(|(at, _)| at) else {
                 self.known.entry(*key).or_default().unmoved = as_is;
                 continue;

@@ -2,6 +2,8 @@
 
 use memory_vault::vault::disk::{Change, Signal};
 
+use super::op::{Change as Step, Op, Place};
+use super::property::play;
 use crate::support::prelude::*;
 
 /// Has a place looked at as the watcher would, and holds the index against one made from nothing.
@@ -37,4 +39,12 @@ fn a_note_in_the_place_of_a_folder_left_findable_what_had_been_in_it() {
     fs::remove_dir_all(vault.path("aside")).unwrap();
     vault.write("a.md", "boat");
     notice(&mut vault, "a.md", Change::Closed);
+}
+
+#[test]
+fn a_note_that_is_copied_to_itself_stays_as_it_is() {
+    let here = Place(0, 0);
+    let wrote = Step::Write(here, "", vec!["river".into()]);
+    let steps = [wrote, Step::Copy(0, here), Step::HardLink(0, Place(0, 2)), Step::Copy(1, here)];
+    assert_eq!(play(&steps.map(Op::Tree)), Ok(()));
 }

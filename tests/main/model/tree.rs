@@ -85,8 +85,10 @@ impl Tree {
             Change::MoveOut(node) => self.move_out(*node),
             Change::MoveIn(item, to) => self.move_in(*item, *to),
             Change::Copy(note, to) => {
-                if let Some((_, text)) = self.file(*note) {
-                    self.write(&to.path(), text.borrow().clone());
+                // Taken before it is written: it may be copied to itself, or to another of its names.
+                let copied = self.file(*note).map(|(_, text)| text.borrow().clone());
+                if let Some(text) = copied {
+                    self.write(&to.path(), text);
                 }
             }
             Change::HardLink(note, to) => self.hard_link(*note, *to),
