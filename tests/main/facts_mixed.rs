@@ -253,7 +253,13 @@ fn the_files_alone_say_it_all() {
     // What the daemon has noticed, and what one makes of it that has nothing but the files.
     let answers = |vault: &Daemon| told(vault, &moments);
     let here = answers(&vault);
-    assert_eq!(values(&vault, &format!("as_of={}", jiff::Timestamp::now())), values(&vault, ""), "now is one moment");
+    assert_eq!(
+        values(&vault, &format!("as_of={}", jiff::Timestamp::now())),
+        values(&vault, ""),
+        "now is one moment:\n{}\n{}",
+        read(&vault, "facts.md"),
+        read(&vault, "facts.history.md")
+    );
     let text = read(&vault, "facts.history.md");
     let mut copy = Daemon::vault();
     for file in ["facts.md", "facts.history.md"] {

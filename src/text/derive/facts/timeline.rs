@@ -80,7 +80,9 @@ impl<'h> FactTimeline<'h> {
             }
             FactChangeKind::Corrected => {
                 let wrong = self.strike(change.old.as_deref());
-                let said = step(StepKind::Said, from.unwrap_or(wrong.map_or(noticed, |at| self.steps[at].1.from)));
+                // Without a beginning it has that of what it corrects, if that has come.
+                let begun = wrong.map_or(noticed, |at| self.steps[at].1.from.min(noticed));
+                let said = step(StepKind::Said, from.unwrap_or(begun));
                 match wrong.filter(|at| self.is_last_said(*at)) {
                     Some(at) => self.steps[at] = said,
                     None => self.steps.push(said),
@@ -280,6 +282,9 @@ mod tests {
         // A correction, too.
         let history = months(&["- a: x\n", "- a: y (from 2026-03-01)\n", "- a: ~~y~~ z (from 2026-05-01)\n"]);
         assert_eq!(year(&history, 12), ["x", "x", "x", "x", "z", "z", "z", "z"]);
+        // What was yet to come and is corrected without a beginning is true from now on.
+        let history = months(&["- a: x\n", "- a: y (from 2026-08-01)\n", "- a: ~~y~~ z\n"]);
+        assert_eq!(year(&history, 12), ["x", "x", "z", "z", "z", "z", "z", "z"]);
         // Where only its end is said, it begins when it did; what was yet to come is true from now on.
         let history =
             months(&["- a: x\n", "", "- a: x (from 2026-08-01)\n", "- a: x\n", "- a: x (until 2026-07-01)\n"]);
