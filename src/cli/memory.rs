@@ -8,6 +8,7 @@ use anyhow::bail;
 use clap::{Args, Subcommand};
 
 use super::backend::Backend;
+use super::check::CheckCommand;
 use super::status::since;
 use super::terminal::{
     BAD, DIM, MATCH, Out, Outcome, PLAIN, TITLE, answer, bytes, count, is_in_json, remark, remark_end, remark_none,
@@ -34,6 +35,7 @@ pub(super) enum MemoryCommand {
     /// Remove an entry; the entry it superseded becomes active again.
     Remove(EntryRemoveParams),
     Review(ReviewCommand),
+    Check(CheckCommand),
     Profile(ProfileCommand),
     Summaries(SummariesCommand),
     /// Process the waiting conversations now.
@@ -56,6 +58,7 @@ impl MemoryCommand {
         let mut backend = Backend::caught_up(vault)?;
         match self {
             Self::Review(review) => review.run(&mut backend),
+            Self::Check(check) => check.run(&mut backend),
             Self::Profile(profile) => profile.run(&mut backend),
             Self::Summaries(summaries) => summaries.run(&mut backend),
             Self::List(asked) => {
@@ -377,7 +380,7 @@ fn review(backend: &mut Backend, asked_for: &ReviewParams, list: bool) -> anyhow
 const QUESTION: &str = "[a]ccept, [e]dit, [r]eject, [A]ll of its source, [R]eject all of it, [s]kip, [q]uit: ";
 
 /// One of the keys, asked for until it is one; the empty line skips. `None` at the end of the input.
-fn asked(question: &str, keys: &str) -> anyhow::Result<Option<char>> {
+pub(super) fn asked(question: &str, keys: &str) -> anyhow::Result<Option<char>> {
     while let Some(typed) = typed(&mut stdout(), question)? {
         let mut characters = typed.chars();
         match (characters.next(), characters.next()) {

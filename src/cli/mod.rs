@@ -5,6 +5,7 @@ mod backend;
 mod backup;
 mod browse;
 mod changes;
+mod check;
 mod completions;
 mod connect;
 mod context;

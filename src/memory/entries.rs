@@ -283,8 +283,7 @@ fn add_as_person(viewer: &Viewer, params: &EntryAddParams, mut entry: MemoryEntr
     let active: Vec<&MemoryEntry> = known.active().collect();
     let mut added = EntryAdded { ok: true, status: "active".into(), ..EntryAdded::default() };
     let mut edits = Vec::new();
-    let archive = entry_store.archive(&holder)?;
-    entry.id = made_id(&entry.text, |id| known.is_taken(id) || archive.is_taken(id));
+    entry.id = entry_store.new_id(&holder, &entry.text)?;
     let verdict = rules.verdict(&entry, &active);
     added.degraded = meaning.degraded();
     match verdict {
@@ -462,7 +461,7 @@ const MAX_SOURCES: usize = 20;
 const MAX_TEXT_BYTES: usize = MAX_ENTRY_BYTES / 2;
 
 /// Waits until the index has a file of entries as it is.
-fn settle(workspace: &Workspace, holder: &MemoryScope, shelf: EntryFileKind) {
+pub(super) fn settle(workspace: &Workspace, holder: &MemoryScope, shelf: EntryFileKind) {
     if let Ok(path) = entries_path(holder, shelf) {
         workspace.settled_in_time(&path);
     }
@@ -481,7 +480,7 @@ fn holder_named(viewer: &Viewer, agent: Option<&str>) -> Result<MemoryScope, Req
 }
 
 /// What an entry says, on one line, and whether secrets were taken out of it.
-fn entry_text(viewer: &Viewer, given: &str) -> Result<(String, bool), RequestError> {
+pub(super) fn entry_text(viewer: &Viewer, given: &str) -> Result<(String, bool), RequestError> {
     let given = one_line(&text("text", given)?);
     if given.len() > MAX_TEXT_BYTES {
         return Err(RequestError::invalid(format!("`text` has {} bytes; it takes {MAX_TEXT_BYTES}", given.len())));

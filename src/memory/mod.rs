@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod answers;
 pub(crate) mod capture;
+pub(crate) mod checks;
 pub(crate) mod context;
 pub(crate) mod entries;
 pub(crate) mod extraction;

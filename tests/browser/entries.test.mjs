@@ -118,4 +118,31 @@ describe("review", () => {
     await eventually("nothing waits", async () => /No proposals/.test(await text(page, ".summary")));
     assert.equal(await page.evaluate(() => window.__xss), undefined);
   });
+
+  test("what has aged is asked about: yes, changed or gone, one key each, and undone", async () => {
+    const known = file("memories/user.md");
+    vault.write("memories/user.md", `${known}- Rides a bike (check 2020-01) ^e-7\n- Plays the cello (check 2020-02) ^e-8\n- Lives in Graz (confirmed 2021-03-04) ^e-9\n`);
+    const before = file("memories/user.md");
+    const page = await opened("#/review");
+    await page.waitForSelector("#checks-title");
+    assert.match(await text(page, "#checks-title"), /Still true\? 3 lines/);
+    assert.match(await row(page, "Lives in Graz").innerText(), /last confirmed 2021-03-04/);
+    assert.deepEqual(await violations(page), []);
+    await page.keyboard.press("y");
+    await eventually("the first is confirmed", () => /Rides a bike \(confirmed \d{4}-\d\d-\d\d\)/.test(file("memories/user.md")));
+    await row(page, "Rides a bike").waitFor({ state: "detached" });
+    await page.keyboard.press("c");
+    await page.locator("#review-text").waitFor();
+    await page.fill("#review-text", "Plays the viola");
+    await page.keyboard.press("Enter");
+    await eventually("the second has changed", () => /Plays the cello \(check 2020-02, superseded by e-/.test(file("memories/user.md")));
+    await row(page, "Plays the cello").waitFor({ state: "detached" });
+    await page.keyboard.press("g");
+    await eventually("the third is over", () => /Lives in Graz \(until /.test(file("memories/user.md")));
+    await row(page, "Lives in Graz").waitFor({ state: "detached" });
+    await page.keyboard.press("z");
+    await eventually("the last is taken back", () => /Lives in Graz \(confirmed 2021-03-04\)/.test(file("memories/user.md")));
+    assert.match(file("memories/user.md"), /Plays the viola/);
+    assert.ok(before.startsWith(known));
+  });
 });

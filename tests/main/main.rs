@@ -16,6 +16,7 @@ mod backup;
 mod bad_files;
 mod capture;
 mod chat;
+mod checks;
 mod chunks;
 mod cli;
 mod clones;

@@ -206,7 +206,8 @@ pub(crate) fn validity(from: Option<&str>, until: Option<&str>) -> Result<Validi
         })
     };
     let from = from.map(|text| moment("from", text)).transpose()?;
-    let window = Validity { from, until: until.map(|text| moment("until", text)).transpose()? };
+    let until = until.map(|text| moment("until", text)).transpose()?;
+    let window = Validity { from, until, ..Validity::default() };
     if window.is_empty_span() { Err(RequestError::invalid("`until` is not after `from`")) } else { Ok(window) }
 }
 

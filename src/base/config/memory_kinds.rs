@@ -50,6 +50,15 @@ impl MemoryKind {
         ["fact", "preference", "decision", "correction", "commitment", "relationship", "skill"][self as usize]
     }
 
+    /// After how many months it is asked whether an entry of it is still true.
+    pub fn months(self) -> i64 {
+        match self {
+            Self::Commitment => 3,
+            Self::Fact | Self::Decision => 12,
+            Self::Preference | Self::Correction | Self::Relationship | Self::Skill => 24,
+        }
+    }
+
     /// The kind of a word.
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| word.eq_ignore_ascii_case(kind.word()))

@@ -11,8 +11,10 @@ use crate::access::request::{Given, ReadScope, RequestError, Viewer, key_relatio
 use crate::base::config::{MemoryScope, Mode, PROFILE_TOKENS, Rerank, SearchConfig};
 use crate::index::engine::{FileEntry, Filter, Predicate};
 use crate::index::search::SearchRequest;
+use crate::memory::checks::due_of;
 use crate::serve::wire::{EdgeView, HitView, citation};
 use crate::text::derive::entries::{MemoryEntry, TrustLevel, shelf_of};
+use crate::text::derive::facts::months_between;
 use crate::text::derive::generated::CitedPaths;
 use crate::text::derive::{CONVERSATIONS, without_machinery};
 
@@ -151,12 +153,24 @@ impl<'a> Sections<'a> {
                 .then(one_place.cmp(two_place))
         });
         let line = |(_, entry, place): (usize, MemoryEntry, String)| {
-            let window = entry.window.to_string();
-            let text = if window.is_empty() { entry.text } else { format!("{} {window}", entry.text) };
-            MemoryLine::new(text, place)
+            let (span, aged) = (entry.window.span().to_string(), self.aged(&entry));
+            let said = [Some(entry.text), Some(span).filter(|span| !span.is_empty()), aged];
+            MemoryLine::new(said.into_iter().flatten().collect::<Vec<_>>().join(" "), place)
         };
         let lines = known.into_iter().map(line).collect();
         BlockSection { withheld, ..BlockSection::new("entries", "What is known", Some(ENTRY_TOKENS), lines) }
+    }
+
+    /// How long ago an entry was known to be true, where it may be so no longer.
+    fn aged(&self, entry: &MemoryEntry) -> Option<String> {
+        let at = self.notes.as_of.unwrap_or(self.viewer.at().as_millisecond());
+        let (_, since) = due_of(entry, self.notes.given().reader().files()).filter(|(due, _)| *due <= at)?;
+        let months = months_between(since?, at);
+        let months = if months == 1 { "a month".to_owned() } else { format!("{months} months") };
+        Some(match entry.window.confirmed {
+            Some(_) => format!("(last confirmed {months} ago)"),
+            None => format!("(known for {months}, never confirmed)"),
+        })
     }
 
     /// How what a question names, and the person, are related to others.

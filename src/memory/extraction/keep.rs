@@ -89,7 +89,7 @@ pub(super) fn proposal_of(found: &CheckedEntry, sources: Vec<String>, of_sources
     MemoryEntry {
         confidence: found.confidence,
         tags: found.tags.clone(),
-        window: Validity { from: found.valid_from.as_deref().and_then(Moment::read), until: None },
+        window: Validity { from: found.valid_from.as_deref().and_then(Moment::read), ..Validity::default() },
         sources,
         trust: trust.min(of_sources),
         ..MemoryEntry::new(found.kind, &found.text)

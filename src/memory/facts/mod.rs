@@ -3,5 +3,6 @@
 mod read;
 mod write;
 
+pub(in crate::memory) use read::one;
 pub(crate) use read::{facts, keep_facts};
-pub(crate) use write::{retract, set, unset};
+pub(crate) use write::{retract, set, set_window, unset};

@@ -417,7 +417,7 @@ fn scopes_named(name: &str, text: &str) -> Result<Vec<MemoryScope>, RequestError
 }
 
 /// A scope by its name.
-pub(super) fn one(text: &str) -> Result<MemoryScope, RequestError> {
+pub(in crate::memory) fn one(text: &str) -> Result<MemoryScope, RequestError> {
     MemoryScope::parse(text).map_err(|error| RequestError::invalid(format!("`scope`: {error}")))
 }
 

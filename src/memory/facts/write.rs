@@ -74,6 +74,18 @@ pub(crate) fn unset(viewer: &Viewer, params: &FactNameParams) -> Result<FactWrit
     write(viewer, params, None, None, &FactEdit::Unset, None)
 }
 
+/// Says of a fact when it is true, and when it was confirmed; its value stays as it is written.
+///
+/// # Errors
+/// As [`unset`].
+pub(crate) fn set_window(
+    viewer: &Viewer,
+    params: &FactNameParams,
+    window: Validity,
+) -> Result<FactWrittenView, RequestError> {
+    write(viewer, params, None, None, &FactEdit::Window(window), None)
+}
+
 /// Strikes a fact out: it was never true; or, with a span that is over, takes back what is known of that.
 ///
 /// # Errors

@@ -74,6 +74,15 @@ impl EntryStore {
         })
     }
 
+    /// A name for a new entry of that text.
+    ///
+    /// # Errors
+    /// As [`EntryStore::entries`].
+    pub(crate) fn new_id(&self, holder: &MemoryScope, text: &str) -> Result<String, ItemError> {
+        let (known, archive) = (self.entries(holder)?, self.archive(holder)?);
+        Ok(made_id(text, |id| known.is_taken(id) || archive.is_taken(id)))
+    }
+
     /// The memories that have a file of entries: the person's first.
     pub(crate) fn holders(&self) -> Vec<MemoryScope> {
         let mut slugs = names_in(&self.store.root, "agents");

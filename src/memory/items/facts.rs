@@ -335,9 +335,9 @@ impl FactStore {
                 let known = history.values_in(namespace, key, span).into_iter();
                 known.map(|text| (Some(text), FactChangeKind::WasNot, (None, span))).collect()
             }
-            FactEdit::Set(_) | FactEdit::Unset | FactEdit::Retract => Vec::new(),
+            _ => Vec::new(),
         };
-        if matches!(fact_edit, FactEdit::Set(_) | FactEdit::Unset | FactEdit::Retract) {
+        if !matches!(fact_edit, FactEdit::Was { .. } | FactEdit::WasNot { .. }) {
             return self.change(writer, scope, (namespace, key), |text, book| {
                 is_as_expected(book, namespace, key, expected)?;
                 let now = edited(text, &book.facts, (namespace, key), fact_edit);

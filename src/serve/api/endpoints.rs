@@ -129,7 +129,8 @@ endpoints! {
         REWRITE_ENTRIES = POST "/api/entries/rewrite", JsonBody<EntriesRewriteParams> => EntriesRewritten, Owner:
             crate::memory::entries::rewrite;
 
-        /// Lists the waiting proposals, each with the known entry that it affects, and quotes of its sources; and the edits suggested for notes.
+        /// Lists the waiting proposals, each with the known entry that it affects, and quotes of its sources; the edits suggested for notes; and
+        /// what may no longer be true.
         LIST_PROPOSALS = GET "/api/review", Query<ReviewParams> => ReviewView, Owner: |a| review(a);
 
         /// Accepts and rejects proposals: one, several, or all from a note.
@@ -139,6 +140,9 @@ endpoints! {
         /// Accepts and rejects edits of notes that agents suggest: whole suggestions, or single edits.
         DECIDE_SUGGESTIONS = POST "/api/review/suggestions", JsonBody<SuggestionDecisions> => SuggestionsDecided, Owner [fresh]:
             crate::vault::notes::decide_suggestions;
+
+        /// Says whether an entry or a fact is still true. What it was stays as history.
+        ANSWER_CHECK = POST "/api/review/checks", JsonBody<CheckAnswerParams> => CheckAnswered, Owner: crate::memory::checks::answer;
     }
 
     /// What agents write into notes.
@@ -450,11 +454,12 @@ pub(crate) enum AnyStatus {
     Agents(AgentStatus),
 }
 
-/// Both queues; what is suggested for notes is of no one memory, and of no one source.
+/// All queues; what is suggested for notes, and what may no longer be true, is of no one memory, and of no one source.
 fn review(a: Asked<'_, Owner, ReviewParams>) -> Result<ReviewView, RequestError> {
     let is_all = a.params.agent.is_none() && a.params.source.is_none();
     let suggestions = if is_all { crate::vault::notes::suggestions(a.role)? } else { Vec::new() };
-    Ok(ReviewView { suggestions, ..crate::memory::entries::review(a.role, &a.params)? })
+    let checks = if is_all { crate::memory::checks::due(a.role)? } else { Vec::new() };
+    Ok(ReviewView { suggestions, checks, ..crate::memory::entries::review(a.role, &a.params)? })
 }
 
 fn status(a: Asked<'_, Viewer, ()>) -> Result<AnyStatus, RequestError> {

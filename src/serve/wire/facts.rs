@@ -1,6 +1,6 @@
 //! Facts, entries and the queue of proposals: what is asked and answered.
 
-use clap::{ArgAction, Args};
+use clap::{ArgAction, Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
@@ -547,11 +547,74 @@ pub struct ReviewView {
     /// The edits of notes that agents suggest, the oldest first.
     #[serde(default)]
     pub suggestions: Vec<SuggestionView>,
+    /// The entries and facts of which it is to be said whether they are still true, at most 100, the longest due first.
+    #[serde(default)]
+    pub checks: Vec<CheckView>,
     /// Number of further waiting proposals.
     pub more: usize,
     /// Why they were compared with known entries only by words, although a model should compare the meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
+}
+
+/// An entry or a fact of which it is to be said whether it is still true.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CheckView {
+    /// The id of an entry, or `namespace/key` of a fact.
+    pub id: String,
+    /// The memory scope: `user`, `agent:ada`, `project:mech`, ….
+    pub scope: String,
+    /// The kind of the entry; `fact` for a fact.
+    pub kind: MemoryKind,
+    /// What it says; of a fact its value as written.
+    pub text: String,
+    /// Where.
+    pub citation: String,
+    /// The day on which it was due.
+    pub due: String,
+    /// The day on which it was last known: confirmed, begun or learned.
+    pub since: Option<String>,
+    /// When it was last confirmed.
+    pub confirmed: Option<String>,
+}
+
+/// Whether something is still true.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckAnswer {
+    /// It is.
+    #[default]
+    Yes,
+    /// Something else is; what was true stays as history.
+    Changed,
+    /// It is not, and nothing has taken its place; what was true stays as history.
+    Gone,
+}
+
+/// Says whether an entry or a fact is still true.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CheckAnswerParams {
+    /// The id of an entry, or `namespace/key` of a fact.
+    pub id: String,
+    /// The memory scope; default `user`.
+    pub scope: Option<String>,
+    /// The answer.
+    pub answer: CheckAnswer,
+    /// What is true now; for `changed` alone.
+    pub text: Option<String>,
+}
+
+/// The result of an answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CheckAnswered {
+    /// Always true.
+    pub ok: bool,
+    /// Checkpoints that undo it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checkpoint_ids: Vec<String>,
 }
 
 /// A proposal, and the known entry that it affects.

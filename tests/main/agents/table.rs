@@ -258,6 +258,7 @@ fn owners_alone() -> Vec<Asked> {
         post("/api/entries/rewrite", json!({ "content": "" })),
         post("/api/review", json!({ "decisions": [{ "id": "e-1", "accept": true }] })),
         post("/api/review/suggestions", json!({ "decisions": [{ "id": "ada/x", "accept": true }] })),
+        post("/api/review/checks", json!({ "id": "e-1", "answer": "yes" })),
         post("/api/forgotten/1/lift", json!({})),
         post("/api/summaries/make", json!({})),
         post("/api/summaries/make", json!({ "of": "notes/secret.md" })),

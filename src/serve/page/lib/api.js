@@ -131,6 +131,7 @@ export const api = {
   removeEntry: (body) => json("/api/entries/remove", { method: "POST", body }),
   proposals: (params) => json(query("/api/review", params)),
   decide: (body) => json("/api/review", { method: "POST", body }),
+  answerCheck: (body) => json("/api/review/checks", { method: "POST", body }),
   decideSuggestions: (body) => json("/api/review/suggestions", { method: "POST", body }),
   agents: () => json(AGENTS),
   agent: (slug) => json(agent(slug)),

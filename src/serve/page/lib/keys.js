@@ -36,6 +36,7 @@ const KEYS = [
   ["w", "Write a snippet"],
   ["t", "Capture a thought"],
   ["a h r", "In Review: accept a suggested edit, one of several, reject"],
+  ["y c g", "In Review: yes, it is still true; it has changed; it is gone"],
   ["m", "Search by words, by meaning, or both"],
   ["s", "Show scores"],
   ["1 2 … 5", "Search, Notes, Memory, Agents, Settings"],

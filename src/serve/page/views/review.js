@@ -5,6 +5,7 @@ import { api } from "../lib/api.js";
 import { append, count, failure, h, replace, say } from "../lib/dom.js";
 import { choice, entryLines, memories } from "./entries.js";
 import { address, route } from "../lib/route.js";
+import { checkList } from "./checks.js";
 import { suggestionList } from "./suggestions.js";
 
 const VERDICTS = {
@@ -20,13 +21,15 @@ export const view = answerView({
 
 const openForm = () => view.place.querySelector(".fact-form");
 
-function list({ proposals, suggestions = [], more = 0, degraded }, place) {
+function list({ proposals, suggestions = [], checks = [], more = 0, degraded }, place) {
+  const next = () => {
+    view.load();
+    place.querySelector("h2")?.focus();
+  };
   const agents = proposals.map(({ entry }) => entry.agent).filter(Boolean);
   replace(place, heading("Review"),
-    suggestionList(suggestions, () => {
-      view.load();
-      place.querySelector("h2")?.focus();
-    }),
+    suggestionList(suggestions, next),
+    checkList(checks, ask, next),
     h("div", { class: "filters" }, choice("review-agent", "Memory", [["", "All memories"], ...memories(agents).slice(1)], route().agent, "agent")),
     h("p", { class: "summary" }, proposals.length ? `${count(proposals.length, "proposal")}${more ? `; ${more.toLocaleString()} more are waiting` : ""}` : "No proposals"),
     degraded ? h("p", { class: "hint degraded" }, degraded) : "",
@@ -62,15 +65,15 @@ function item(proposal) {
     h("div", { class: "row wraps" },
       button("accept", "Accept", () => decide("Accepted", { id: entry.id, accept: true }), "primary"),
       known && verdict === "contradicts" && button("replace", "Accept and replace", () => decide("Accepted", { id: entry.id, accept: true, supersedes: known.id })),
-      button("edit", "Edit", () => ask(made, "New text", entry.text, (text) => decide("Accepted", { id: entry.id, accept: true, text }))),
-      button("reject", "Reject", () => ask(made, "Why", "", (reason) => decide("Rejected", { id: entry.id, accept: false, reason: reason || undefined }))),
+      button("edit", "Edit", () => ask(made, "New text", entry.text, (text) => decide("Accepted", { id: entry.id, accept: true, text }), "Accept")),
+      button("reject", "Reject", () => ask(made, "Why", "", (reason) => decide("Rejected", { id: entry.id, accept: false, reason: reason || undefined }), "Reject")),
       source && button("accept-all", "Accept all from this note", () => decide("Accepted", { all_of: source, accept: true }), "quiet"),
       source && button("reject-all", "Reject all from this note", () => decide("Rejected", { all_of: source, accept: false }), "quiet")));
   return made;
 }
 
-/** Asks for a text in a line below a proposal. */
-function ask(at, label, value, then) {
+/** Asks for a text in a line below a proposal or a question, with a button that says what it does. */
+function ask(at, label, value, then, does = "Save") {
   openForm()?.remove();
   const text = h("input", { id: "review-text", "aria-label": label, placeholder: label, autocomplete: "off", value });
   const form = h("form", { class: "fact-form", on: { submit: (event) => {
@@ -80,7 +83,7 @@ function ask(at, label, value, then) {
   } } },
     h("div", { class: "row" }, text),
     h("div", { class: "row" },
-      h("button", { type: "submit", class: "primary" }, label === "Why" ? "Reject" : "Accept"),
+      h("button", { type: "submit", class: "primary" }, does),
       h("button", { type: "button", on: { click: () => { form.remove(); view.load({ quiet: true }); } } }, "Cancel")));
   append(at, form);
   text.focus();

@@ -52,14 +52,14 @@ function noteLink(note, line, text) {
   return h("a", { class: "cite", href: address({ ...route(), note, lines: line && `${line}-${line}` }) }, text);
 }
 
-/** Presses a button of the suggestion with the focus, else of the first. */
-const press = (key) => () => {
+/** Presses a button of the item of its kind with the focus, else of the first. */
+export const press = (kind, key) => () => {
   if (route().view !== "review" || route().note) return false;
   const focus = document.activeElement;
-  const place = (key === "h" && focus?.closest(".hunk")) || focus?.closest(".suggestion") || document.querySelector(".suggestion");
+  const place = (key === "h" && focus?.closest(".hunk")) || focus?.closest(`.${kind}`) || document.querySelector(`.${kind}`);
   const button = place?.querySelector(`[data-key="${key}"]`);
   button?.click();
   return Boolean(button);
 };
 
-listen({ a: press("a"), h: press("h"), r: press("r") });
+for (const key of ["a", "h", "r"]) listen({ [key]: press("suggestion", key) });

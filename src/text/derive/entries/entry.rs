@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use crate::base::config::{MemoryKind, MemoryScope};
 use crate::base::path::VaultPath;
-use crate::text::derive::facts::{FactState, Moment, Validity, is_block_id, without_tail};
+use crate::text::derive::facts::{FactState, Validity, is_block_id, without_tail};
 
 /// One thing that is known, or may be.
 #[derive(Debug, Clone, PartialEq)]
@@ -237,11 +237,10 @@ impl MemoryEntry {
                 self.confidence = number.unwrap_or_default();
                 Some(number.is_some())
             }
-            "from" | "until" => {
-                let Some(moment) = Moment::read(rest) else { return begins_with_digit.then_some(false) };
-                *(if name == "from" { &mut self.window.from } else { &mut self.window.until }) = Some(moment);
-                Some(true)
-            }
+            "from" | "until" | "check" | "confirmed" => match self.window.take(name, rest)? {
+                Ok(_) => Some(true),
+                Err(()) => begins_with_digit.then_some(false),
+            },
             "source" if !rest.is_empty() => {
                 self.sources.push(unescaped(rest));
                 Some(is_place(rest))
@@ -277,9 +276,7 @@ pub(super) fn written(entry: &MemoryEntry) -> String {
     if (entry.confidence < 1.0 || fenced) && !is_unread("confidence") {
         parts.push(format!("confidence {}", entry.confidence.clamp(0.0, 1.0)));
     }
-    let Validity { from, until } = &entry.window;
-    parts.extend(from.iter().map(|from| format!("from {}", from.text)));
-    parts.extend(until.iter().map(|until| format!("until {}", until.text)));
+    parts.extend(entry.window.written_parts());
     parts.extend(entry.sources.iter().map(|source| format!("source {}", escaped(source))));
     if entry.trust != TrustLevel::Person && !is_unread("trust") {
         parts.push(format!("trust {}", entry.trust.word()));

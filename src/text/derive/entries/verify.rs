@@ -273,7 +273,7 @@ mod tests {
 
     fn dated(mut entry: MemoryEntry, from: Option<&str>, until: Option<&str>) -> MemoryEntry {
         let moment = |text: &str| Moment::read(text).unwrap();
-        entry.window = Validity { from: from.map(moment), until: until.map(moment) };
+        entry.window = Validity { from: from.map(moment), until: until.map(moment), ..Validity::default() };
         entry
     }
 

@@ -123,6 +123,8 @@ pub(crate) enum FactEdit<'a> {
     Unset,
     /// It was never true, and is struck out.
     Retract,
+    /// Its value stays as it is written, and this is said of when it is true.
+    Window(Validity),
     /// It had another value in a span that is over. The file stays as it is.
     Was { text: String, window: Validity },
     /// What is known of it in a span that is over was never true. The file stays as it is.
@@ -159,7 +161,12 @@ pub(crate) fn edited(
         }
         (FactEdit::Unset, Some(fact)) => (lines_alone(source, &fact.span).ok_or(ItemEditError::Parent)?, String::new()),
         (FactEdit::Retract, Some(fact)) if !fact.text.is_empty() => (fact.said.clone(), format!("~~{}~~", fact.text)),
-        (FactEdit::Unset | FactEdit::Retract, _) => return Err(ItemEditError::Absent("fact")),
+        (FactEdit::Window(window), Some(fact)) if !fact.text.is_empty() => {
+            let said = source[fact.said.clone()].trim_end();
+            let value = Validity::at_end(said).ok().flatten().map_or(said, |(value, _)| value);
+            (fact.said.clone(), format!("{value} {window}").trim_end().to_owned())
+        }
+        (FactEdit::Unset | FactEdit::Retract | FactEdit::Window(_), _) => return Err(ItemEditError::Absent("fact")),
     };
     let text = with_parts(source, vec![part]);
     let now = FactsFile::read(&text);
@@ -167,6 +174,7 @@ pub(crate) fn edited(
     let is_so = match edit {
         FactEdit::Set(new) => found.is_some_and(|fact| fact.value == *new.value && fact.window == *new.window),
         FactEdit::Retract => found.is_some_and(|fact| fact.text.is_empty()),
+        FactEdit::Window(window) => found.is_some_and(|fact| fact.window == *window),
         _ => found.is_none(),
     };
     let is_well = is_so && others(file, namespace, key).eq(others(&now, namespace, key));

@@ -318,7 +318,7 @@ impl FactsHistory {
     /// Whether what a file says of a fact is the last that is in here.
     pub(crate) fn has_noted(&self, fact: &Fact) -> bool {
         match self.last(&fact.namespace, &fact.key) {
-            Some((text, window)) => text == fact.text && *window == fact.window,
+            Some((text, window)) => text == fact.text && window.span() == fact.window.span(),
             None => fact.text.is_empty(),
         }
     }
@@ -404,7 +404,8 @@ impl FactsHistory {
             old: old.map(str::to_owned),
             kind,
             new: new.map(str::to_owned),
-            window: window.clone(),
+            // That it was confirmed changes nothing about what is true.
+            window: window.span(),
             by: by.by.to_owned(),
             source: by.source.map(str::to_owned),
             id: String::new(),

@@ -258,21 +258,83 @@ impl Moment {
         let ms = is_written.then(|| moment(text, Edge::Start, Timestamp::UNIX_EPOCH)).flatten();
         (is_open || ms.is_some()).then(|| Self { text: text.to_owned(), ms })
     }
+
+    /// Reads a month as its first day, beside what [`Moment::read`] reads.
+    fn read_month(text: &str) -> Option<Self> {
+        let is_month = text.len() == "2027-01".len();
+        let day = is_month.then(|| Self::read(&format!("{text}-01"))).flatten();
+        day.map(|day| Self { text: text.to_owned(), ..day }).or_else(|| Self::read(text))
+    }
 }
 
-/// A half-open span of time: from the first moment up to, and without, the second.
+/// A twelfth of a year, in milliseconds.
+const MONTH_MS: i64 = 2_629_800_000;
+
+/// How many whole months lie between two moments, in milliseconds since 1970.
+pub(crate) fn months_between(from: i64, until: i64) -> i64 {
+    (until - from) / MONTH_MS
+}
+
+/// When something is true, a half-open span of time: from the first moment up to, and without, the second. And when it is to be asked, and
+/// was said last, whether it still is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Validity {
     /// Not said is from when it was learned.
     pub(crate) from: Option<Moment>,
     /// Not said is until further notice.
     pub(crate) until: Option<Moment>,
+    /// The day on which it is to be asked whether it is still true; `0` is never.
+    pub(crate) check: Option<Moment>,
+    /// When the person last said that it is.
+    pub(crate) confirmed: Option<Moment>,
 }
 
 impl Validity {
+    /// Its parts, in the order in which they are written.
+    fn parts(&self) -> impl Iterator<Item = (&'static str, &Moment)> {
+        let parts =
+            [("from", &self.from), ("until", &self.until), ("check", &self.check), ("confirmed", &self.confirmed)];
+        parts.into_iter().filter_map(|(name, moment)| Some((name, moment.as_ref()?)))
+    }
+
+    /// The parts as they are written: `from 2026-03-09`.
+    pub(crate) fn written_parts(&self) -> impl Iterator<Item = String> {
+        self.parts().map(|(name, moment)| format!("{name} {}", moment.text))
+    }
+
+    /// Reads what is said of a part, and takes it; gives what was said of it before. `None` where there is no such part, and an error where
+    /// the moment cannot be read.
+    pub(crate) fn take(&mut self, name: &str, when: &str) -> Option<Result<Option<Moment>, ()>> {
+        let (slot, moment) = match name {
+            "from" => (&mut self.from, Moment::read(when)),
+            "until" => (&mut self.until, Moment::read(when)),
+            "check" => (&mut self.check, Moment::read_month(when)),
+            "confirmed" => (&mut self.confirmed, Moment::read_month(when)),
+            _ => return None,
+        };
+        Some(moment.map(|moment| slot.replace(moment)).ok_or(()))
+    }
+
     /// Whether nothing is said.
     pub(crate) fn is_empty(&self) -> bool {
-        self.from.is_none() && self.until.is_none()
+        self.parts().next().is_none()
+    }
+
+    /// When it is true, without when that is to be asked.
+    pub(crate) fn span(&self) -> Self {
+        Self { check: None, confirmed: None, ..self.clone() }
+    }
+
+    /// When it is to be asked whether it is still true: on its day, else so many months after it was confirmed, came to be or was `learned`.
+    /// With it the last of these. In milliseconds since 1970; `None` is never.
+    pub(crate) fn due(&self, learned: Option<i64>, months: i64) -> Option<(i64, Option<i64>)> {
+        let confirmed = self.confirmed.as_ref().and_then(|confirmed| confirmed.ms);
+        let since = [confirmed, self.begin(), learned].into_iter().flatten().max();
+        let due = match &self.check {
+            Some(check) => check.ms?,
+            None => since? + months * MONTH_MS,
+        };
+        Some((due, since))
     }
 
     /// The moment at which it begins, in milliseconds since 1970.
@@ -315,19 +377,13 @@ impl Validity {
         for part in inner.split(',') {
             let mut words = part.split_whitespace();
             let (name, when) = (words.next().unwrap_or_default(), words.collect::<Vec<_>>().join(" "));
-            let slot = match name {
-                "from" => &mut window.from,
-                "until" => &mut window.until,
-                _ => return Ok(None),
-            };
             // "(from Jonas)" is a remark.
-            if !when.starts_with(|first: char| first.is_ascii_digit()) {
-                return Ok(None);
-            }
-            let moment =
-                Moment::read(&when).ok_or_else(|| format!("`{when}` is neither a date (2026-03-09) nor a time"))?;
-            if slot.replace(moment).is_some() {
-                return Err(format!("`{name}` occurs twice"));
+            let is_date = when.starts_with(|first: char| first.is_ascii_digit());
+            match window.take(name, &when).filter(|_| is_date) {
+                None => return Ok(None),
+                Some(Err(())) => return Err(format!("`{when}` is neither a date (2026-03-09) nor a time")),
+                Some(Ok(Some(_))) => return Err(format!("`{name}` occurs twice")),
+                Some(Ok(None)) => {}
             }
         }
         if window.is_empty_span() {
@@ -340,12 +396,8 @@ impl Validity {
 /// As it is written at the end of a fact; nothing where nothing is said.
 impl fmt::Display for Validity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.from, &self.until) {
-            (None, None) => Ok(()),
-            (Some(from), None) => write!(f, "(from {})", from.text),
-            (None, Some(until)) => write!(f, "(until {})", until.text),
-            (Some(from), Some(until)) => write!(f, "(from {}, until {})", from.text, until.text),
-        }
+        let parts: Vec<String> = self.written_parts().collect();
+        if parts.is_empty() { Ok(()) } else { write!(f, "({})", parts.join(", ")) }
     }
 }
 
@@ -391,6 +443,27 @@ mod tests {
         assert_eq!((item.text.as_str(), problem.is_some()), ("y (from 2026-99-01)", true));
         assert_eq!(Fact::read("größe:\t3 µm").unwrap().0.text, "3 µm");
         assert_eq!(Fact::read("ที่อยู่: กรุงเทพ").unwrap().0.text, "กรุงเทพ");
+    }
+
+    #[test]
+    fn it_is_asked_on_its_day_or_so_long_after_it_was_known() {
+        let of = |text: &str| Validity::at_end(text).unwrap().unwrap().1;
+        let ms = |text: &str| Moment::read(text).unwrap().ms.unwrap();
+        let window = of("x (from 2025-03-01, check 2027-01)");
+        assert_eq!(window.to_string(), "(from 2025-03-01, check 2027-01)");
+        assert_eq!(window.due(None, 12), Some((ms("2027-01-01"), Some(ms("2025-03-01")))));
+        assert_eq!(window.span().to_string(), "(from 2025-03-01)");
+        let (begun, confirmed) = (of("x (from 2025-03-01)"), of("x (from 2025-03-01, confirmed 2026-02-03)"));
+        let months = |window: &Validity, learned| {
+            window.due(learned, 12).map(|(due, since)| months_between(since.unwrap(), due))
+        };
+        assert_eq!(months(&begun, None), Some(12));
+        assert_eq!(confirmed.due(Some(ms("2025-09-09")), 12).unwrap().1, Some(ms("2026-02-03")));
+        assert_eq!(begun.due(Some(ms("2025-09-09")), 12).unwrap().1, Some(ms("2025-09-09")));
+        assert_eq!(of("x (from 2020-01-01, check 0)").due(None, 12), None);
+        assert_eq!(Validity::default().due(None, 12), None);
+        assert!(Validity::at_end("x (check the oven)").unwrap().is_none());
+        assert!(Validity::at_end("x (check 2027-13)").is_err() && Validity::at_end("x (from 2027-01)").is_err());
     }
 
     #[test]

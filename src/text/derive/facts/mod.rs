@@ -20,7 +20,8 @@ pub(crate) use history::{
 };
 pub use item::FactState;
 pub(crate) use item::{
-    Fact, Moment, Validity, full_name, has_tag, inline_fields, is_block_id, is_key, is_tag, split_name, without_tail,
+    Fact, Moment, Validity, full_name, has_tag, inline_fields, is_block_id, is_key, is_tag, months_between, split_name,
+    without_tail,
 };
 pub(crate) use timeline::{FactWindow, windows};
 pub(crate) use value::{read_value, written_value};
