@@ -2,16 +2,14 @@
 //!
 //! Nothing but an answer counts: that something is read or searched for confirms nothing, and no model decides.
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::entries::{entry_text, settle};
 use super::facts::{self, one};
 use crate::access::request::{Owner, RequestError};
+use crate::base::clock::{local_day, rfc3339};
 use crate::base::config::{MemoryKind, MemoryScope};
-use crate::index::engine::FileTable;
-use crate::memory::items::EntryWriter;
+use crate::memory::items::{EntryWriter, due_of};
 use crate::serve::wire::{
     CheckAnswer, CheckAnswerParams, CheckAnswered, CheckView, EntryEditParams, FactNameParams, FactSetParams, citation,
 };
@@ -79,20 +77,13 @@ pub(crate) fn due(owner: &Owner) -> Result<Vec<CheckView>, RequestError> {
     Ok(found.into_iter().take(MAX_CHECKS).map(|(_, view)| view).collect())
 }
 
-/// When it is to be asked whether an entry is still true, and since when that is known, in milliseconds since 1970.
-pub(crate) fn due_of(entry: &MemoryEntry, files: &FileTable) -> Option<(i64, Option<i64>)> {
-    let learned = entry.source_paths().filter_map(|path| Some(files.at(path)?.created_ms)).max();
-    entry.window.due(learned, entry.kind.months())
-}
-
 fn confirmed_of(window: &Validity) -> Option<String> {
     window.confirmed.as_ref().map(|confirmed| confirmed.text.clone())
 }
 
 /// The day of a moment, in milliseconds since 1970, as it is written.
 fn day(ms: i64) -> String {
-    let at = Timestamp::from_millisecond(ms).unwrap_or_default();
-    at.to_zoned(TimeZone::system()).date().to_string()
+    local_day(&rfc3339(ms))
 }
 
 /// Writes what the person says of an entry or a fact. What is no more stays in its file or its history.

@@ -11,7 +11,7 @@ use crate::access::request::{Given, ReadScope, RequestError, Viewer, key_relatio
 use crate::base::config::{MemoryScope, Mode, PROFILE_TOKENS, Rerank, SearchConfig};
 use crate::index::engine::{FileEntry, Filter, Predicate};
 use crate::index::search::SearchRequest;
-use crate::memory::checks::due_of;
+use crate::memory::items::due_of;
 use crate::serve::wire::{EdgeView, HitView, citation};
 use crate::text::derive::entries::{MemoryEntry, TrustLevel, shelf_of};
 use crate::text::derive::facts::months_between;

@@ -12,6 +12,7 @@ use crate::access::rules::Scope;
 use crate::base::config::{MemoryConfig, MemoryScope};
 use crate::base::fs::crash;
 use crate::base::path::VaultPath;
+use crate::index::engine::FileTable;
 use crate::text::derive::ItemEditError;
 use crate::text::derive::entries::{
     EntriesFile, EntryEdit, EntryFileKind, EntryStatus, Likeness, MemoryEntry, Verdict, edited, lost_entries, made_id,
@@ -204,6 +205,12 @@ pub(crate) fn entries_path(holder: &MemoryScope, shelf: EntryFileKind) -> Result
         other => return Err(ItemError::Scope(other.clone())),
     };
     VaultPath::new(path).map_err(|_| ItemError::Scope(holder.clone()))
+}
+
+/// When it is to be asked whether an entry is still true, and since when that is known, in milliseconds since 1970.
+pub(crate) fn due_of(entry: &MemoryEntry, files: &FileTable) -> Option<(i64, Option<i64>)> {
+    let learned = entry.source_paths().filter_map(|path| Some(files.at(path)?.created_ms)).max();
+    entry.window.due(learned, entry.kind.months())
 }
 
 /// Refuses a change that drops more than a quarter of what a file knows.

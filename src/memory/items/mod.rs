@@ -7,6 +7,8 @@ mod entries;
 mod facts;
 mod store;
 
-pub(crate) use entries::{Acceptance, EntriesSnapshot, EntryStore, EntryWriter, ProposeRules, REMOVED, entries_path};
+pub(crate) use entries::{
+    Acceptance, EntriesSnapshot, EntryStore, EntryWriter, ProposeRules, REMOVED, due_of, entries_path,
+};
 pub(crate) use facts::{FactStore, FactWriter, FactsSnapshot};
 pub(crate) use store::ItemError;
