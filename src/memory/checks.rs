@@ -73,7 +73,7 @@ pub(crate) fn due(owner: &Owner) -> Result<Vec<CheckView>, RequestError> {
             ));
         }
     }
-    found.sort_by(|(one, _), (two, _)| one.cmp(two));
+    found.sort_by_key(|(due, _)| *due);
     Ok(found.into_iter().take(MAX_CHECKS).map(|(_, view)| view).collect())
 }
 

@@ -15,7 +15,7 @@ use crate::access::rules::{OwnerToken, Token};
 use crate::base::config::Config;
 use crate::base::fs::{Context, FsError};
 use crate::memory::capture::CaptureTokens;
-use crate::serve::api::{ConnectionLimits, Guard, Live, guarded, local, serve};
+use crate::serve::api::{ConnectionLimits, Guard, Live, guarded, local, make_page_ready, serve};
 use crate::serve::app::{App, StartError};
 use crate::serve::mcp;
 use crate::vault::disk::{DaemonInfo, Home, HomeError};
@@ -122,6 +122,7 @@ impl Daemon {
         let live = Live::new(&app, stopped.clone());
         let outside = async {
             if let Some((listener, _, guard)) = tcp {
+                drop(tokio::task::spawn_blocking(make_page_ready));
                 let router = guarded(Arc::clone(&app), &live, guard, mcp::router(Arc::clone(&app)));
                 serve(listener, router, ConnectionLimits::default(), stopped.clone()).await;
             }

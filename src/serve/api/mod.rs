@@ -17,6 +17,7 @@ pub(crate) use ask::on_request;
 pub use auth::Guard;
 pub(crate) use auth::{AS_AGENT, Asking};
 pub(crate) use endpoint::{Endpoint, EndpointCall, Input};
+pub(crate) use page_files::make_ready as make_page_ready;
 pub(crate) use router::without_token;
 pub use router::{Live, alone, document as openapi, guarded, local};
 pub(crate) use serve::{ConnectionLimits, is_late, serve};

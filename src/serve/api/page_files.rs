@@ -35,6 +35,11 @@ const VENDOR: &str = "vendor";
 
 static FILES: LazyLock<BTreeMap<String, PageFile>> = LazyLock::new(files);
 
+/// Joins and packs the files, which takes a tenth of a second, before a browser waits for them.
+pub(crate) fn make_ready() {
+    LazyLock::force(&FILES);
+}
+
 struct PageFile {
     text: Vec<u8>,
     zipped: Vec<u8>,
