@@ -9,7 +9,7 @@ import { eventually, inBrowser, overflow, text, violations } from "./support.mjs
 const { vault, tabs } = inBrowser((vault) => {
   vault.write("notes/tea.md", "---\ntags: [drinks]\n---\n# Tea\r\n\r\nGreen tea, 80 degrees.\r\n\r\n- black\r\n- white\r\n\r\nThe end.\r\n");
   vault.write("notes/teapots.md", "# Teapots\n\n## Iron ones\n\nHeavy. #kitchen/iron\n");
-  for (const name of ["plain", "outside", "conflict", "restart", "crash", "two", "undo", "gone", "keys", "links", "seen"]) {
+  for (const name of ["plain", "outside", "conflict", "restart", "crash", "crash-other", "crash-same", "crash-had", "two", "undo", "gone", "keys", "links", "seen"]) {
     vault.write(`notes/${name}.md`, `# The ${name} note\n\nFirst line.\n\nMiddle line.\n\nLast line.\n`);
   }
 });
@@ -230,6 +230,65 @@ describe("what is typed is not lost", () => {
     await holds("notes/restart.md", "Last line. While nobody answers.");
     await saved(page);
     assert.equal(await drafts(page), 0);
+  });
+
+  /** Types into a tab that the vault does not answer, and crashes it; gives another tab of the same browser, where that note is gone on with. */
+  async function goingOn(path, words, meanwhile = () => {}) {
+    const page = await editing(path, "Last line");
+    // The answer never comes.
+    await page.route(/user-memory\/note$/, () => {});
+    await page.keyboard.type(words);
+    // The first draft may be of half the words.
+    await eventually("a draft of all the words", () => page.evaluate((all) => Object.values(localStorage).some((kept) => kept.includes(all)), words));
+    const crashed = page.waitForEvent("crash");
+    const debug = await page.context().newCDPSession(page);
+    debug.send("Page.crash").catch(() => {});
+    await crashed;
+    const again = await tabs.tab({ beside: page });
+    await page.close();
+    meanwhile();
+    await signedIn(again);
+    await again.getByRole("button", { name: "Go on editing" }).click();
+    return again;
+  }
+
+  test("when the tab crashes", async () => {
+    const page = await goingOn("notes/crash.md", " Before the crash.");
+    await holds("notes/crash.md", "Last line. Before the crash.");
+    await saved(page);
+    assert.equal(await drafts(page), 0);
+    await page.locator(".cm-line", { hasText: "Last line" }).click();
+    await page.keyboard.press("End");
+    await page.keyboard.type(" And after.");
+    await holds("notes/crash.md", "Last line. Before the crash. And after.");
+  });
+
+  test("when the tab crashes, and others change another line", async () => {
+    const page = await goingOn("notes/crash-other.md", " Before the crash.", () => vault.write("notes/crash-other.md",
+      vault.read("notes/crash-other.md").replace("First line.", "A new line.\n\nFirst line from outside.")));
+    await holds("notes/crash-other.md", "A new line.\n\nFirst line from outside.\n\nMiddle line.\n\nLast line. Before the crash.\n");
+    await saved(page);
+    assert.equal(await drafts(page), 0);
+  });
+
+  test("when the tab crashes, and others change the same line", async () => {
+    const page = await goingOn("notes/crash-same.md", " Before the crash.", () => vault.write("notes/crash-same.md",
+      vault.read("notes/crash-same.md").replace("Last line.", "Last line from outside.")));
+    await page.waitForSelector(".conflict");
+    assert.match(await text(page, ".sides"), /Last line\. Before the crash\.[^]*Last line from outside\./);
+    assert.doesNotMatch(vault.read("notes/crash-same.md"), /crash\./);
+    await page.getByRole("button", { name: "Keep both" }).click();
+    await holds("notes/crash-same.md", "Last line. Before the crash.\nLast line from outside.\n");
+    await saved(page);
+    assert.equal(await drafts(page), 0);
+  });
+
+  test("when the tab crashes, and the vault has it already", async () => {
+    const page = await goingOn("notes/crash-had.md", " Before the crash.", () => vault.write("notes/crash-had.md",
+      vault.read("notes/crash-had.md").replace("Last line.", "Last line. Before the crash.")));
+    await page.waitForSelector(".cm-content");
+    await eventually("no draft", async () => !(await drafts(page)));
+    assert.match(vault.read("notes/crash-had.md"), /\n\nLast line\. Before the crash\.\n$/);
   });
 
   test("in a note of five megabytes", async () => {

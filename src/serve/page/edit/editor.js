@@ -111,7 +111,8 @@ export async function open(place, { path, text, hash, line }) {
   if (line) view.dispatch({ selection: EditorSelection.cursor(view.state.doc.line(Math.min(line, view.state.doc.lines)).from) });
   view.dispatch({ effects: EditorView.scrollIntoView(view.state.selection.main.head, { y: "center" }) });
   view.focus();
-  if (saver.dirty()) saver.flush();
+  // Of drafts that the vault has already, nothing is sent; they are dropped.
+  if (saver.dirty() || drafts.keys.length) saver.flush();
 
   async function close(force = false) {
     if (!force && host.inert) return decisions.querySelector("button").focus();
