@@ -9,7 +9,7 @@ import { eventually, inBrowser, overflow, text, violations } from "./support.mjs
 const { vault, tabs } = inBrowser((vault) => {
   vault.write("notes/tea.md", "---\ntags: [drinks]\n---\n# Tea\r\n\r\nGreen tea, 80 degrees.\r\n\r\n- black\r\n- white\r\n\r\nThe end.\r\n");
   vault.write("notes/teapots.md", "# Teapots\n\n## Iron ones\n\nHeavy. #kitchen/iron\n");
-  for (const name of ["plain", "outside", "conflict", "restart", "crash", "crash-other", "crash-same", "crash-had", "two", "undo", "gone", "keys", "links", "seen"]) {
+  for (const name of ["plain", "outside", "conflict", "restart", "crash", "crash-other", "crash-same", "crash-had", "forgotten", "two", "undo", "gone", "keys", "links", "seen"]) {
     vault.write(`notes/${name}.md`, `# The ${name} note\n\nFirst line.\n\nMiddle line.\n\nLast line.\n`);
   }
 });
@@ -292,6 +292,24 @@ describe("what is typed is not lost", () => {
     await page.waitForSelector(".cm-content");
     await eventually("no draft", async () => !(await drafts(page)));
     assert.match(vault.read("notes/crash-had.md"), /\n\nLast line\. Before the crash\.\n$/);
+  });
+
+  test("when its note is gone, but what could be undone in that is", async () => {
+    const page = await editing("notes/forgotten.md", "Last line");
+    await page.keyboard.type(" More.");
+    await saved(page);
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("#reader > .body");
+    const kept = () => page.evaluate(() => "vault-history:notes/forgotten.md" in sessionStorage);
+    assert.ok(await kept());
+    vault.command("forget", "notes/forgotten.md", "--purge", "--yes", "--vault", vault.folder);
+    await page.waitForSelector("#reader > .failure");
+    assert.ok(!(await kept()));
+    const draft = { path: "notes/forgotten.md", hash: "", from: 0, was: [""], lines: ["Not saved."] };
+    await page.evaluate((one) => localStorage.setItem("vault-draft:one", JSON.stringify(one)), draft);
+    await page.reload();
+    await page.getByRole("button", { name: "Discard" }).click();
+    assert.equal(await drafts(page), 0);
   });
 
   test("in a note of five megabytes", async () => {
