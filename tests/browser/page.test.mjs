@@ -240,8 +240,9 @@ describe("the keyboard", () => {
     await page.waitForSelector("dialog.help");
     assert.match(await text(page, "dialog.help"), /What to type[^]*\[rating:>3\]/);
     assert.deepEqual(await violations(page), []);
-    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "Settings" }).last().click();
     await page.waitForSelector("dialog.help", { state: "detached" });
+    await page.waitForSelector(".bookmarklet");
     for (const [key, name] of [["2", "notes"], ["]", "see"], ["[", "notes"], ["3", "review"], ["4", "agents"], ["5", "settings"], ["1", "search"]]) {
       await page.keyboard.press(key);
       await page.waitForSelector(`nav a[data-view=${name}][aria-current=page]`, { state: "attached" });
