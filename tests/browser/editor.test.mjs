@@ -149,10 +149,12 @@ describe("a task that is read", () => {
     await eventually("the note", async () => (await vault.ask("/api/user-memory/note?path=notes/tasks.md")).status === 200);
     await reading(page, "notes/tasks.md");
     await page.locator("#reader input[data-line='4']").focus();
+    // It is said for a while only.
+    const said = page.locator(".toast", { hasText: "Ticked a task" }).waitFor();
     await page.keyboard.press("Space");
     await eventually("the tick", () => vault.read("notes/tasks.md") === before.replace("[ ] sugar", "[x] sugar"));
     await page.waitForFunction(() => document.activeElement.matches("input[data-line='4']:checked"));
-    await page.locator(".toast", { hasText: "Ticked a task" }).waitFor();
+    await said;
     await page.keyboard.press("z");
     await eventually("no tick", () => vault.read("notes/tasks.md") === before);
     await page.waitForFunction(() => !document.querySelector("#reader input[data-line='4']").checked);
