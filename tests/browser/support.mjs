@@ -132,7 +132,7 @@ async function openTab(browser, { width = 1280, height = 860, scheme = "light", 
     serviceWorkers: worker ? "allow" : "block",
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE / 2);
+  page.setDefaultTimeout(PATIENCE);
   page.problems = [];
   page.elsewhere = [];
   page.on("pageerror", (error) => page.problems.push(String(error)));
