@@ -9,7 +9,7 @@ import { eventually, inBrowser, overflow, text, violations } from "./support.mjs
 const { vault, tabs } = inBrowser((vault) => {
   vault.write("notes/tea.md", "---\ntags: [drinks]\n---\n# Tea\r\n\r\nGreen tea, 80 degrees.\r\n\r\n- black\r\n- white\r\n\r\nThe end.\r\n");
   vault.write("notes/teapots.md", "# Teapots\n\n## Iron ones\n\nHeavy. #kitchen/iron\n");
-  for (const name of ["plain", "outside", "conflict", "restart", "crash", "two", "undo", "gone", "keys", "links", "seen"]) {
+  for (const name of ["plain", "outside", "conflict", "restart", "crash", "crash-other", "crash-same", "crash-had", "forgotten", "two", "undo", "gone", "keys", "links", "seen"]) {
     vault.write(`notes/${name}.md`, `# The ${name} note\n\nFirst line.\n\nMiddle line.\n\nLast line.\n`);
   }
 });
@@ -105,8 +105,11 @@ describe("the editor", () => {
   test("completes links to notes and headings, and tags", async () => {
     const page = await editing("notes/links.md", "Last line");
     const complete = async (begin, wanted) => {
+      const answered = page.waitForResponse((response) => new URL(response.url()).searchParams.get("q") === begin.replace(/^ (\[\[|#)/, ""));
       await page.keyboard.type(begin);
-      await page.locator(".cm-tooltip-autocomplete li[aria-selected]", { hasText: wanted }).waitFor();
+      await answered;
+      // What was found for a shorter name takes no key either.
+      await page.locator(".cm-tooltip-autocomplete:not(.cm-tooltip-autocomplete-disabled) li[aria-selected]", { hasText: wanted }).waitFor();
       // A list that has only just come takes no key.
       await page.waitForTimeout(120);
       await page.keyboard.press("Enter");
@@ -146,10 +149,12 @@ describe("a task that is read", () => {
     await eventually("the note", async () => (await vault.ask("/api/user-memory/note?path=notes/tasks.md")).status === 200);
     await reading(page, "notes/tasks.md");
     await page.locator("#reader input[data-line='4']").focus();
+    // It is said for a while only.
+    const said = page.locator(".toast", { hasText: "Ticked a task" }).waitFor();
     await page.keyboard.press("Space");
     await eventually("the tick", () => vault.read("notes/tasks.md") === before.replace("[ ] sugar", "[x] sugar"));
     await page.waitForFunction(() => document.activeElement.matches("input[data-line='4']:checked"));
-    await page.locator(".toast", { hasText: "Ticked a task" }).waitFor();
+    await said;
     await page.keyboard.press("z");
     await eventually("no tick", () => vault.read("notes/tasks.md") === before);
     await page.waitForFunction(() => !document.querySelector("#reader input[data-line='4']").checked);
@@ -229,6 +234,83 @@ describe("what is typed is not lost", () => {
     await vault.start({ port: new URL(vault.origin).port });
     await holds("notes/restart.md", "Last line. While nobody answers.");
     await saved(page);
+    assert.equal(await drafts(page), 0);
+  });
+
+  /** Types into a tab that the vault does not answer, and crashes it; gives another tab of the same browser, where that note is gone on with. */
+  async function goingOn(path, words, meanwhile = () => {}) {
+    const page = await editing(path, "Last line");
+    // The answer never comes.
+    await page.route(/user-memory\/note$/, () => {});
+    await page.keyboard.type(words);
+    // The first draft may be of half the words.
+    await eventually("a draft of all the words", () => page.evaluate((all) => Object.values(localStorage).some((kept) => kept.includes(all)), words));
+    const crashed = page.waitForEvent("crash");
+    const debug = await page.context().newCDPSession(page);
+    debug.send("Page.crash").catch(() => {});
+    await crashed;
+    const again = await tabs.tab({ beside: page });
+    await page.close();
+    meanwhile();
+    await signedIn(again);
+    await again.getByRole("button", { name: "Go on editing" }).click();
+    return again;
+  }
+
+  test("when the tab crashes", async () => {
+    const page = await goingOn("notes/crash.md", " Before the crash.");
+    await holds("notes/crash.md", "Last line. Before the crash.");
+    await saved(page);
+    assert.equal(await drafts(page), 0);
+    await page.locator(".cm-line", { hasText: "Last line" }).click();
+    await page.keyboard.press("End");
+    await page.keyboard.type(" And after.");
+    await holds("notes/crash.md", "Last line. Before the crash. And after.");
+  });
+
+  test("when the tab crashes, and others change another line", async () => {
+    const page = await goingOn("notes/crash-other.md", " Before the crash.", () => vault.write("notes/crash-other.md",
+      vault.read("notes/crash-other.md").replace("First line.", "A new line.\n\nFirst line from outside.")));
+    await holds("notes/crash-other.md", "A new line.\n\nFirst line from outside.\n\nMiddle line.\n\nLast line. Before the crash.\n");
+    await saved(page);
+    assert.equal(await drafts(page), 0);
+  });
+
+  test("when the tab crashes, and others change the same line", async () => {
+    const page = await goingOn("notes/crash-same.md", " Before the crash.", () => vault.write("notes/crash-same.md",
+      vault.read("notes/crash-same.md").replace("Last line.", "Last line from outside.")));
+    await page.waitForSelector(".conflict");
+    assert.match(await text(page, ".sides"), /Last line\. Before the crash\.[^]*Last line from outside\./);
+    assert.doesNotMatch(vault.read("notes/crash-same.md"), /crash\./);
+    await page.getByRole("button", { name: "Keep both" }).click();
+    await holds("notes/crash-same.md", "Last line. Before the crash.\nLast line from outside.\n");
+    await saved(page);
+    assert.equal(await drafts(page), 0);
+  });
+
+  test("when the tab crashes, and the vault has it already", async () => {
+    const page = await goingOn("notes/crash-had.md", " Before the crash.", () => vault.write("notes/crash-had.md",
+      vault.read("notes/crash-had.md").replace("Last line.", "Last line. Before the crash.")));
+    await page.waitForSelector(".cm-content");
+    await eventually("no draft", async () => !(await drafts(page)));
+    assert.match(vault.read("notes/crash-had.md"), /\n\nLast line\. Before the crash\.\n$/);
+  });
+
+  test("when its note is gone, but what could be undone in that is", async () => {
+    const page = await editing("notes/forgotten.md", "Last line");
+    await page.keyboard.type(" More.");
+    await saved(page);
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("#reader > .body");
+    const kept = () => page.evaluate(() => "vault-history:notes/forgotten.md" in sessionStorage);
+    assert.ok(await kept());
+    vault.command("forget", "notes/forgotten.md", "--purge", "--yes", "--vault", vault.folder);
+    await page.waitForSelector("#reader > .failure");
+    assert.ok(!(await kept()));
+    const draft = { path: "notes/forgotten.md", hash: "", from: 0, was: [""], lines: ["Not saved."] };
+    await page.evaluate((one) => localStorage.setItem("vault-draft:one", JSON.stringify(one)), draft);
+    await page.reload();
+    await page.getByRole("button", { name: "Discard" }).click();
     assert.equal(await drafts(page), 0);
   });
 

@@ -80,6 +80,19 @@ describe("the way in", () => {
     assert.equal(await page.evaluate(() => localStorage.getItem("vault-key")), null);
   });
 
+  test("a refusal that is not the vault's own ends no session", async () => {
+    const page = await opened();
+    const kept = await page.evaluate(() => localStorage.getItem("vault-key"));
+    await page.route(/\/(api|events|status)\b/, (route) => route.fulfill({ status: 401, contentType: "text/html", body: "Not now." }));
+    await page.fill("#query", "anything");
+    await page.waitForSelector("#main .failure");
+    assert.equal(await page.evaluate(() => localStorage.getItem("vault-key")), kept);
+    await page.unroute(/\/(api|events|status)\b/);
+    await page.fill("#query", "");
+    await page.waitForSelector(".hit");
+    assert.equal(await page.locator(".login").count(), 0);
+  });
+
   test("a link opens the place that it names, in another tab, after a restart, and after signing in", async () => {
     const place = `${vault.origin}/#/search?note=bookmarks%2Fgit.md`;
     const page = await tab();
@@ -227,8 +240,9 @@ describe("the keyboard", () => {
     await page.waitForSelector("dialog.help");
     assert.match(await text(page, "dialog.help"), /What to type[^]*\[rating:>3\]/);
     assert.deepEqual(await violations(page), []);
-    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "Settings" }).last().click();
     await page.waitForSelector("dialog.help", { state: "detached" });
+    await page.waitForSelector(".bookmarklet");
     for (const [key, name] of [["2", "notes"], ["]", "see"], ["[", "notes"], ["3", "review"], ["4", "agents"], ["5", "settings"], ["1", "search"]]) {
       await page.keyboard.press(key);
       await page.waitForSelector(`nav a[data-view=${name}][aria-current=page]`, { state: "attached" });

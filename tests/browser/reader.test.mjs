@@ -250,6 +250,27 @@ describe("about the note", () => {
     assert.match(await text(page, ".near details:has-text('Unlinked mentions')"), /Harbour[^]*named here without a link/);
   });
 
+  test("a name without a link becomes one, and is taken back", async () => {
+    const path = "notes/teas.md";
+    const before = "# Teas\r\n\r\n`Rooibos` or [[Rooibos]]: rooibos.\r\n\r\n| Red Bush | hot |\r\n| --- | --- |\r\n";
+    vault.write("notes/Rooibos.md", "---\naliases: [Red Bush]\n---\n# Rooibos\n\nA tea.\n");
+    vault.write(path, before);
+    await eventually("both in the index", async () => (await vault.get("/api/user-memory/mentions?path=notes/Rooibos.md")).mentions?.length === 2);
+    const page = await reading("notes/Rooibos.md");
+    const list = page.locator(".near details", { hasText: "Unlinked mentions" });
+    await list.locator("summary").click();
+    await list.getByRole("button", { name: "Link it: Teas, line 3" }).click();
+    await list.locator("li").nth(1).waitFor({ state: "detached" });
+    const linked = before.replace(": rooibos", ": [[rooibos]]");
+    assert.equal(vault.read(path), linked);
+    await list.getByRole("button", { name: "Link it: Teas, line 5" }).click();
+    await list.locator("li").waitFor({ state: "detached" });
+    assert.equal(vault.read(path), linked.replace("Red Bush", "[[Rooibos\\|Red Bush]]"));
+    await page.locator("#reader").press("z");
+    await eventually("the links to be undone", () => vault.read(path) === before);
+    await list.locator("li").nth(1).waitFor();
+  });
+
   test("what it was before is shown by lines, and brought back", async (context) => {
     if (!(await vault.has("GET", "/api/user-memory/versions"))) return context.skip("this server tells of no versions yet");
     const before = "one\ntwo\nthree\nfour\nfive\nsix\n";

@@ -123,16 +123,16 @@ async function openBrowser() {
   });
 }
 
-/** A tab with a context of its own. Whatever goes wrong in it is kept in `problems`. */
-async function openTab(browser, { width = 1280, height = 860, scheme = "light", touch = false, worker = false } = {}) {
-  const context = await browser.newContext({
+/** A tab with a context of its own, or in that of another. Whatever goes wrong in it is kept in `problems`. */
+async function openTab(browser, { width = 1280, height = 860, scheme = "light", touch = false, worker = false, beside } = {}) {
+  const context = beside?.context() ?? await browser.newContext({
     viewport: { width, height }, colorScheme: scheme, reducedMotion: "reduce", hasTouch: touch, locale: "en-US",
     permissions: ["clipboard-read", "clipboard-write"],
     // What the worker asks for cannot be answered in the server's place.
     serviceWorkers: worker ? "allow" : "block",
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE / 2);
+  page.setDefaultTimeout(PATIENCE);
   page.problems = [];
   page.elsewhere = [];
   page.on("pageerror", (error) => page.problems.push(String(error)));
@@ -179,7 +179,8 @@ class Tabs {
   /** No test leaves a script error, a dialog, a request to anywhere else, or a value that is no text behind. */
   async close() {
     const wrong = [];
-    for (const tab of this.open.splice(0)) {
+    const open = this.open.splice(0);
+    for (const tab of open) {
       wrong.push(...tab.problems, ...tab.elsewhere.map((address) => `asked ${address}`));
       if (!tab.isClosed()) {
         if ((await tab.evaluate(() => globalThis.__xss)) !== undefined) wrong.push("a note ran a script");
@@ -187,8 +188,8 @@ class Tabs {
         // What a test answers in the server's place may be under way.
         await tab.unrouteAll({ behavior: "ignoreErrors" });
       }
-      await tab.context().close();
     }
+    for (const tab of open) await tab.context().close();
     assert.deepEqual(wrong, []);
   }
 }

@@ -4,7 +4,7 @@ import { api } from "../lib/api.js";
 import { append, h, replace, say } from "../lib/dom.js";
 import { go, route } from "../lib/route.js";
 import { changed, offerUndo, sentence, toast } from "../note/change.js";
-import { draftsOf } from "../note/drafts.js";
+import { draftsOf, dropHistory, historyOf, keepHistory } from "../note/drafts.js";
 import { editNext } from "../note/edit.js";
 import { startEditing } from "../note/note.js";
 import { markdown } from "./markdown.js";
@@ -15,7 +15,6 @@ import {
   keymap, standardKeymap,
 } from "/page/vendor/codemirror.js";
 
-const HISTORY = "vault-history:";
 const FRESH_MS = 2500;
 /** How long closing waits for the vault; what it has not taken by then is kept, and sent when it answers. */
 const CLOSE_MS = 1500;
@@ -46,15 +45,17 @@ function bring(view, lines) {
 
 /** The state of before a reload, with what could be undone, if the text is still the same. */
 function stateOf(text, { path, hash }, extensions) {
-  const begin = { doc: text, extensions };
   try {
-    const kept = JSON.parse(sessionStorage.getItem(HISTORY + path));
+    const kept = JSON.parse(historyOf(path));
     const [draft] = draftsOf(path);
-    if (kept.hash !== hash || kept.from !== draft?.from || kept.length !== text.length) return EditorState.create(begin);
-    return EditorState.fromJSON({ doc: text, selection: kept.selection, history: kept.history }, { extensions }, { history: historyField });
+    if (kept.hash === hash && kept.from === draft?.from && kept.length === text.length) {
+      return EditorState.fromJSON({ doc: text, selection: kept.selection, history: kept.history }, { extensions }, { history: historyField });
+    }
   } catch {
-    return EditorState.create(begin);
+    // There is none, or none of this editor.
   }
+  dropHistory(path);
+  return EditorState.create({ doc: text, extensions });
 }
 
 /** Opens the editor of a text in a place; resolves when it is closed. */
@@ -87,16 +88,12 @@ export async function open(place, { path, text, hash, line }) {
   const drafts = await Promise.race([withDrafts({ path, text, hash }, decide), finished]);
   if (ended.signal.aborted) return finished;
   const saver = saving({ path, hash, ...drafts }, {
-    current: () => view.state.doc.toJSON(), bring: (now) => bring(view, now), decide, tell, saved: () => keepHistory(),
+    current: () => view.state.doc.toJSON(), bring: (now) => bring(view, now), decide, tell, saved: () => keep(),
   });
-  function keepHistory() {
+  function keep() {
     const draft = saver.draft();
     const { doc, selection, history } = view.state.toJSON({ history: historyField });
-    try {
-      sessionStorage.setItem(HISTORY + path, JSON.stringify({ hash: saver.hash(), from: draft?.from, length: doc.length, selection, history }));
-    } catch {
-      sessionStorage.removeItem(HISTORY + path);
-    }
+    keepHistory(path, JSON.stringify({ hash: saver.hash(), from: draft?.from, length: doc.length, selection, history }));
   }
   const shadow = host.attachShadow({ mode: "open" });
   const extensions = [
@@ -111,7 +108,8 @@ export async function open(place, { path, text, hash, line }) {
   if (line) view.dispatch({ selection: EditorSelection.cursor(view.state.doc.line(Math.min(line, view.state.doc.lines)).from) });
   view.dispatch({ effects: EditorView.scrollIntoView(view.state.selection.main.head, { y: "center" }) });
   view.focus();
-  if (saver.dirty()) saver.flush();
+  // Of drafts that the vault has already, nothing is sent; they are dropped.
+  if (saver.dirty() || drafts.keys.length) saver.flush();
 
   async function close(force = false) {
     if (!force && host.inert) return decisions.querySelector("button").focus();
@@ -119,7 +117,7 @@ export async function open(place, { path, text, hash, line }) {
     const settled = Promise.race([saver.flush(), new Promise((resolve) => setTimeout(resolve, CLOSE_MS))]);
     if (!force) await settled;
     if (ended.signal.aborted || (!force && host.inert)) return;
-    keepHistory();
+    keep();
     ended.abort();
     view.destroy();
     await settled;
@@ -135,7 +133,7 @@ export async function open(place, { path, text, hash, line }) {
   on(place, "check", () => saver.check());
   on(host, "focusout", () => saver.dirty() && saver.flush());
   on(document, "visibilitychange", () => document.hidden && saver.dirty() && saver.flush());
-  on(window, "pagehide", keepHistory);
+  on(window, "pagehide", keep);
   return finished;
 }
 

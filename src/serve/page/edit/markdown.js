@@ -1,6 +1,7 @@
 // Markdown in the editor: its colours, its keys, and what completes within it.
 
 import { api } from "../lib/api.js";
+import { targetOf } from "../note/mention.js";
 import {
   EditorSelection, EditorView, GFM, HighlightStyle, Language, autocompletion, defineLanguageFacet, indentLess, indentMore, indentUnit, keymap,
   parser, syntaxHighlighting, syntaxTree, tags,
@@ -136,14 +137,10 @@ async function complete(context) {
   const from = tag ? tag.from + 1 : name.from + 2;
   const q = context.state.sliceDoc(from, context.pos);
   const { results } = await api.find({ q, kind: tag ? "tag" : q.includes("#") ? "heading" : "note", limit: 20 }).catch(() => ({ results: [] }));
-  const stem = (path) => path.split("/").at(-1).replace(/\.(md|markdown)$/, "");
   const ends = !tag && context.state.sliceDoc(context.pos, context.pos + 2) !== "]]" ? "]]" : "";
   const option = ({ kind, path, title, tag: word }) => {
     if (kind === "tag") return { label: word ?? title, apply: word ?? title };
-    // A name that several notes have leads to one of them by its path.
-    const isShared = results.some((other) => other.path !== path && stem(other.path ?? "") === stem(path));
-    const target = isShared ? path.replace(/\.(md|markdown)$/, "") : stem(path);
-    return { label: title, detail: path, apply: `${target}${kind === "heading" ? `#${title}` : ""}${ends}` };
+    return { label: title, detail: path, apply: `${targetOf(path, results)}${kind === "heading" ? `#${title}` : ""}${ends}` };
   };
   return results.length ? { from, options: results.map(option), filter: false } : null;
 }

@@ -49,7 +49,8 @@ export async function ask(path, { method = "GET", body, signal, token } = {}) {
   if (response.ok) return response;
   const said = await response.json().catch(() => ({}));
   const error = Object.assign(new ApiError(response.status, said.error), { now: said.now });
-  if (response.status === 401 && mine === key.get() && !token && !path.startsWith("/page/")) refused(error);
+  // Only the vault says so; what stands before it may refuse for a moment.
+  if (error.code === "unauthorized" && mine === key.get() && !token && !path.startsWith("/page/")) refused(error);
   throw error;
 }
 

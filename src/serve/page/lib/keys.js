@@ -1,6 +1,7 @@
 // The keyboard. Keys act where nothing is typed, and can be switched off.
 
 import { h, say } from "./dom.js";
+import { address } from "./route.js";
 
 const KEY = "vault-shortcuts";
 const SCORES = "vault-scores";
@@ -82,6 +83,8 @@ export function help() {
     h("dl", {}, KEYS.map(([keys, what]) => h("div", {}, h("dt", {}, keys.split(" ").map((key) => h("kbd", {}, key))), h("dd", {}, what)))),
     h("h2", {}, "What to type"),
     h("dl", { class: "queries" }, QUERIES.map(([text, what]) => h("div", {}, h("dt", {}, h("code", {}, text)), h("dd", {}, what)))),
+    h("p", { class: "hint" }, "To capture from any page of the web, drag the link in ",
+      h("a", { href: address({ view: "settings" }), on: { click: () => made.close() } }, "Settings"), " to the bookmarks bar."),
     h("div", { class: "row end" }, h("button", { type: "button", class: "primary", autofocus: true, on: { click: () => made.close() } }, "Close")));
   return made;
 }

@@ -18,7 +18,7 @@ export async function follow(onState) {
       failed = 0;
       await readEvents(response.body, (progress) => show(progress, onState));
     } catch (error) {
-      if (error.status === 401) return;
+      if (error.code === "unauthorized") return;
       if (error.status === 0) unreachable(error);
       else await poll(onState).catch(() => {});
     }

@@ -1,6 +1,7 @@
-// Texts of the editor that the vault does not have yet. They outlive the tab; what is saved has none.
+// Texts of the editor that the vault does not have yet. They outlive the tab; what is saved has none. What could be undone ends with it.
 
 const KEY = "vault-draft:";
+const HISTORY = "vault-history:";
 
 const keys = () => Object.keys(localStorage).filter((key) => key.startsWith(KEY));
 
@@ -23,3 +24,17 @@ export function keepDraft(name, draft) {
 }
 
 export const dropDraft = (name) => localStorage.removeItem(name.startsWith(KEY) ? name : KEY + name);
+
+/** What can be undone in the editor of a note, as long as the tab is there. */
+export const historyOf = (path) => sessionStorage.getItem(HISTORY + path);
+
+/** Keeps it; where there is no room, there is none. */
+export function keepHistory(path, history) {
+  try {
+    sessionStorage.setItem(HISTORY + path, history);
+  } catch {
+    dropHistory(path);
+  }
+}
+
+export const dropHistory = (path) => sessionStorage.removeItem(HISTORY + path);

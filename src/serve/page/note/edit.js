@@ -4,7 +4,7 @@ import { api } from "../lib/api.js";
 import { append, h } from "../lib/dom.js";
 import { route } from "../lib/route.js";
 import { sentence, toast } from "./change.js";
-import { draftsOf, dropDraft, unsaved } from "./drafts.js";
+import { draftsOf, dropDraft, dropHistory, unsaved } from "./drafts.js";
 
 let editing = false;
 /** The note that is edited as soon as it is shown. */
@@ -24,17 +24,25 @@ export function isWanted(path) {
 
 /** Says that there is text which was not saved, where the page begins. */
 export function announceDrafts() {
-  for (const path of unsaved().filter((path) => path !== route().note)) {
-    const button = (name, act) => h("button", { type: "button", class: "undo", on: { click: () => {
-      shown.remove();
-      act();
-    } } }, name);
-    const shown = toast(`Not saved yet: ${path}`, [
-      // One that is gone is made anew.
-      button("Go on editing", () => import("/page/edit/editor.js").then(({ create }) => create(path))),
-      button("Discard", () => draftsOf(path).forEach(({ key }) => dropDraft(key))),
-    ]);
-  }
+  unsaved().filter((path) => path !== route().note).forEach(announce);
+}
+
+function announce(path) {
+  const button = (name, act) => h("button", { type: "button", class: "undo", on: { click: () => {
+    shown.remove();
+    act();
+  } } }, name);
+  const shown = toast(`Not saved yet: ${path}`, [
+    // One that is gone is made anew.
+    button("Go on editing", () => import("/page/edit/editor.js").then(({ create }) => create(path))),
+    button("Discard", () => draftsOf(path).forEach(({ key }) => dropDraft(key))),
+  ]);
+}
+
+/** The note is gone: what could be undone in it goes too, as it may have been forgotten for good; of what was not saved, the person decides. */
+export function gone(path, first) {
+  dropHistory(path);
+  if (first && draftsOf(path).length) announce(path);
 }
 
 /** Edits a note in the reader; resolves when that is over. */

@@ -4,6 +4,7 @@ import { api } from "../lib/api.js";
 import { readable } from "../lib/cited.js";
 import { failure, h, replace } from "../lib/dom.js";
 import { address, route } from "../lib/route.js";
+import { linking } from "./mention.js";
 import { versions } from "./versions.js";
 
 const MARKS = { out: "linked to", in: "links here", both: "linked both ways" };
@@ -14,8 +15,8 @@ const opened = new Set(["Linked from", "Related notes"]);
 /** Places for what is about a note, each filled in when it is known, or when it is opened. */
 export function near(note) {
   return h("section", { class: "near", "aria-label": "About this note" },
-    list("Linked from", async () => (await api.links(note.path)).incoming.map(placed)),
-    list("Unlinked mentions", async () => (await api.mentions(note.path)).mentions.map(placed)),
+    list("Linked from", async () => (await api.links(note.path)).incoming.map(placed), true),
+    list("Unlinked mentions", async () => (await api.mentions(note.path)).mentions.map((one) => linking(placed(one), note, one)), true),
     list("Related notes", async () => {
       const { results, degraded } = await api.related(note.path);
       return [...(degraded && results.length ? [h("li", { class: "hint" }, degraded)] : []),
@@ -24,16 +25,21 @@ export function near(note) {
     list("Versions", () => versions(note)));
 }
 
-/** A list that asks when it is opened. One that is open from the start and is empty is only in the way. */
-function list(name, ask) {
+/**
+ * A list that asks when it is opened, and again when the person has changed something, if that may be `ofLinks`. One that is open from the start and
+ * is empty is only in the way.
+ */
+function list(name, ask, ofLinks) {
   const place = h("div", {}, h("p", { class: "hint" }, "…"));
   const quiet = opened.has(name);
   let asked = quiet;
   const load = async () => {
     try {
       const entries = await ask();
+      const hadFocus = place.contains(document.activeElement);
       replace(place, entries.length ? h("ul", {}, entries) : h("p", { class: "hint" }, "None."));
       made.hidden = quiet && !entries.length;
+      if (hadFocus) made.firstElementChild.focus();
     } catch (error) {
       replace(place, failure(error, load));
       made.hidden = quiet;
@@ -45,6 +51,11 @@ function list(name, ask) {
     asked ||= made.open;
   } } }, h("summary", {}, h("h3", {}, name)), place);
   if (quiet) load();
+  const again = () => {
+    if (!made.isConnected) document.removeEventListener("vault-changed", again);
+    else if (asked) load();
+  };
+  if (ofLinks) document.addEventListener("vault-changed", again);
   return made;
 }
 

@@ -8,7 +8,7 @@ import { embeds, lineOfBlock } from "./media.js";
 import { elements, footnotes, mark } from "./tree.js";
 import { whoSees } from "../views/agent-sees.js";
 import { annotate, remove } from "./change.js";
-import { edit, isWanted, tellEditor } from "./edit.js";
+import { edit, gone, isWanted, tellEditor } from "./edit.js";
 import { near } from "./near.js";
 import { ticking } from "./task.js";
 import { openIn, outline } from "./outline.js";
@@ -89,6 +89,7 @@ async function load(path, first, line) {
     if (first && isWanted(path)) startEditing();
   } catch (error) {
     if (mine !== asked || (!first && error.status === 0)) return;
+    if (error.status === 404) gone(path, first);
     open = undefined;
     place().hidden = false;
     replace(place(), h("div", { class: "bar" }, closeButton()), failure(error, () => load(path, true, line)));

@@ -40,7 +40,7 @@ async function sendAll() {
       tellViews();
     } catch (error) {
       if (!isRefusal(error)) {
-        if (error.status !== 401) timer = setTimeout(sendWaiting, RETRY_MS);
+        if (error.code !== "unauthorized") timer = setTimeout(sendWaiting, RETRY_MS);
         break;
       }
       failed(`Not captured: ${sentence(error)}`);
