@@ -236,6 +236,16 @@ describe("the search", () => {
 });
 
 describe("looks", () => {
+  test("on a phone the first hit is in the upper part, below a row of chips or two", async () => {
+    const page = await opened({ width: 360, height: 740, touch: true });
+    for (const [q, title] of [["kingfisher", "Kingfisher"], ["tag:log in:log path:log/* barometer", "entry"]]) {
+      await page.goto(`${vault.origin}/#/search?q=${encodeURIComponent(q)}&mode=keyword`);
+      await page.locator(".hit:first-of-type", { hasText: title }).waitFor();
+      const { y } = await page.locator(".hit").first().boundingBox();
+      assert.ok(y < 200, `${q}: the first hit begins at ${y}`);
+    }
+  });
+
   const sizes = { desktop: { width: 1280, height: 800 }, phone: { width: 360, height: 740, touch: true } };
   for (const scheme of ["light", "dark"]) {
     for (const [name, size] of Object.entries(sizes)) {

@@ -6,10 +6,15 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { eventually, inBrowser, overflow, text, violations } from "./support.mjs";
 
+/** As long as a name may well be; with letters of two bytes and more, a file cannot have it whole. */
+const LONG_NAME = "n".repeat(200);
+
 const { vault, tabs } = inBrowser((vault) => {
   vault.write("notes/tea.md", "---\ntags: [drinks]\n---\n# Tea\r\n\r\nGreen tea, 80 degrees.\r\n\r\n- black\r\n- white\r\n\r\nThe end.\r\n");
+  vault.write(`notes/${LONG_NAME}.md`, "# Short title\n\nFirst line.\n");
+  vault.write("notes/to-long.md", "# To long\n\nLast line.\n");
   vault.write("notes/teapots.md", "# Teapots\n\n## Iron ones\n\nHeavy. #kitchen/iron\n");
-  for (const name of ["plain", "outside", "conflict", "restart", "crash", "crash-other", "crash-same", "crash-had", "forgotten", "two", "undo", "gone", "keys", "links", "seen"]) {
+  for (const name of ["plain", "outside", "conflict", "restart", "typing", "lost", "crash", "crash-other", "crash-same", "crash-had", "forgotten", "two", "undo", "gone", "keys", "links", "seen"]) {
     vault.write(`notes/${name}.md`, `# The ${name} note\n\nFirst line.\n\nMiddle line.\n\nLast line.\n`);
   }
 });
@@ -141,6 +146,55 @@ describe("the editor", () => {
   });
 });
 
+describe("a name of 200 characters", () => {
+  const path = `notes/${LONG_NAME}.md`;
+
+  test("is found, read, edited and linked to, on a phone", async () => {
+    const page = await signedIn(await tabs.tab({ width: 360, height: 740 }));
+    const opensBy = async (typed) => {
+      await page.keyboard.press("Control+k");
+      await page.waitForSelector("#box-list [role=option]");
+      await page.keyboard.insertText(typed);
+      await page.locator("#box-list [aria-selected=true] .detail", { hasText: path }).waitFor();
+      assert.deepEqual(await overflow(page), []);
+      await page.keyboard.press("Enter");
+      await page.waitForFunction((wanted) => document.querySelector("#reader .cite")?.textContent === wanted, path);
+    };
+    await opensBy(LONG_NAME);
+    await page.keyboard.press("e");
+    await page.waitForSelector(".cm-content");
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("Edited.");
+    await saved(page);
+    assert.deepEqual(await overflow(page), []);
+    assert.equal(vault.read(path), "# Short title\n\nFirst line.\nEdited.");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("#reader > .body");
+    await editing("notes/to-long.md", "Last line", page);
+    await page.keyboard.type(` [[${LONG_NAME.slice(0, 9)}`);
+    await page.locator(".cm-tooltip-autocomplete li[aria-selected]", { hasText: "Short title" }).waitFor();
+    await page.waitForTimeout(120);
+    await page.keyboard.press("Enter");
+    await holds("notes/to-long.md", `Last line. [[${LONG_NAME}]]\n`);
+    await page.keyboard.press("Escape");
+    await page.locator("#reader .body a.inside").click();
+    await page.waitForFunction((wanted) => document.querySelector("#reader .cite")?.textContent === wanted, path);
+  });
+
+  test("is cut where a file takes no more bytes", async () => {
+    const page = await signedIn(await tabs.tab());
+    await page.keyboard.press("Control+k");
+    await page.waitForSelector("#box-list [role=option]");
+    const name = `a${"🦆".repeat(199)}`;
+    await page.keyboard.insertText(name);
+    await page.locator("#box-list [role=option]", { hasText: "Make “" }).waitFor();
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".cm-content");
+    await holds(`notes/a${"🦆".repeat(49)}.md`, `# ${name}\n`);
+  });
+});
+
 describe("a task that is read", () => {
   test("is ticked by a key, one byte of the file, and unticked by another", async () => {
     vault.write("notes/tasks.md", "# Tasks\r\n\r\n- [ ] water\r\n- [ ] sugar\r\n");
@@ -176,7 +230,7 @@ describe("what others write meanwhile", () => {
   });
 
   test("is never overwritten: both sides are shown, and a key decides", async () => {
-    const page = await editing("notes/conflict.md", "Middle line");
+    const page = await editing("notes/conflict.md", "Middle line", await signedIn(await tabs.tab({ height: 400 })));
     const meet = async (mine, theirs) => {
       await page.locator(".cm-line", { hasText: "Middle line" }).first().click();
       await page.keyboard.press("End");
@@ -184,6 +238,9 @@ describe("what others write meanwhile", () => {
       const found = vault.read("notes/conflict.md");
       vault.write("notes/conflict.md", found.replace(/Middle line.*/, `Middle line, ${theirs}.`));
       await page.waitForSelector(".conflict");
+      // What is typed on does not scroll it away.
+      await page.keyboard.type("  ");
+      assert.equal(await page.locator("#reader").evaluate((reader) => reader.scrollTop), 0);
       assert.match(await text(page, ".sides"), new RegExp(`${mine}[^]*${theirs}`));
       assert.match(vault.read("notes/conflict.md"), new RegExp(theirs));
     };
@@ -314,18 +371,59 @@ describe("what is typed is not lost", () => {
     assert.equal(await drafts(page), 0);
   });
 
-  test("in a note of five megabytes", async () => {
-    const line = "A line of a long note, with some *words* in it.\n";
-    vault.write("notes/long.md", `# Long\n\n${line.repeat(50_000)}The middle.\n${line.repeat(50_000)}`);
+  test("when the daemon ends and starts anew while one types", async () => {
+    const page = await editing("notes/typing.md", "Last line");
+    let words = "";
+    let over = false;
+    const type = async () => {
+      for (let at = 0; !over; at += 1) {
+        await page.keyboard.type(` word${at}`, { delay: 20 });
+        words += ` word${at}`;
+      }
+    };
+    const typing = type();
+    await holds("notes/typing.md", " word1 ");
+    for (const signal of ["SIGTERM", "SIGKILL"]) {
+      await vault.stop(signal);
+      await page.waitForFunction((status) => /^Not saved/.test(document.querySelector(status).textContent), STATUS);
+      await vault.start({ port: new URL(vault.origin).port });
+      await holds("notes/typing.md", words);
+    }
+    over = true;
+    await typing;
+    await holds("notes/typing.md", `Last line.${words}\n`);
+    await saved(page);
+    assert.equal(vault.read("notes/typing.md"), `# The typing note\n\nFirst line.\n\nMiddle line.\n\nLast line.${words}\n`);
+    assert.equal(await drafts(page), 0);
+  });
+
+  test("when the answer to it is lost, and it is no conflict with itself", async () => {
+    const page = await editing("notes/lost.md", "Last line");
+    let lost = 0;
+    await page.route("**/api/user-memory/note", async (route) => {
+      if (route.request().method() !== "PUT" || lost++ > 0) return route.continue();
+      await route.fetch();
+      await page.keyboard.type(" Two.");
+      await route.abort();
+    });
+    await page.keyboard.type(" One.");
+    await holds("notes/lost.md", "Last line. One. Two.\n");
+    await saved(page);
+    assert.equal(await page.locator(".conflict").count(), 0);
+  });
+
+  test("in a note of five megabytes with 10,000 headings", async () => {
+    const lines = "A line of a long note, with some *words* in it.\n".repeat(10);
+    const before = `# Long\n\n${Array.from({ length: 10_000 }, (_, at) => `## Part ${at}\n${lines}`).join("")}`;
+    vault.write("notes/long.md", before);
     await eventually("the note", async () => (await vault.ask("/api/user-memory/text?path=notes/long.md")).status === 200);
     const page = await signedIn(await tabs.tab());
     await eventually("the note in the index", async () => (await vault.ask("/api/user-memory/note?path=notes/long.md")).status === 200);
-    await reading(page, "notes/long.md", "50003-50003");
+    await reading(page, "notes/long.md", "55004-55004");
     await page.keyboard.press("e");
     await page.waitForSelector(".cm-content");
     await page.keyboard.type("In here. ");
     await saved(page);
-    const now = vault.read("notes/long.md");
-    assert.ok(now.length > 4_800_000 && now.includes("\nIn here. "));
+    assert.equal(vault.read("notes/long.md"), before.replace("## Part 5000\n", "## Part 5000\nIn here. "));
   });
 });

@@ -12,6 +12,9 @@ const QUESTION = "what would make us go back to paper";
 const { vault, tabs } = inBrowser((vault) => {
   vault.write("bookmarks/git.md", "# Undoing things in git\n\nWhat git restore does.\n");
   PAYLOADS.forEach((payload, at) => vault.write(`hostile/${at}.md`, `Zebrafish ${at}.\n\n${payload}\n\nEnd of ${at}.\n`));
+  const links = ["javascript:window.__xss=60", "data:text/html,<script>parent.__xss=61</script>", "[[javascript:window.__xss=62|press]]", "[press](javascript:window.__xss=63)"];
+  const properties = links.map((link, at) => `key${at}: ${JSON.stringify(link)}\n`).join("");
+  vault.write("hostile/properties.md", `---\n${properties}aliases: ${JSON.stringify(links)}\ntags: ${JSON.stringify(links)}\n---\nZebrafish with properties.\n`);
   vault.write("hostile/<img src=x onerror=window.__xss=1>.md", "---\ntags: ['<b>tag', \"'><script>\"]\n---\n# <img src=x onerror=window.__xss=50>\n\nZebrafish with a name.\n");
 });
 
@@ -390,7 +393,7 @@ describe("reading", () => {
     await page.goto(`${vault.origin}/#/browse?collection=hostile`);
     await page.waitForSelector(".hit");
     const paths = [...PAYLOADS.keys()].map((at) => `hostile/${at}.md`);
-    paths.push("hostile/<img src=x onerror=window.__xss=1>.md");
+    paths.push("hostile/properties.md", "hostile/<img src=x onerror=window.__xss=1>.md");
     for (const path of paths) {
       await page.goto(`${vault.origin}/#/browse?collection=hostile&note=${encodeURIComponent(path)}`);
       await page.waitForFunction((wanted) => document.querySelector("#reader .cite")?.textContent === wanted, path);

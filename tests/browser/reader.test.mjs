@@ -79,6 +79,7 @@ const { vault, tabs } = inBrowser((vault) => {
   vault.write("img/broken.png", "no picture");
   vault.write("img/paper.pdf", "%PDF-1.1\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Count 0/Kids[]>>endobj trailer<</Root 1 0 R>>\n%%EOF\n");
   vault.write("notes/pictures.md", `# Pictures\n\n![[img/red dot.png|120]] ![a dot|30x40](../img/red%20dot.png) ![[img/hostile.svg]]\n\n![[img/broken.png]] ![[img/none.png]] ![far](https://example.org/x.png) ![[img/paper.pdf]]\n`);
+  vault.write("notes/svg.md", "# SVG\n\n[[img/hostile.svg]] ![[img/hostile.svg]] [a file](../img/hostile.svg)\n\n<object data=\"../img/hostile.svg\"></object>\n");
   vault.write("notes/embeds.md", `# Embeds\n\n![[Quay]]\n\n![[Quay#Where]]\n\n![[Quay#^item]]\n\n![[Quay#^none]]\n\n![[embeds]]\n\n![[nobody]]\n\n${"![[Quay#Where]]\n\n".repeat(12)}`);
   vault.write("notes/mentions.md", "# Harbour\n\nThe Quay is named here without a link; [[Quay]] with one.\n");
   vault.write(`notes/${"n".repeat(200)}.md`, `---\n${"k".repeat(90)}: ${"v".repeat(200)}\n---\n# ${"T".repeat(200)}\n\n[[${"m".repeat(200)}]] ![[${"p".repeat(190)}.png]]\n`);
@@ -212,6 +213,22 @@ describe("other files", () => {
     const opened = page.waitForEvent("popup");
     await page.click("#reader .paper button");
     assert.match((await opened).url(), /^(blob:|about:blank|:)/);
+  });
+
+  test("an SVG of the vault is a picture, and never a document", async () => {
+    const page = await reading("notes/svg.md");
+    await page.waitForFunction(() => document.querySelectorAll("#reader img").length === 3);
+    assert.equal(await page.locator("#reader :is(svg, iframe, object, embed), #reader .body a[href]").count(), 0);
+    const sources = await page.locator("#reader img").evaluateAll((all) => all.map(({ src }) => src));
+    const { headers } = await vault.ask("/api/user-memory/file?path=img/hostile.svg");
+    assert.deepEqual(["content-disposition", "content-security-policy", "x-content-type-options"].map((name) => headers.get(name)),
+      ["attachment", "sandbox; default-src 'none'", "nosniff"]);
+    for (const address of [...sources, `${vault.origin}/api/user-memory/file?path=img/hostile.svg`, `${vault.origin}/img/hostile.svg`]) {
+      const other = await page.context().newPage();
+      const isShown = await other.goto(address).then((response) => response?.ok() ?? true, () => false);
+      assert.equal(isShown, false, address);
+      await other.close();
+    }
   });
 
   test("notes are shown within a note, one level deep and not without end", async () => {

@@ -102,9 +102,9 @@ export class Vault {
     return this.command("open", "--print", "--vault", this.folder).trim();
   }
 
-  async stop() {
+  async stop(signal = "SIGTERM") {
     const ended = new Promise((resolve) => this.daemon.once("exit", resolve));
-    this.daemon.kill("SIGTERM");
+    this.daemon.kill(signal);
     await ended;
   }
 

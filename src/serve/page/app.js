@@ -39,7 +39,10 @@ function showView(now, before) {
   tabs(now.view);
   VIEWS[now.view].show(byId("view"));
   byId("main").scrollTop = 0;
-  if (before.view !== now.view) say(NAMES[now.view]);
+  if (before.view === now.view) return;
+  say(NAMES[now.view]);
+  // Tab goes on in what is new, not from the begin of the page.
+  if (document.activeElement === document.body) byId("main").focus({ preventScroll: true });
 }
 
 function arriveAt(now, before) {
@@ -178,6 +181,7 @@ listen({
   ArrowUp: arrow(-1),
   Escape: back,
   n: () => note.step(1),
+  x: note.toTask,
   p: () => note.step(-1),
   c: onTarget(({ citation }) => copy(citation)),
   o: onTarget(({ obsidian }) => location.assign(obsidian)),

@@ -79,7 +79,9 @@ export function decided(place, parts) {
       } } }, name);
       const side = (name, lines) => h("div", {}, h("h3", {}, name), h("pre", { tabindex: 0, "aria-label": name }, lines.length ? lines.join("\n") : h("em", {}, "Nothing")));
       const number = parts.filter((one) => one.mine).length;
-      const title = h("h2", { tabindex: -1 }, `Changed here and elsewhere${number > 1 ? ` (${number - open.length + 1} of ${number})` : ""}`);
+      // Whoever types on does not scroll it away.
+      const stay = (event) => event.key === " " && event.preventDefault();
+      const title = h("h2", { tabindex: -1, on: { keydown: stay } }, `Changed here and elsewhere${number > 1 ? ` (${number - open.length + 1} of ${number})` : ""}`);
       replace(place, h("section", { class: "conflict", "aria-label": "Conflict" }, title,
         h("p", { class: "hint" }, "Nothing is overwritten before you choose."),
         h("div", { class: "sides" }, side("Mine", part.mine), side("Theirs", part.theirs)),

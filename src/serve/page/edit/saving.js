@@ -6,6 +6,8 @@ import { draftsOf, dropDraft, keepDraft } from "../note/drafts.js";
 import { changedLines, merge } from "./merge.js";
 
 const AFTER_KEY_MS = 500;
+/** Whoever types without a pause is saved, too. */
+const WHILE_TYPING_MS = 3000;
 const DRAFT_MS = 100;
 const RETRY_MS = [500, 1000, 2000, 5000];
 
@@ -47,8 +49,10 @@ function merged(base, mine, theirs, decide) {
 export function saving({ path, lines, hash, keys }, { current, bring, decide, tell, saved }) {
   const name = `${path}\n${Math.random().toString(36).slice(2)}`;
   let base = { lines, hash };
+  /** The changes of `base` that were sent and not answered: the vault may have one of them. */
+  let sent = [];
   let queue = Promise.resolve();
-  let [timer, drafting, checking, checkpoint, failing] = [];
+  let [timer, since, drafting, checking, checkpoint, failing] = [];
 
   const dirty = () => !isSame(current(), base.lines);
 
@@ -73,9 +77,11 @@ export function saving({ path, lines, hash, keys }, { current, bring, decide, te
       try {
         // What failed is said until it has not.
         if (!failing) tell("Saving");
+        const last = sent.at(-1);
+        if (last?.from !== from || last.to !== to || !isSame(last.lines, lines)) sent.push({ from, to, lines });
         const body = { path, if_hash: base.hash, line_start: from + 1, line_end: to, text: lines.map((line) => `${line}\n`).join("") };
         const written = await api.write(body);
-        base = { lines: mine, hash: written.hash };
+        settle(mine, written.hash);
         checkpoint = written.checkpoint_id ?? checkpoint;
         failed = 0;
         failing = false;
@@ -108,7 +114,7 @@ export function saving({ path, lines, hash, keys }, { current, bring, decide, te
   async function makeAgain() {
     const mine = current();
     const made = await api.make({ path, text: mine.join("\n") });
-    base = { lines: mine, hash: made.hash };
+    settle(mine, made.hash);
     failing = false;
     await push();
   }
@@ -116,16 +122,23 @@ export function saving({ path, lines, hash, keys }, { current, bring, decide, te
   async function takeIn(now) {
     if (now.hash === base.hash) return;
     const theirs = linesOf(now.text);
-    const both = await merged(base.lines, current(), theirs, decide);
-    base = { lines: theirs, hash: now.hash };
-    bring(both);
+    const isMine = sent.some(({ from, to, lines: mine }) => isSame(theirs, [...base.lines.slice(0, from), ...mine, ...base.lines.slice(to)]));
+    const both = isMine ? undefined : await merged(base.lines, current(), theirs, decide);
+    settle(theirs, now.hash);
+    if (both) bring(both);
+  }
+
+  /** The vault has these lines now. */
+  function settle(now, itsHash) {
+    base = { lines: now, hash: itsHash };
+    sent = [];
   }
 
   const then = (step) => (queue = queue.then(step).catch(refused));
 
   function flush() {
     clearTimeout(timer);
-    timer = undefined;
+    [timer, since] = [];
     return then(push);
   }
 
@@ -138,7 +151,8 @@ export function saving({ path, lines, hash, keys }, { current, bring, decide, te
     /** The text was changed. */
     touch() {
       clearTimeout(timer);
-      timer = setTimeout(flush, AFTER_KEY_MS);
+      since ??= Date.now();
+      timer = setTimeout(flush, Math.min(AFTER_KEY_MS, since + WHILE_TYPING_MS - Date.now()));
       drafting ??= setTimeout(draft, DRAFT_MS);
     },
     /** The file may have changed. */

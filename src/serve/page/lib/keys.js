@@ -24,10 +24,11 @@ export function toggleScores() {
 const KEYS = [
   ["Ctrl-K", "Find a note by name, a heading or tag with #, a command with >"],
   ["/", "Search"],
-  ["↑ ↓", "Move through passages and notes"],
+  ["↑ ↓", "Move through passages, notes, agents, suggested edits"],
   ["Enter", "Read the note"],
   ["Esc", "Back"],
   ["n p", "Next and previous passage of the note"],
+  ["x", "Next task of the note; Space ticks it"],
   ["c", "Copy the citation"],
   ["o", "Open in Obsidian"],
   ["e", "Edit the note"],

@@ -90,14 +90,14 @@ export function keepingFocus(change) {
   next?.querySelector(".hit-title").focus({ preventScroll: true });
 }
 
-/** Moves the focus up or down the hits; says no when there is nowhere to go. */
+/** Moves the focus up or down the hits, the agents, or the edits that are suggested; says no when there is nowhere to go. */
 export function moveFocus(step) {
-  const hits = [...document.querySelectorAll("#main .hit-title")];
-  const here = focusedHit()?.querySelector(".hit-title");
-  const at = here ? hits.indexOf(here) + step : step > 0 ? 0 : -1;
-  if (!hits[at]) return false;
-  hits[at].focus();
-  hits[at].closest(".hit").scrollIntoView({ block: "nearest" });
+  const all = [...document.querySelectorAll("#main :is(.hit, .card, .hunk)")];
+  const here = document.activeElement?.closest?.(".hit, .card, .hunk");
+  const next = all[here ? all.indexOf(here) + step : step > 0 ? 0 : -1];
+  if (!next) return false;
+  (next.querySelector(".hit-title, h3 a") ?? next).focus();
+  next.scrollIntoView({ block: "nearest" });
   return true;
 }
 

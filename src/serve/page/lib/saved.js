@@ -7,8 +7,12 @@ const FOLDER = "notes/searches";
 /** What no file is called on every system. */
 const NO_NAME = /[\\/:*?"<>|#^[\]\p{Cc}]+/gu;
 
+/** A file's name has 255 bytes at most; no character is cut in two. */
+const MOST_BYTES = 200;
+const cut = (name) => name.slice(0, new TextEncoder().encodeInto(name, new Uint8Array(MOST_BYTES)).read);
+
 /** A name as that of a file. */
-export const fileName = (name) => name.replace(NO_NAME, " ").replace(/\s+/g, " ").trim().replace(/^\.+/, "").slice(0, 100).trim() || "Untitled";
+export const fileName = (name) => cut(name.replace(NO_NAME, " ").replace(/\s+/g, " ").trim().replace(/^\.+/, "")).trim() || "Untitled";
 
 /** The saved searches by name: `{name, query}`. */
 export async function savedSearches(signal) {

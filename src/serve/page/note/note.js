@@ -303,6 +303,18 @@ export function step(by) {
   say(citation(next));
 }
 
+/** Gives the focus to the task after the one that has it, else to the first of the passage that is marked, or of the note. */
+export function toTask() {
+  const boxes = [...(open?.body.querySelectorAll("input[data-line]:enabled") ?? [])];
+  const at = boxes.indexOf(document.activeElement);
+  const from = at === -1 ? passage()?.line_start ?? 0 : Number(boxes[at].dataset.line) + 1;
+  const next = boxes.find(({ dataset: { line } }) => Number(line) >= from) ?? boxes[0];
+  if (!next) return false;
+  next.closest("details")?.setAttribute("open", "");
+  next.focus();
+  return true;
+}
+
 /** What a key acts on: the passage marked in the reader. */
 export function target() {
   const found = document.activeElement?.closest?.("#main") ? undefined : passage();

@@ -13,7 +13,7 @@ export function suggestionList(suggestions, decided) {
   if (!suggestions.length) return "";
   return h("section", { "aria-labelledby": "suggestions-title" },
     h("h3", { id: "suggestions-title" }, count(suggestions.length, "suggestion for a note", "suggestions for notes")),
-    h("p", { class: "hint" }, "The notes are unchanged. Keys: ", h("kbd", {}, "a"), " accepts, ", h("kbd", {}, "h"), " accepts one edit of several, ", h("kbd", {}, "r"), " rejects."),
+    h("p", { class: "hint" }, "The notes are unchanged. Keys: ", h("kbd", {}, "a"), " accepts, ", h("kbd", {}, "h"), " accepts one edit of several, which ", h("kbd", {}, "↑"), " ", h("kbd", {}, "↓"), " choose, ", h("kbd", {}, "r"), " rejects."),
     h("ul", { class: "fact-list" }, suggestions.map((suggestion) => item(suggestion, decided))));
 }
 
@@ -36,7 +36,7 @@ function item({ id, agent, at, path, why, moved_on: movedOn, hunks, problem }, d
   return append(made,
     h("p", { class: "fact-line" }, noteLink(path, undefined, path), h("span", { class: "fact-value" }, why)),
     h("p", { class: "fact-more hint" }, `${agent}, `, when(at)),
-    hunks.map((hunk, index) => h("div", { class: "hunk", role: "group", "aria-label": `Edit ${index + 1} of ${hunks.length}` },
+    hunks.map((hunk, index) => h("div", { class: "hunk", id: `hunk${index + 1}-${id}`, role: "group", tabindex: -1, "aria-label": `Edit ${index + 1} of ${hunks.length}` },
       h("p", { class: "words" }, hunk.diff.map(({ change, text }) => h(TAGS[change], {}, text))),
       h("div", { class: "row wraps" },
         hunk.line ? noteLink(path, hunk.line, `Line ${hunk.line}`)
