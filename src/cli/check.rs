@@ -7,15 +7,17 @@ use clap::{Args, Subcommand};
 
 use super::backend::Backend;
 use super::memory::asked;
-use super::terminal::{DIM, Out, Outcome, PLAIN, TITLE, answer, is_in_json, list, say, say_undo, stdout, typed};
+use super::terminal::{
+    DIM, Out, Outcome, PLAIN, TITLE, answer, is_in_json, list, remark, say, say_undo, stdout, typed,
+};
 use crate::serve::api::endpoints;
-use crate::serve::wire::{CheckAnswer, CheckAnswerParams, CheckView, ReviewParams};
+use crate::serve::wire::{CheckAnswer, CheckAnswerParams, CheckAnswered, CheckView, ReviewParams};
 
 /// Say whether what is known is still true.
 ///
 /// Asks about the entries and facts whose `check` day has come, or that were not confirmed for long: an entry after 3 months (a commitment),
-/// a year (a fact, a decision) or two years, a fact of `facts.md` after a year. What was true stays as history. Without a subcommand, in a
-/// terminal, asks about one after the other.
+/// a year (a fact, a decision) or two years, a fact of `facts.md` after a year. What has no date is not asked about: write `(check 2027-01)`
+/// at its end. What was true stays as history. Without a subcommand, in a terminal, asks about one after the other.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -73,10 +75,17 @@ impl CheckCommand {
             }
             None => return check(backend, self.list),
         };
-        for id in of.ids {
-            tell(backend, CheckAnswerParams { id, scope: of.scope.scope.clone(), answer: given, text: text.clone() })?;
+        let mut all = CheckAnswered { ok: true, ..CheckAnswered::default() };
+        for id in &of.ids {
+            let (id, scope) = (id.clone(), of.scope.scope.clone());
+            let params = CheckAnswerParams { id, scope, answer: given, text: text.clone() };
+            let done = backend.ask(&endpoints::entries::ANSWER_CHECK, &params)?;
+            all.checkpoint_ids.splice(0..0, done.checkpoint_ids);
         }
-        Ok(Outcome::Done)
+        answer(&all, true, |out| {
+            of.ids.iter().for_each(|id| writeln!(out, "{} {id}", done_by(given)));
+            say_undo(&all.checkpoint_ids);
+        })
     }
 }
 
@@ -109,7 +118,14 @@ fn check(backend: &mut Backend, is_list: bool) -> anyhow::Result<Outcome> {
             Some('s') => continue,
             _ => break,
         }
-        tell(backend, params)?;
+        // One that cannot be answered does not hold up the others.
+        match backend.ask(&endpoints::entries::ANSWER_CHECK, &params) {
+            Ok(done) => {
+                say!("{} {}", done_by(params.answer), params.id);
+                say_undo(&done.checkpoint_ids);
+            }
+            Err(error) => remark!("vault: {error}"),
+        }
     }
     Ok(Outcome::Done)
 }
@@ -126,17 +142,11 @@ fn show(check: &CheckView, out: &mut Out) {
     out.row(&[(TITLE, id), (PLAIN, &text), (DIM, &format!("{of}{known}{citation}"))]);
 }
 
-/// Sends an answer, and says what became of it.
-fn tell(backend: &mut Backend, params: CheckAnswerParams) -> anyhow::Result<()> {
-    let done = backend.ask(&endpoints::entries::ANSWER_CHECK, &params)?;
-    let what = match params.answer {
+/// What an answer does.
+fn done_by(answer: CheckAnswer) -> &'static str {
+    match answer {
         CheckAnswer::Yes => "confirmed",
         CheckAnswer::Changed => "changed",
         CheckAnswer::Gone => "ended",
-    };
-    answer(&done, true, |out| {
-        writeln!(out, "{what} {}", params.id);
-        say_undo(&done.checkpoint_ids);
-    })?;
-    Ok(())
+    }
 }

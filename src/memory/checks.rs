@@ -29,8 +29,9 @@ pub(crate) fn due(owner: &Owner) -> Result<Vec<CheckView>, RequestError> {
     let scope = owner.read_scope()?;
     let files = scope.reader().files();
     let mut found: Vec<(i64, CheckView)> = Vec::new();
+    // What cannot be read is told by the index.
     for holder in workspace.entry_store.holders() {
-        let book = workspace.entry_store.entries(&holder)?;
+        let Ok(book) = workspace.entry_store.entries(&holder) else { continue };
         for entry in book.entries.iter().filter(|entry| entry.counts_at(now)) {
             let Some((due, since)) = due_of(entry, files).filter(|(due, _)| *due <= now) else { continue };
             found.push((
@@ -49,7 +50,7 @@ pub(crate) fn due(owner: &Owner) -> Result<Vec<CheckView>, RequestError> {
         }
     }
     for holder in workspace.fact_store.scopes() {
-        let book = workspace.fact_store.book(&holder)?;
+        let Ok(book) = workspace.fact_store.book(&holder) else { continue };
         for (fact, value) in book.true_at(now) {
             // A value that is still to begin is asked about when it has.
             if value != fact.text {
@@ -102,7 +103,8 @@ pub(crate) fn answer(owner: &Owner, params: &CheckAnswerParams) -> Result<CheckA
         }
         _ => None,
     };
-    let checkpoint_ids = match entry.filter(|entry| entry.status == EntryStatus::Active) {
+    let now = owner.at().as_millisecond();
+    let checkpoint_ids = match entry.filter(|entry| entry.counts_at(now)) {
         Some(entry) => of_entry(owner, &holder, entry, params.answer, text)?,
         None => of_fact(owner, &holder, &params.id, params.answer, text)?.into_iter().collect(),
     };
@@ -127,17 +129,20 @@ fn of_entry(
     let agent = if let MemoryScope::Agent(slug) = holder { Some(slug.clone()) } else { None };
     let edits = match (answer, text) {
         (CheckAnswer::Gone, _) => {
-            let until = Some(day(owner.at().as_millisecond()));
+            let now = owner.at().as_millisecond();
+            let today = day(now);
+            // What began today ends at a time of it.
+            let is_of_today = was.window.from.as_ref().is_some_and(|from| from.text.starts_with(&today));
+            let until = Some(if is_of_today { rfc3339(now) } else { today });
             let params = EntryEditParams { id: was.id, agent, until, ..EntryEditParams::default() };
             return Ok(super::entries::edit(owner, &params)?.checkpoint_ids);
         }
-        (CheckAnswer::Changed, Some(text)) => {
+        (CheckAnswer::Changed, Some(text)) if text != was.text => {
+            // Who may not see where it was learned does not see what it has become.
+            let (tags, sources) = (was.tags.clone(), was.sources.clone());
             let window = confirmed(&Validity::default(), owner);
-            let new = MemoryEntry {
-                window,
-                tags: was.tags.clone(),
-                ..MemoryEntry::new(was.kind, &entry_text(owner, text)?.0)
-            };
+            let text = entry_text(owner, text)?.0;
+            let new = MemoryEntry { window, tags, sources, ..MemoryEntry::new(was.kind, &text) };
             let id = owner.workspace().entry_store.new_id(holder, &new.text)?;
             let status = EntryStatus::Superseded(id.clone());
             let now = Box::new(MemoryEntry { status, ..was.clone() });
@@ -165,12 +170,12 @@ fn of_fact(
     let (namespace, key) = split_name(name);
     let book = owner.workspace().fact_store.book(holder)?;
     let Some(fact) = book.facts.get(namespace, key) else {
-        return Err(RequestError::not_found(format!("there is no entry and no fact `{name}`")));
+        return Err(RequestError::not_found(format!("there is no entry and no fact `{name}` that is true now")));
     };
     let (scope, namespace, key) = (Some(holder.to_string()), Some(namespace.to_owned()), key.to_owned());
     let written = match (answer, text) {
         (CheckAnswer::Gone, _) => facts::unset(owner, &FactNameParams { scope, namespace, key })?,
-        (CheckAnswer::Changed, Some(text)) => {
+        (CheckAnswer::Changed, Some(text)) if text != fact.text => {
             let value = read_value(text).unwrap_or_else(|_| Value::String(text.to_owned()));
             facts::set(owner, &FactSetParams { scope, namespace, key, value, ..FactSetParams::default() })?
         }

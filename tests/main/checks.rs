@@ -61,6 +61,12 @@ fn what_has_aged_or_has_its_day_is_asked_and_each_answer_keeps_what_was() {
     }
     assert_eq!(vault.read("memories/user.md"), ENTRIES);
     assert_eq!(asked(&vault).len(), 4);
+    // What it has become is seen by who sees where it was learned; and the same text is a yes.
+    answer(&vault, "e-3", "changed", Some("Has a car"));
+    answer(&vault, "e-2", "changed", Some("Ships on Fridays"));
+    let now = vault.read("memories/user.md");
+    assert!(now.contains(&format!("Has a car (confirmed {today}, source notes/old.md#L3) ^e-")), "{now}");
+    assert!(now.contains(&format!("Ships on Fridays (confirmed {today}) ^e-2\n")), "{now}");
 }
 
 #[test]
@@ -73,6 +79,10 @@ fn a_fact_that_is_confirmed_stays_as_it_is_written_and_one_that_has_changed_has_
     assert_eq!(asked(&vault), ["e-1", "e-3", "e-2"]);
     vault.run(&["undo", &undo[0]]).ok();
     assert_eq!(vault.read("facts.md"), FACTS);
+
+    // The same value again takes nothing of it away.
+    vault.run(&["fact", "set", "shop/owner", "Sam"]).ok();
+    assert!(vault.read("facts.md").contains("- owner: Sam (check 2999-01-01)\n"));
 
     answer(&vault, "shop/opens", "changed", Some("[8, 10]"));
     assert_eq!(line(), "- opens: [8, 10] #shop ^b-1");

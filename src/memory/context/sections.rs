@@ -165,8 +165,12 @@ impl<'a> Sections<'a> {
     fn aged(&self, entry: &MemoryEntry) -> Option<String> {
         let at = self.notes.as_of.unwrap_or(self.viewer.at().as_millisecond());
         let (_, since) = due_of(entry, self.notes.given().reader().files()).filter(|(due, _)| *due <= at)?;
-        let months = months_between(since?, at);
-        let months = if months == 1 { "a month".to_owned() } else { format!("{months} months") };
+        let months = since.map_or(0, |since| months_between(since, at));
+        let months = match months {
+            ..1 => return Some("(may no longer be true)".to_owned()),
+            1 => "a month".to_owned(),
+            _ => format!("{months} months"),
+        };
         Some(match entry.window.confirmed {
             Some(_) => format!("(last confirmed {months} ago)"),
             None => format!("(known for {months}, never confirmed)"),

@@ -1,6 +1,6 @@
 //! Facts, entries and the queue of proposals: what is asked and answered.
 
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_with::skip_serializing_none;
@@ -580,7 +580,7 @@ pub struct CheckView {
 }
 
 /// Whether something is still true.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckAnswer {
     /// It is.

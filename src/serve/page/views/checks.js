@@ -26,7 +26,7 @@ function item({ id, scope, kind, text, citation, since, confirmed }, ask, decide
       const done = await api.answerCheck({ id, scope, answer, text: now });
       say(`${SAID[answer]}: ${text}`);
       offerUndo(`${SAID[answer]}: ${text}`, done.checkpoint_ids);
-      decided();
+      decided(made);
     } catch (error) {
       append(made, failure(error));
     }

@@ -22,7 +22,9 @@ export const view = answerView({
 const openForm = () => view.place.querySelector(".fact-form");
 
 function list({ proposals, suggestions = [], checks = [], more = 0, degraded }, place) {
-  const next = () => {
+  const next = (made) => {
+    // Another line is being written about.
+    if (openForm()) return made.remove();
     view.load();
     place.querySelector("h2")?.focus();
   };

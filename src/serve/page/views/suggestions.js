@@ -26,7 +26,7 @@ function item({ id, agent, at, path, why, moved_on: movedOn, hunks, problem }, d
       const text = accept ? `Accepted ${count(done.accepted, "edit")} of ${path}` : `Rejected the suggestion for ${path}`;
       say(text);
       offerUndo(text, done.checkpoint_ids);
-      decided();
+      decided(made);
     } catch (error) {
       append(made, failure(error));
     }

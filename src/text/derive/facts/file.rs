@@ -172,7 +172,9 @@ pub(crate) fn edited(
     let now = FactsFile::read(&text);
     let found = now.get(namespace, key);
     let is_so = match edit {
-        FactEdit::Set(new) => found.is_some_and(|fact| fact.value == *new.value && fact.window == *new.window),
+        FactEdit::Set(new) => {
+            found.is_some_and(|fact| fact.value == *new.value && fact.window.span() == new.window.span())
+        }
         FactEdit::Retract => found.is_some_and(|fact| fact.text.is_empty()),
         FactEdit::Window(window) => found.is_some_and(|fact| fact.window == *window),
         _ => found.is_none(),
@@ -183,7 +185,12 @@ pub(crate) fn edited(
 
 /// The part of a fact's line that becomes another, where it is set.
 fn set_in_line(source: &str, fact: &Fact, new: &NewFact<'_>) -> Result<(Range<usize>, String), ItemEditError> {
-    let mut said = said_of(new);
+    // What was confirmed stays so while its value does; that it is never to be asked about stays in any case.
+    let is_same = fact.value == *new.value;
+    let check = fact.window.check.clone().filter(|check| is_same || check.ms.is_none());
+    let confirmed = fact.window.confirmed.clone().filter(|_| is_same);
+    let window = Validity { check, confirmed, ..new.window.clone() };
+    let mut said = said_of(&NewFact { window: &window, ..*new });
     if new.is_correction && !fact.text.is_empty() {
         said = format!("~~{}~~ {said}", fact.text);
     }

@@ -302,14 +302,14 @@ impl Validity {
         self.parts().map(|(name, moment)| format!("{name} {}", moment.text))
     }
 
-    /// Reads what is said of a part, and takes it; gives what was said of it before. `None` where there is no such part, and an error where
-    /// the moment cannot be read.
+    /// Reads what is said of a part, and takes it; gives what was said of it before. `None` where it is no such part, as "check the oven", and
+    /// an error where the moment of `from` or `until` cannot be read.
     pub(crate) fn take(&mut self, name: &str, when: &str) -> Option<Result<Option<Moment>, ()>> {
         let (slot, moment) = match name {
             "from" => (&mut self.from, Moment::read(when)),
             "until" => (&mut self.until, Moment::read(when)),
-            "check" => (&mut self.check, Moment::read_month(when)),
-            "confirmed" => (&mut self.confirmed, Moment::read_month(when)),
+            "check" => (&mut self.check, Some(Moment::read_month(when)?)),
+            "confirmed" => (&mut self.confirmed, Some(Moment::read_month(when)?)),
             _ => return None,
         };
         Some(moment.map(|moment| slot.replace(moment)).ok_or(()))
@@ -325,16 +325,16 @@ impl Validity {
         Self { check: None, confirmed: None, ..self.clone() }
     }
 
-    /// When it is to be asked whether it is still true: on its day, else so many months after it was confirmed, came to be or was `learned`.
-    /// With it the last of these. In milliseconds since 1970; `None` is never.
+    /// When it is to be asked whether it is still true: on its day, unless it was confirmed since, else so many months after it was confirmed,
+    /// came to be or was `learned`. With it the last of these. In milliseconds since 1970; `None` is never.
     pub(crate) fn due(&self, learned: Option<i64>, months: i64) -> Option<(i64, Option<i64>)> {
         let confirmed = self.confirmed.as_ref().and_then(|confirmed| confirmed.ms);
         let since = [confirmed, self.begin(), learned].into_iter().flatten().max();
-        let due = match &self.check {
-            Some(check) => check.ms?,
-            None => since? + months * MONTH_MS,
-        };
-        Some((due, since))
+        let day = self.check.as_ref().map(|check| check.ms);
+        match day.filter(|day| day.is_none() || *day > confirmed) {
+            Some(day) => Some((day?, since)),
+            None => Some((since? + months * MONTH_MS, since)),
+        }
     }
 
     /// The moment at which it begins, in milliseconds since 1970.
@@ -462,8 +462,12 @@ mod tests {
         assert_eq!(begun.due(Some(ms("2025-09-09")), 12).unwrap().1, Some(ms("2025-09-09")));
         assert_eq!(of("x (from 2020-01-01, check 0)").due(None, 12), None);
         assert_eq!(Validity::default().due(None, 12), None);
-        assert!(Validity::at_end("x (check the oven)").unwrap().is_none());
-        assert!(Validity::at_end("x (check 2027-13)").is_err() && Validity::at_end("x (from 2027-01)").is_err());
+        let answered = of("x (check 2020-01, confirmed 2026-02-03)");
+        assert_eq!(answered.due(None, 12), of("x (confirmed 2026-02-03)").due(None, 12));
+        for remark in ["x (check the oven)", "x (check 3 things)", "x (confirmed 5 times)", "x (check 2027-13)"] {
+            assert!(Validity::at_end(remark).unwrap().is_none(), "{remark}");
+        }
+        assert!(Validity::at_end("x (from 2027-01)").is_err());
     }
 
     #[test]
