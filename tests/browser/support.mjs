@@ -73,8 +73,9 @@ export class Vault {
     this.origin = `http://${info.address}`;
     this.token = this.read(".vault/owner-token").trim();
     await eventually("everything to be embedded", async () => {
-      const status = await this.get("/status");
-      return status.caught_up && status.phase === "idle" && status.pending_embeddings === 0 && status.model.state === "ready";
+      // The connection of the question before may be at its end.
+      const status = await this.get("/status").catch(() => undefined);
+      return status?.caught_up && status.phase === "idle" && status.pending_embeddings === 0 && status.model.state === "ready";
     });
   }
 
