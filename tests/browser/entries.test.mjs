@@ -1,7 +1,7 @@
 // The person looks entries up on the page, changes them, and goes through what is proposed.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { describe, test } from "node:test";
 import { eventually, inBrowser, overflow, text, unfold, violations } from "./support.mjs";
 
@@ -24,7 +24,8 @@ async function opened(place, options) {
   return page;
 }
 
-const file = (path) => readFileSync(`${vault.folder}/${path}`, "utf8");
+/** What a file says; nothing where it is not there yet. */
+const file = (path) => (existsSync(`${vault.folder}/${path}`) ? vault.read(path) : "");
 const row = (page, words) => page.locator(".fact-list > .fact", { hasText: words });
 
 describe("entries", () => {
