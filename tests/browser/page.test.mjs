@@ -124,7 +124,7 @@ describe("the way in", () => {
     const [page, other] = [await opened(), await opened()];
     await page.goto(`${vault.origin}/#/settings`);
     await page.waitForSelector("#sessions li");
-    assert.match(await text(page, "#sessions li:has-text('this browser')"), /Chrome on Linux.*last used/s);
+    assert.match(await text(page, "#sessions li:has-text('this browser')"), /(Chrome|Firefox) on Linux.*last used/s);
     await page.click("#sessions >> text=Sign out all others");
     await page.waitForFunction(() => document.querySelectorAll("#sessions li").length === 1);
     assert.deepEqual(await violations(page), []);

@@ -7,7 +7,7 @@ import { dirname, join, resolve } from "node:path";
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { after, afterEach, before } from "node:test";
-import { chromium } from "playwright-core";
+import { chromium, firefox } from "playwright-core";
 
 export const root = new URL("../..", import.meta.url).pathname;
 const binary = process.env.VAULT_BINARY ?? join(root, "target/debug/vault");
@@ -114,8 +114,23 @@ export class Vault {
   }
 }
 
+const isFirefox = process.env.PAGE_BROWSER === "firefox";
+
+/** Firefox as it is installed, by WebDriver BiDi, which tells no tab its scheme and pointer: the browser has them. */
+async function openFirefox(scheme, touch) {
+  const pointer = touch ? 1 : 6; // Coarse, or fine and able to hover.
+  return firefox.launch({
+    channel: "moz-firefox",
+    executablePath: process.env.FIREFOX ?? "/usr/bin/firefox-esr",
+    firefoxUserPrefs: {
+      "ui.prefersReducedMotion": 1, "layout.css.prefers-color-scheme.content-override": scheme === "dark" ? 0 : 1,
+      "ui.primaryPointerCapabilities": pointer, "ui.allPointerCapabilities": pointer,
+    },
+  });
+}
+
 /** A browser without a network but the daemon's. */
-async function openBrowser() {
+async function openChromium() {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
@@ -170,11 +185,19 @@ async function openTab(browser, { width = 1280, height = 860, scheme = "light", 
 /** The tabs of one test. */
 class Tabs {
   open = [];
+  browsers = new Map();
 
-  async tab(options) {
-    const page = await openTab(this.browser, options);
+  async tab(options = {}) {
+    const page = await openTab(await this.browser(options), options);
     this.open.push(page);
     return page;
+  }
+
+  /** The browser for such a tab: in Chromium one for all. */
+  async browser({ scheme = "light", touch = false } = {}) {
+    const kind = isFirefox ? `${scheme} ${touch}` : "any";
+    if (!this.browsers.has(kind)) this.browsers.set(kind, await (isFirefox ? openFirefox(scheme, touch) : openChromium()));
+    return this.browsers.get(kind);
   }
 
   /** No test leaves a script error, a dialog, a request to anywhere else, or a value that is no text behind. */
@@ -202,10 +225,10 @@ export function inBrowser(prepare = () => {}) {
   before(async () => {
     await prepare(vault);
     await vault.start();
-    tabs.browser = await openBrowser();
+    await tabs.browser();
   });
   after(async () => {
-    await tabs.browser?.close();
+    for (const browser of tabs.browsers.values()) await browser.close();
     if (vault.daemon) await vault.stop();
     vault.remove();
   });
@@ -266,6 +289,8 @@ export async function values(page, { inSentences = false } = {}) {
 /** What axe-core finds against WCAG 2 A and AA, as lines. */
 export async function violations(page) {
   page.isChecked = true;
+  // A list that is asked for anew is dimmed.
+  await page.waitForFunction(() => !document.querySelector(".waiting"));
   // The policy of the page forbids scripts that are put in; the debugger's own evaluation is not held to it.
   await page.evaluate(readFileSync(axe, "utf8"));
   // It would put the style sheets of the editor into the page, against the policy.

@@ -10,8 +10,8 @@ self.addEventListener("install", (event) => {
 });
 
 self.addEventListener("activate", (event) => {
-  // The vault is asked while this script starts.
-  event.waitUntil(Promise.all([self.clients.claim(), self.registration.navigationPreload?.enable()]));
+  // It was enabled once. Where it fails, Firefox shows an error of its own in place of what is answered here.
+  event.waitUntil(Promise.all([self.clients.claim(), self.registration.navigationPreload?.disable()]));
 });
 
 self.addEventListener("fetch", (event) => {
@@ -24,8 +24,7 @@ self.addEventListener("fetch", (event) => {
 
 /** A file of the page from the vault; as it was last where that is away. */
 async function newest(event, name) {
-  const asked = async () => (await event.preloadResponse) ?? fetch(event.request);
-  const there = await asked().catch(() => undefined);
+  const there = await fetch(event.request).catch(() => undefined);
   if (there?.ok) {
     const copy = there.clone();
     event.waitUntil(caches.open(PAGE).then((cache) => cache.put(name, copy)));

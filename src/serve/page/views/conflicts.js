@@ -3,6 +3,7 @@
 import { api } from "../lib/api.js";
 import { append, byId, failure, h, replace, say } from "../lib/dom.js";
 import { address, route } from "../lib/route.js";
+import { sentence, toast } from "../note/change.js";
 
 const SIDES = [["ours", "Keep ours"], ["theirs", "Keep theirs"], ["both", "Keep both"]];
 
@@ -24,13 +25,16 @@ export function conflictList() {
   return { section, refresh };
 }
 
+/** Beside the list, which is read anew meanwhile. */
+const refused = (error) => toast(`Not done: ${sentence(error)}`, undefined, { failed: true });
+
 function item({ path, of, made_by: by, same, by_hand: byHand }, refresh) {
   const about = path === of ? `conflict markers of ${by}` : `of ${of}, by ${by}${same ? "; the same content" : ""}${byHand ? `; ${byHand}` : ""}`;
   const shown = /\.(md|markdown)$/i.test(path) && !byHand ? h("a", { class: "cite", href: address({ ...route(), note: path }) }, path) : h("span", {}, path);
   const difference = h("pre", { hidden: true, tabindex: "0", "aria-label": `The difference in ${path}` });
   const row = h("li", {}, shown, h("span", { class: "hint" }, about));
   if (byHand) return row;
-  const button = (name, act) => h("button", { type: "button", class: "quiet", "aria-label": `${name}: ${path}`, on: { click: () => act().catch((error) => append(row, failure(error))) } }, name);
+  const button = (name, act) => h("button", { type: "button", class: "quiet", "aria-label": `${name}: ${path}`, on: { click: () => act().catch(refused) } }, name);
   append(row, button("Difference", async () => {
     const { diff } = await api.conflict(path);
     difference.textContent = diff || "Both have the same content.";

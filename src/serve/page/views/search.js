@@ -82,7 +82,7 @@ export function show(main) {
       h("div", { class: "query" }, input, h("kbd", { "aria-hidden": "true" }, "/"), options),
       h("div", { class: "chosen" }, button, view.chips), filters),
     view.start, view.summary, view.list, view.end);
-  view.reached = new IntersectionObserver(([end]) => end.isIntersecting && more(), { root: byId("main"), rootMargin: "600px" });
+  view.reached = new IntersectionObserver((seen) => seen.at(-1).isIntersecting && more(), { root: byId("main"), rootMargin: "600px" });
   input.addEventListener("blur", () => view.complete([]));
   fromRoute();
   run();
