@@ -120,9 +120,11 @@ fn dies_at(vault: &mut Daemon, sent: &mut usize, point: &str) -> bool {
     // The state is looked at when nothing has come for a while; the others are passed sooner, or with the next events.
     let idle = Duration::from_millis(if point.starts_with("state-") { 5000 } else { 1000 });
     assert!(vault.launch(Some(point)), "{point} is passed before any event");
-    let (mut connection, mut is_answered) = (Connection::open(vault.address()), true);
+    let mut is_answered = true;
     while !vault.was_killed() {
         assert!(Instant::now() < deadline, "{point} was not passed");
+        // One that was idle for ten seconds, on a busy machine, is closed: what is sent into it is not answered, and nobody dies of it.
+        let Some(mut connection) = Connection::try_open(vault.address()) else { continue };
         for _ in 0..5 {
             is_answered = send(&mut connection, vault.token(), *sent);
             *sent += 1;
