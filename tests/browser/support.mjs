@@ -134,6 +134,7 @@ async function openTab(browser, { width = 1280, height = 860, scheme = "light", 
   });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE / 2);
+  page.setDefaultNavigationTimeout(PATIENCE);
   page.problems = [];
   page.elsewhere = [];
   page.on("pageerror", (error) => page.problems.push(String(error)));
