@@ -10,8 +10,6 @@ import { eventually, inBrowser, overflow, text, violations } from "./support.mjs
 const LONG_NAME = "n".repeat(200);
 
 const { vault, tabs } = inBrowser((vault) => {
-  // One of two cores is left to the browser while 10,000 headings are embedded.
-  vault.write("memory.toml", "[embed]\nthreads = 1\n");
   vault.write("notes/tea.md", "---\ntags: [drinks]\n---\n# Tea\r\n\r\nGreen tea, 80 degrees.\r\n\r\n- black\r\n- white\r\n\r\nThe end.\r\n");
   vault.write(`notes/${LONG_NAME}.md`, "# Short title\n\nFirst line.\n");
   vault.write("notes/to-long.md", "# To long\n\nLast line.\n");

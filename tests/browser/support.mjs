@@ -40,6 +40,8 @@ export class Vault {
       XDG_CACHE_HOME: join(root, "target/tmp/cache"), VAULT_DIR: undefined,
     };
     this.command("init", this.folder);
+    // A core is left to the browser while a large note is embedded.
+    this.write("memory.toml", this.read("memory.toml").replace("[embed]\n", "[embed]\nthreads = 1\n"));
   }
 
   command(...args) {
