@@ -23,7 +23,7 @@ const MAX_CHECKS: usize = 100;
 /// What is to be asked, the longest due first.
 ///
 /// # Errors
-/// When a file cannot be read.
+/// When the index cannot be read.
 pub(crate) fn due(owner: &Owner) -> Result<Vec<CheckView>, RequestError> {
     let (workspace, now) = (owner.workspace(), owner.at().as_millisecond());
     let scope = owner.read_scope()?;

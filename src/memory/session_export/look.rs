@@ -225,7 +225,10 @@ impl EntryLook<'_> {
         let mut gone: Vec<(Digest, SessionSource)> =
             known.iter().filter(is_gone).map(|(key, source)| (*key, source.clone())).collect();
         // Those first that are known as files: size and time may be another's as well.
-        new.sort_by_cached_key(|(_, file)| !gone.iter().any(|(_, source)| source.file == name_and_number(file)));
+        new.sort_by_cached_key(|(_, file)| {
+            let own = name_and_number(file);
+            !gone.iter().any(|(_, source)| source.file == own)
+        });
         for (key, file) in new {
             let stamp = (file.stamp.size, file.stamp.mtime_ns);
             let as_is = Some((stamp.0, stamp.1, gone.len()));
@@ -238,7 +241,8 @@ impl EntryLook<'_> {
             let opened = File::open(&file.path).and_then(|mut opened| digests(&mut opened, &lengths));
             let Ok(digests) = opened else { continue };
             // It begins with all that was read of it; of what was purged it is not known what that was.
-            let is_same_file = |source: &SessionSource| source.file == name_and_number(file);
+            let own = name_and_number(file);
+            let is_same_file = |source: &SessionSource| source.file == own;
             let is_it = |source: &SessionSource| match source.is_purged() {
                 true => (source.size, source.mtime_ns) == stamp || is_same_file(source),
                 false => digests.contains(&(source.length, source.content)),
