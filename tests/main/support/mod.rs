@@ -61,7 +61,7 @@ pub mod prelude {
 }
 
 /// How long a test waits for what should be there in a moment. Generous: a slow machine is no failure.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Waits until `probe` has something to give.
 #[track_caller]
