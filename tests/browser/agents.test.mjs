@@ -395,8 +395,8 @@ describe("the keyboard and looks", () => {
   }
 });
 
-test("a picture for the README", async (context) => {
-  if (!process.env.PICTURES) return context.skip("PICTURES=1 makes it anew");
+test("pictures for the README", async (context) => {
+  if (!process.env.PICTURES) return context.skip("PICTURES=1 makes them anew");
   const own = new Vault();
   try {
     await own.start();
@@ -416,7 +416,20 @@ test("a picture for the README", async (context) => {
     await page.keyboard.press("Enter");
     await page.waitForSelector(".answer p");
     await page.locator("#explain").blur();
-    await page.screenshot({ path: join(root, "docs/images/agents.png"), scale: "css" });
+    const picture = (of, name) => of.screenshot({ path: join(root, "docs/images", name), scale: "css" });
+    await picture(page, "agents.png");
+    const start = await tabs.tab({ width: 1080, height: 680 });
+    await start.goto(own.openAddress());
+    await start.waitForSelector(".hit");
+    await start.fill("#capture", "Ask Jonas for the tile cutter back before Saturday #tool-library");
+    await picture(start, "start.png");
+    const writer = await tabs.tab({ width: 1080, height: 680, scheme: "dark" });
+    await writer.goto(own.openAddress());
+    await writer.waitForSelector(".hit");
+    await writer.evaluate(() => (location.hash = "#/search?note=notes/loans-in-a-spreadsheet.md"));
+    await writer.click("#reader .edit");
+    await writer.waitForSelector(".editor .cm-content");
+    await picture(writer, "edit.png");
   } finally {
     if (own.daemon) await own.stop();
     own.remove();
