@@ -1,5 +1,5 @@
-//! The files of the page: its modules are joined into one script and its styles into one sheet, so that a browser asks for three files. Each
-//! module becomes a function that returns what it exports, without its comments.
+//! The files of the page: its modules are joined into one script, and its styles stand in the page itself, so that a browser paints after one
+//! answer. Each module becomes a function that returns what it exports, without its comments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -10,22 +10,33 @@ use axum::http::header::{ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTE
 use axum::http::header::{ETAG, IF_NONE_MATCH, VARY};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use include_dir::{Dir, include_dir};
+use sha2::{Digest, Sha256};
 
 /// The files of "My memory", as they are written: plain HTML, CSS and ES modules. They hold nothing of the vault; the page asks the API for
 /// that, with a token.
 static SOURCES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/serve/page");
 
-/// Scripts, styles, images and answers come from this server alone, nothing is inline, and nothing frames the page.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; \
-                      manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// Scripts, styles, images and answers come from this server alone, nothing is inline but the one sheet, and nothing frames the page.
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let sheet = STANDARD.encode(Sha256::digest(sheet()));
+    format!(
+        "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-{sheet}'; connect-src 'self'; img-src 'self' data: blob:; \
+         manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+});
 
 /// What is loaded first.
 const ENTRY: &str = "app.js";
+/// The page, which has the styles in the place of the link to them.
+const PAGE: &str = "index.html";
 /// The styles: it only imports others.
 const SHEET: &str = "app.css";
+const LINK: &str = "<link rel=\"stylesheet\" href=\"/page/app.css\">";
 /// What is loaded when it is needed says so: a script of the modules that it imports, but for those of the first; or a file of others.
 const LATER: &str = "import(\"/page/";
 /// The service worker, a script of its own.
@@ -58,7 +69,7 @@ pub(super) fn file(name: &str, headers: &HeaderMap) -> Option<Response> {
     };
     let common: [(HeaderName, &str); 7] = [
         (CONTENT_TYPE, media_type),
-        (CONTENT_SECURITY_POLICY, POLICY),
+        (CONTENT_SECURITY_POLICY, &POLICY),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (CACHE_CONTROL, "no-cache"),
         (VARY, "accept-encoding"),
@@ -101,9 +112,15 @@ fn files() -> BTreeMap<String, PageFile> {
         texts.insert(asset.path().to_string_lossy().into_owned(), asset.contents().to_vec());
     }
     texts.insert(WORKER.into(), source(WORKER).into());
-    let imports = source(SHEET).lines().filter_map(|line| line.strip_prefix("@import \"")?.strip_suffix("\";"));
-    texts.insert(SHEET.into(), imports.map(source).collect::<String>().into_bytes());
+    let page = source(PAGE).replace(LINK, &format!("<style>{}</style>", sheet()));
+    texts.insert(PAGE.into(), page.into_bytes());
     texts.into_iter().map(|(name, text)| (name, PageFile::new(text))).collect()
+}
+
+/// All styles as one text.
+fn sheet() -> String {
+    let imports = source(SHEET).lines().filter_map(|line| line.strip_prefix("@import \"")?.strip_suffix("\";"));
+    imports.map(source).collect()
 }
 
 impl PageFile {
@@ -233,8 +250,6 @@ fn script(modules: &[Module], first: &[Module]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use sha2::{Digest, Sha256};
-
     use include_dir::DirEntry;
 
     use super::*;
@@ -257,7 +272,7 @@ mod tests {
             );
             let is_there = match name.ends_with(".js") && name != WORKER {
                 true => joined.contains(&format!("const {} = ", variable(&name))),
-                false => name == "app.css" || joined.contains(text),
+                false => [SHEET, PAGE].contains(&name.as_str()) || joined.contains(text),
             };
             assert!(is_there, "{name} is imported by none");
             for forbidden in
@@ -290,7 +305,7 @@ mod tests {
     #[test]
     fn who_reads_loads_little_and_who_writes_not_much_more() {
         let size = |names: &[&str]| names.iter().map(|&name| FILES[name].zipped.len()).sum::<usize>();
-        let reader = size(&["index.html", "app.js", "app.css", "icon.svg"]);
+        let reader = size(&[PAGE, ENTRY, "icon.svg"]);
         let writer = reader + size(&["edit/editor.js", "vendor/codemirror.js"]);
         assert!(reader <= 70_000 && writer <= 180_000, "{reader}, {writer}");
     }

@@ -2,7 +2,7 @@
 // of the API.
 
 const PAGE = "page";
-const FILES = ["/", "/page/app.js", "/page/views/rooms.js", "/page/app.css", "/page/icon.svg", "/page/manifest.webmanifest"];
+const FILES = ["/", "/page/app.js", "/page/views/rooms.js", "/page/icon.svg", "/page/manifest.webmanifest"];
 
 self.addEventListener("install", (event) => {
   self.skipWaiting();
@@ -10,8 +10,7 @@ self.addEventListener("install", (event) => {
 });
 
 self.addEventListener("activate", (event) => {
-  // It was enabled once. Where it fails, Firefox shows an error of its own in place of what is answered here.
-  event.waitUntil(Promise.all([self.clients.claim(), self.registration.navigationPreload?.disable()]));
+  event.waitUntil(self.clients.claim());
 });
 
 self.addEventListener("fetch", (event) => {

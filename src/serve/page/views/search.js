@@ -19,7 +19,7 @@ const AGES = [["", "Any time"], ["1d", "Last day"], ["7d", "Last week"], ["1mo",
 const LAYERS = [["", "All layers"], ["entries", "Entries"], ["conversations", "Conversations"], ["summaries", "Summaries"], ["graph", "Graph"], ["notes", "Notes"]];
 const KEYS = ["q", "mode", "collection", "tag", "since", "layer"];
 /** How many passages are asked for: more as one comes to the end. */
-const LIMITS = [30, 100, 300, 1000];
+const LIMITS = [20, 100, 300, 1000];
 /** How many variants of a query are tried when it finds nothing. */
 const VARIANTS = 4;
 
