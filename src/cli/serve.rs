@@ -1,7 +1,7 @@
 //! `vault serve`, and `vault open` for its page
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,8 +19,8 @@ use super::terminal::{
 use crate::base::config::Config;
 use crate::index::sync::{ModelStatus, Shared};
 use crate::serve::daemon::{Daemon, DaemonError, Serves};
+use crate::serve::server::{Server, ServerSettings};
 use crate::serve::wire::percent_encode;
-use crate::vault::disk::{DaemonInfo, Home, HomeError};
 
 /// Keep the vault searchable: watch its notes, index changes, and answer over HTTP.
 ///
@@ -36,22 +36,19 @@ pub(super) struct ServeCommand {
     /// Listen on an address that other machines can reach. The API is plain HTTP: put TLS and a firewall in front of it.
     #[arg(long)]
     allow_remote: bool,
+    /// Serve all vaults in this folder, each at `/v/NAME/`, with the settings of its `server.toml`.
+    #[arg(long, value_name = "DIR")]
+    vaults: Option<PathBuf>,
 }
-
-/// A daemon that stands in for this one lets go of the vault within that time.
-const GIVES_WAY_WITHIN: Duration = Duration::from_secs(10);
-
-/// One that was told to stop, or another command, does so within that time, mostly.
-const ENDS_WITHIN: Duration = Duration::from_secs(3);
 
 /// Maximum time that one which is told to stop while it starts is waited for to have begun.
 const STARTS_WITHIN: Duration = Duration::from_secs(1);
 
-/// Between two looks whether it has.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
-
 impl ServeCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        if let Some(folder) = &self.vaults {
+            return self.serve_vaults(folder);
+        }
         let home = home(vault)?;
         let mut config = Config::load(home.root())?;
         config.server.host = self.host.unwrap_or(config.server.host);
@@ -60,7 +57,10 @@ impl ServeCommand {
         exit::after(async {
             // Before anyone can know that it runs: who is told to stop in that moment closes the stores as well.
             let mut stop = std::pin::pin!(exit::told()?);
-            let mut starting = spawn_blocking(move || start(&home, &config, self.allow_remote));
+            let mut starting = spawn_blocking(move || {
+                let serves = Serves::Network { allow_remote: self.allow_remote };
+                Daemon::start_when_free(&home, &config, &serves)
+            });
             let daemon = tokio::select! {
                 daemon = &mut starting => daemon??,
                 () = &mut stop => {
@@ -84,29 +84,35 @@ impl ServeCommand {
             anyhow::Ok(daemon.run(stop).await)
         })
     }
-}
 
-/// Starts the daemon; a `vault mcp` that stands in for one gives way, and one that is ending is waited for.
-fn start(home: &Home, config: &Config, allow_remote: bool) -> Result<Daemon, DaemonError> {
-    let (started, mut asked) = (Instant::now(), false);
-    loop {
-        match Daemon::start(home.clone(), config.clone(), Serves::Network { allow_remote }) {
-            // One that is giving way no longer says who it is.
-            Err(DaemonError::Home(HomeError::Held(other)))
-                if (asked || other.as_ref().is_some_and(DaemonInfo::is_stopgap))
-                    && started.elapsed() < GIVES_WAY_WITHIN =>
-            {
-                asked = true;
-                home.want_lock()?;
-                std::thread::sleep(LOOK_AGAIN);
+    fn serve_vaults(&self, folder: &Path) -> anyhow::Result<Outcome> {
+        let mut settings = ServerSettings::load(folder)?;
+        settings.server.host = self.host.clone().unwrap_or(settings.server.host);
+        settings.server.port = self.port.unwrap_or(settings.server.port);
+        let (folder, allow_remote) = (folder.to_owned(), self.allow_remote);
+        exit::after(async {
+            let stop = std::pin::pin!(exit::told()?);
+            let starting = spawn_blocking(move || {
+                let server = Server::start(&folder, settings, allow_remote)?;
+                let names = server.names()?;
+                Ok::<_, DaemonError>((server, names))
+            });
+            let (server, names) = starting.await??;
+            say!("serving {} at http://{}", count(names.len(), "vault"), server.address());
+            for name in names.iter().take(SHOWN_VAULTS) {
+                say!("    http://{}/v/{name}/", server.address());
             }
-            Err(DaemonError::Home(HomeError::Held(_))) if started.elapsed() < ENDS_WITHIN => {
-                std::thread::sleep(LOOK_AGAIN);
+            if names.len() > SHOWN_VAULTS {
+                say!("    … and {} more", names.len() - SHOWN_VAULTS);
             }
-            result => return result,
-        }
+            printed()?;
+            anyhow::Ok(server.run(stop).await)
+        })
     }
 }
+
+/// Vaults that are named when a server starts.
+const SHOWN_VAULTS: usize = 20;
 
 /// Shows the first indexing: notes, then embeddings. Ends when the indexer does.
 fn show_progress(shared: &Shared) {
@@ -175,7 +181,7 @@ impl OpenCommand {
         let given: Value = client.post("/page/code", &())?;
         let code = given["code"].as_str().unwrap_or_default();
         let note = self.note.map_or_else(String::new, |note| format!("&note={}", percent_encode(&note)));
-        let url = format!("http://{}/#code={code}{note}", reachable(address));
+        let url = format!("http://{}{}/#code={code}{note}", reachable(address), daemon.path);
         let mut out = stdout();
         let opened = !self.print && open(&url);
         if is_in_json() {

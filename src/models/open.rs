@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+#[cfg(feature = "gguf")]
+use std::sync::{Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -76,8 +78,27 @@ fn gguf(config: &EmbedConfig, root: &Path) -> LoadEmbedder {
         path => ModelSource::File(model_file(path, root)),
     };
     let config = config.clone();
-    Box::new(move || Ok(Arc::new(GgufEmbedder::open(&source, &config, &cache_folder())?) as Arc<dyn Embedder>))
+    Box::new(move || {
+        // A file that was replaced is another model.
+        let changed = match &source {
+            ModelSource::File(path) => std::fs::metadata(path).and_then(|file| file.modified()).ok(),
+            ModelSource::Bundled => None,
+        };
+        let name = format!("{source:?} {changed:?} {config:?}");
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        loaded.retain(|(_, model)| model.strong_count() > 0);
+        if let Some(model) = loaded.iter().find(|(known, _)| *known == name).and_then(|(_, model)| model.upgrade()) {
+            return Ok(model);
+        }
+        let model: Arc<dyn Embedder> = Arc::new(GgufEmbedder::open(&source, &config, &cache_folder())?);
+        loaded.push((name, Arc::downgrade(&model)));
+        Ok(model)
+    })
 }
+
+/// The models of this process that are in use, by where they are from: vaults that one server has share them.
+#[cfg(feature = "gguf")]
+static LOADED: Mutex<Vec<(String, Weak<dyn Embedder>)>> = Mutex::new(Vec::new());
 
 #[cfg(not(feature = "gguf"))]
 fn gguf(_: &EmbedConfig, _: &Path) -> LoadEmbedder {

@@ -5,14 +5,15 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use axum::Router;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::access::rules::{OwnerToken, Token};
-use crate::base::config::Config;
+use crate::base::config::{Config, ConfigError};
 use crate::base::fs::{Context, FsError};
 use crate::memory::capture::CaptureTokens;
 use crate::serve::api::{ConnectionLimits, Guard, Live, guarded, local, make_page_ready, serve};
@@ -29,6 +30,9 @@ pub(crate) enum DaemonError {
     /// A file operation failed.
     #[error(transparent)]
     Fs(#[from] FsError),
+    /// The configuration is not right.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The vault could not be opened.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -47,17 +51,22 @@ pub(crate) enum DaemonError {
 pub(crate) struct Daemon {
     /// What it serves.
     pub(crate) app: Arc<App>,
-    tcp: Option<(TcpListener, SocketAddr, Guard)>,
+    tcp: Option<(TcpListener, SocketAddr)>,
+    guard: Guard,
+    live: Live,
+    stopping: watch::Sender<bool>,
     socket: PathBuf,
     unix: UnixListener,
     announced: Announced,
 }
 
 /// Where a daemon serves.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) enum Serves {
     /// Over TCP too, and to other machines where that is allowed.
     Network { allow_remote: bool },
+    /// Through a server of several vaults, which listens there and passes on what begins with this path.
+    Behind { address: SocketAddr, path: String },
     /// On its Unix socket alone: for a program that is to be reached by nobody but the person's own.
     Locally,
 }
@@ -68,6 +77,15 @@ struct Announced {
     daemon: DaemonInfo,
     token: Token,
 }
+
+/// A daemon that stands in for this one lets go of the vault within that time.
+const GIVES_WAY_WITHIN: Duration = Duration::from_secs(10);
+
+/// One that was told to stop, or another command, does so within that time, mostly.
+const ENDS_WITHIN: Duration = Duration::from_secs(3);
+
+/// Between two looks whether it has.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Two seconds after it was told to stop the process is gone; its end takes a moment too.
 const STOPS_WITHIN: Duration = Duration::from_millis(1800);
@@ -90,40 +108,75 @@ impl Daemon {
         let token = home.owner_token()?;
         let tcp = match serves {
             Serves::Network { allow_remote } => Some(listen(&config.server.host, config.server.port, allow_remote)?),
-            Serves::Locally => None,
+            Serves::Behind { .. } | Serves::Locally => None,
         };
         let socket = home.socket();
         let unix = listen_locally(&socket)?;
-        let address = tcp.as_ref().map_or_else(|| socket.display().to_string(), |(_, address)| address.to_string());
-        let daemon = DaemonInfo { pid: std::process::id(), address, socket: socket.clone() };
+        let (known, path) = match serves {
+            Serves::Behind { address, path } => (Some(address), path),
+            _ => (tcp.as_ref().map(|(_, address)| *address), String::new()),
+        };
+        let address = known.map_or_else(|| socket.display().to_string(), |address| address.to_string());
+        let daemon = DaemonInfo { pid: std::process::id(), address, path, socket: socket.clone() };
         home.announce(&lock, &daemon)?;
         let announced = Announced { daemon, token: token.clone() };
         let hosts: Vec<String> = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned().collect();
         let app = Arc::new(App::start(home, config, lock, true)?);
         let captures = Arc::new(CaptureTokens::new(&app.state));
         // It listens at one address all its life.
-        tcp.iter().for_each(|(_, address)| _ = app.address.set(*address));
+        known.iter().for_each(|address| _ = app.address.set(*address));
         let agents = Arc::clone(&app.agents);
         let guard = Guard::new(vec![Arc::new(OwnerToken::new(&token)), captures, agents], hosts);
-        let tcp = tcp.map(|(listener, address)| (listener, address, guard));
-        Ok(Self { app, tcp, socket, unix, announced })
+        let (stopping, stopped) = watch::channel(false);
+        let live = Live::new(&app, stopped);
+        Ok(Self { app, tcp, guard, live, stopping, socket, unix, announced })
+    }
+
+    /// Takes the lock as [`start`](Self::start) does. A `vault mcp` that stands in for a daemon gives way, and one that is ending is waited
+    /// for.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub(crate) fn start_when_free(home: &Home, config: &Config, serves: &Serves) -> Result<Self, DaemonError> {
+        let (started, mut asked) = (Instant::now(), false);
+        loop {
+            match Self::start(home.clone(), config.clone(), serves.clone()) {
+                // One that is giving way no longer says who it is.
+                Err(DaemonError::Home(HomeError::Held(other)))
+                    if (asked || other.as_ref().is_some_and(DaemonInfo::is_stopgap))
+                        && started.elapsed() < GIVES_WAY_WITHIN =>
+                {
+                    asked = true;
+                    home.want_lock()?;
+                    std::thread::sleep(LOOK_AGAIN);
+                }
+                Err(DaemonError::Home(HomeError::Held(_))) if started.elapsed() < ENDS_WITHIN => {
+                    std::thread::sleep(LOOK_AGAIN);
+                }
+                result => return result,
+            }
+        }
     }
 
     /// Where it listens over TCP, if it does.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
-        self.tcp.as_ref().map(|(_, address, _)| *address)
+        self.tcp.as_ref().map(|(_, address)| *address)
+    }
+
+    /// All that is served over TCP.
+    pub(crate) fn router(&self) -> Router {
+        guarded(Arc::clone(&self.app), &self.live, self.guard.clone(), mcp::router(Arc::clone(&self.app)))
     }
 
     /// Serves until `stop` is done, then lets requests under way finish and closes the stores.
     /// Says whether they could be: in the middle of something long they are left as they are, which loses nothing.
     pub(crate) async fn run(self, stop: impl Future<Output = ()>) -> bool {
-        let Self { app, tcp, socket, unix, announced } = self;
-        let (stopping, stopped) = watch::channel(false);
-        let live = Live::new(&app, stopped.clone());
+        let router = self.tcp.is_some().then(|| self.router());
+        let Self { app, tcp, guard: _, live, stopping, socket, unix, announced } = self;
+        let stopped = stopping.subscribe();
         let outside = async {
-            if let Some((listener, _, guard)) = tcp {
+            if let (Some((listener, _)), Some(router)) = (tcp, router) {
                 drop(tokio::task::spawn_blocking(make_page_ready));
-                let router = guarded(Arc::clone(&app), &live, guard, mcp::router(Arc::clone(&app)));
                 serve(listener, router, ConnectionLimits::default(), stopped.clone()).await;
             }
         };
@@ -161,7 +214,7 @@ pub(crate) async fn until(every: Duration, is_so: impl Fn() -> bool + Clone + Se
 }
 
 #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
-fn listen(host: &str, port: u16, allow_remote: bool) -> Result<(TcpListener, SocketAddr), DaemonError> {
+pub(super) fn listen(host: &str, port: u16, allow_remote: bool) -> Result<(TcpListener, SocketAddr), DaemonError> {
     let refused = |error| DaemonError::Listen(format!("{host}:{port}"), error);
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let address = (bare, port).to_socket_addrs().map_err(refused)?.next();

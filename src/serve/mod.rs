@@ -9,4 +9,6 @@ pub mod jobs;
 #[cfg_attr(not(test), deny(clippy::disallowed_methods))]
 pub(crate) mod mcp;
 pub(crate) mod qmd;
+#[cfg_attr(not(test), deny(clippy::disallowed_methods))]
+pub(crate) mod server;
 pub mod wire;

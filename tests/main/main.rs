@@ -76,6 +76,7 @@ mod server;
 mod service;
 mod sessions;
 mod sessions_again;
+mod several;
 mod smoke;
 mod soak;
 mod state;

@@ -13,7 +13,7 @@ pub use memory_kinds::{
 };
 pub(crate) use sections::{
     AgentLimits, AgentsConfig, CaptureConfig, ChatConfig, FILE_NAME, IndexConfig, Rerank, RetentionConfig, STARTER,
-    ScopeRule, SearchConfig,
+    ScopeRule, SearchConfig, ServerConfig,
 };
 pub use sections::{
     Citations, Config, EmbedConfig, FactsConfig, MemoryConfig, Mode, PoolingChoice, ProfileWriteMode, REFERENCE,

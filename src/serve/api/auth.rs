@@ -71,7 +71,7 @@ impl Guard {
     ///
     /// # Errors
     /// When looking fails unexpectedly.
-    async fn holder(&self, headers: &HeaderMap) -> Result<Option<Principal>, ApiError> {
+    pub(super) async fn holder(&self, headers: &HeaderMap) -> Result<Option<Principal>, ApiError> {
         let Some(token) = token(headers).map(|token| token.hash()) else { return Ok(None) };
         let known = self.authenticators.clone();
         blocking(move || known.iter().find_map(|known| known.holder(&token))).await
@@ -103,6 +103,9 @@ fn host_of(authority: &str) -> Option<&str> {
 /// In this header the page sends the key of its session, which the browser's cookie opens nothing without.
 pub(super) const KEY: HeaderName = HeaderName::from_static("x-vault-key");
 
+/// In this header a server of several vaults says which one a request is for: what the browser sent in it does not count.
+pub(crate) const VAULT_NAME: HeaderName = HeaderName::from_static("x-vault-name");
+
 /// The token that a request carries, or the two secrets of a session of the page as one.
 pub(super) fn token(headers: &HeaderMap) -> Option<Token> {
     let Some(value) = headers.get(AUTHORIZATION) else {
@@ -123,11 +126,13 @@ pub(super) fn token(headers: &HeaderMap) -> Option<Token> {
 }
 
 /// What the cookie of a session is called at the address that a request names: a browser sends the cookies of all ports of a host to each of
-/// them. Then its name where the browser came by TLS, which no other host or page without TLS can set.
+/// them, and those of all vaults of a server to each. Then its name where the browser came by TLS, which no other host or page without TLS can set.
 pub(super) fn cookie_names(headers: &HeaderMap) -> [String; 2] {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let port = host_of(host).map_or("", |name| host[name.len()..].trim_start_matches(':'));
-    let name = if port.is_empty() { "vault-session".to_owned() } else { format!("vault-session-{port}") };
+    let vault = headers.get(VAULT_NAME).and_then(|name| name.to_str().ok()).unwrap_or_default();
+    let parts = ["vault-session", port, vault];
+    let name = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
     let locked = format!("__Host-{name}");
     [name, locked]
 }
@@ -164,25 +169,16 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
     }
     let path = request.uri().path();
     if path == "/health" || is_open(path) {
-        // As far as the length of the body is said.
-        let length =
-            request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-        return match length.is_none_or(|length| length <= MAX_OPEN_BODY_BYTES) {
-            true => next.run(request).await,
-            false => ApiError::too_large(MAX_OPEN_BODY_BYTES).into_response(),
+        return match too_long_for_nobody(request.headers()) {
+            Some(refused) => refused,
+            None => next.run(request).await,
         };
     }
     let holder = match guard.holder(request.headers()).await {
         Ok(holder) => holder,
         Err(error) => return error.into_response(),
     };
-    let Some(principal) = holder else {
-        let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is required")
-            .hint("send `Authorization: Bearer TOKEN`; `vault serve` prints where the owner's token is");
-        // The page asks for one itself; with Basic the browser would do so, too.
-        let basic = if request.headers().contains_key(KEY) { "Bearer" } else { "Bearer, Basic realm=\"vault\"" };
-        return ([(WWW_AUTHENTICATE, basic)], error).into_response();
-    };
+    let Some(principal) = holder else { return no_token(request.headers()) };
     let principal = match principal {
         Principal::Capture(_) if !CAPTURE.contains(&request.uri().path()) || request.method() != Method::POST => {
             let error = ApiError::new(StatusCode::FORBIDDEN, "forbidden", "this token may only send events");
@@ -193,6 +189,21 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
     };
     request.extensions_mut().insert(principal);
     next.run(request).await
+}
+
+/// The answer to who needs no token and sends much, as far as the length of the body is said.
+pub(super) fn too_long_for_nobody(headers: &HeaderMap) -> Option<Response> {
+    let length = headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse::<usize>().ok()?;
+    (length > MAX_OPEN_BODY_BYTES).then(|| ApiError::too_large(MAX_OPEN_BODY_BYTES).into_response())
+}
+
+/// The answer to a request whose token is not known.
+pub(crate) fn no_token(headers: &HeaderMap) -> Response {
+    let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is required")
+        .hint("send `Authorization: Bearer TOKEN`; `vault serve` prints where the owner's token is");
+    // The page asks for one itself; with Basic the browser would do so, too.
+    let basic = if headers.contains_key(KEY) { "Bearer" } else { "Bearer, Basic realm=\"vault\"" };
+    ([(WWW_AUTHENTICATE, basic)], error).into_response()
 }
 
 /// Whether a path is served without a token.

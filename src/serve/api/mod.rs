@@ -12,6 +12,7 @@ mod passing;
 mod qmd;
 mod router;
 mod serve;
+mod several;
 
 pub(crate) use ask::on_request;
 pub use auth::Guard;
@@ -21,3 +22,6 @@ pub(crate) use page_files::make_ready as make_page_ready;
 pub(crate) use router::without_token;
 pub use router::{Live, alone, document as openapi, guarded, local};
 pub(crate) use serve::{ConnectionLimits, is_late, serve};
+pub(crate) use several::{
+    call, for_all_vaults, is_sign_out, knows, name_vault, no_vault, nobody, refused, several, unavailable,
+};

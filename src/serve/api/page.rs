@@ -65,6 +65,11 @@ fn file(name: &str, headers: &HeaderMap) -> Response {
     })
 }
 
+/// The file of the page at a path that needs no token.
+pub(super) fn open_file(path: &str, headers: &HeaderMap) -> Response {
+    file(path.strip_prefix("/page/").unwrap_or("index.html"), headers)
+}
+
 async fn named(name: Result<Path<String>, PathRejection>, headers: HeaderMap) -> Response {
     match name {
         Ok(Path(name)) => file(&name, &headers),
@@ -89,8 +94,17 @@ pub(super) async fn token(
     if sessions.trade(&code, Instant::now()) {
         return start(sessions, headers).await;
     }
-    Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "this code was already used, or has expired")
-        .hint("`vault open` makes a new one"))
+    Err(unknown_code())
+}
+
+/// The same where no code is known.
+pub(super) async fn no_code(JsonBody(_): JsonBody<PageCode>) -> ApiError {
+    unknown_code()
+}
+
+fn unknown_code() -> ApiError {
+    ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "this code was already used, or has expired")
+        .hint("`vault open` makes a new one")
 }
 
 /// Opens a session of the page, as `/page/token` does, for the owner's token.

@@ -144,7 +144,7 @@ fn finish(routes: Router) -> Router {
 }
 
 /// Answers are one person's memory: no cache keeps them and no page frames them.
-async fn headers(mut response: Response) -> Response {
+pub(super) async fn headers(mut response: Response) -> Response {
     // But for the files of the page, which are no memory.
     response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     for (name, value) in [

@@ -1,6 +1,6 @@
 // "My memory": the person's vault, to be searched, read and tidied.
 
-import { api, key, onRefused } from "./lib/api.js";
+import { VAULT, api, key, onRefused } from "./lib/api.js";
 import { byId, debounced, failure, h, replace, say } from "./lib/dom.js";
 import { annotate, remove, save, show as showDialog, undoLast } from "./note/change.js";
 import { copy, focusedHit, moveFocus } from "./lib/list.js";
@@ -219,7 +219,8 @@ async function enter(before) {
 }
 
 // Where it is allowed: over HTTPS, and on this machine.
-navigator.serviceWorker?.register("/page/sw.js", { scope: "/" }).catch(() => {});
+// It answers for one vault.
+if (!VAULT) navigator.serviceWorker?.register("/page/sw.js", { scope: "/" }).catch(() => {});
 
 // The address of `vault open` may be pasted into a page that is open already.
 window.addEventListener("hashchange", ({ oldURL }) => {

@@ -1,7 +1,13 @@
 // Asks the vault. A session is a cookie, which no script can read, and a key in localStorage, which no other page can read; neither opens
 // anything alone.
 
-const KEY = "vault-key";
+/** The path before all addresses, where the server has several vaults; else empty. */
+export const VAULT = location.pathname.match(/^\/v\/[^/]+/)?.[0] ?? "";
+
+/** What this vault keeps in the browser under a name. */
+export const own = (name) => (VAULT ? `${VAULT}/${name}` : name);
+
+const KEY = own("vault-key");
 
 export class ApiError extends Error {
   constructor(status, { code = "unreachable", message, hint } = {}) {
@@ -40,7 +46,7 @@ export async function ask(path, { method = "GET", body, signal, token } = {}) {
   let response;
   try {
     const sent = body === undefined || isFile ? body : JSON.stringify(body);
-    response = await fetch(path, { method, headers, body: sent, signal, cache: "no-store", credentials: "same-origin" });
+    response = await fetch(VAULT + path, { method, headers, body: sent, signal, cache: "no-store", credentials: "same-origin" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     const hint = "Start it with `vault serve`; this page then reconnects by itself.";

@@ -1,7 +1,9 @@
 // Texts of the editor that the vault does not have yet. They outlive the tab; what is saved has none. What could be undone ends with it.
 
-const KEY = "vault-draft:";
-const HISTORY = "vault-history:";
+import { own } from "../lib/api.js";
+
+const KEY = own("vault-draft:");
+const HISTORY = own("vault-history:");
 
 const keys = () => Object.keys(localStorage).filter((key) => key.startsWith(KEY));
 

@@ -1,6 +1,6 @@
 // How each program is set up for an agent: what goes where, with a button that copies it.
 
-import { api } from "../lib/api.js";
+import { VAULT, api } from "../lib/api.js";
 import { failure, h, replace, say } from "../lib/dom.js";
 
 /** A text with a button that copies it. */
@@ -42,7 +42,7 @@ function programs({ slug, token, vault, origin }) {
 export function setups(slug, token) {
   const place = h("div", { class: "setups" });
   api.status().then(({ vault }) => replace(place,
-    programs({ slug, token, vault, origin: location.origin }).map(([name, where, text]) =>
+    programs({ slug, token, vault, origin: location.origin + VAULT }).map(([name, where, text]) =>
       h("details", { name: "setup" }, h("summary", {}, name), h("p", { class: "hint" }, where), copyable(text, { of: `the set-up of ${name}` })))),
   (error) => replace(place, failure(error)));
   return place;

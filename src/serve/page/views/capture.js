@@ -1,15 +1,15 @@
 // A thought, captured: a box that saves into today's note or the inbox. What the vault does not take at once waits in this browser, and is sent
 // again until it does; its id has the vault take it once.
 
-import { api } from "../lib/api.js";
+import { VAULT, api, own } from "../lib/api.js";
 import { append, byId, bytes, count, h, replace, say } from "../lib/dom.js";
 import { copy } from "../lib/list.js";
 import { address, route, visit } from "../lib/route.js";
 import { changed as tellViews, offerUndo, sentence, toast } from "../note/change.js";
 
-const WAITING = "vault-waiting-";
+const WAITING = own("vault-waiting-");
 const WHERE = "vault-capture-to";
-const DRAFT = "vault-draft";
+const DRAFT = own("vault-draft");
 const RETRY_MS = 4000;
 const MAX_BYTES = 64 << 20;
 
@@ -196,7 +196,7 @@ export const focus = () => byId("capture")?.focus();
 
 /** A link for the bookmarks bar: it takes the page that is shown, and what is selected on it, to the box. It holds no key. */
 export function bookmarklet() {
-  const to = JSON.stringify(`${location.origin}/#/capture?popup=1&title=`);
+  const to = JSON.stringify(`${location.origin}${VAULT}/#/capture?popup=1&title=`);
   const href = `javascript:(()=>{const e=encodeURIComponent;open(${to}+e(document.title)+"&url="+e(location.href)+"&text="+e(getSelection()),`
     + '"_blank","popup,width=560,height=420")})()';
   return append(h("p", {}, h("a", { href, class: "bookmarklet", on: { click: (event) => event.preventDefault() } }, "Capture in my memory"), " "),

@@ -1,0 +1,120 @@
+//! What a server answers in the place of one of its vaults: to who is let in by none, and what is the same for all. So nobody learns from an
+//! answer which vaults there are.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Router, middleware};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+
+use super::ask::{ApiError, MAX_OPEN_BODY_BYTES, blocking};
+use super::auth::{Guard, VAULT_NAME, is_open, no_token, only_from_here, token, too_long_for_nobody};
+use super::page::{self, Sessions};
+use super::router::{headers, health};
+use crate::access::policy::AgentRegistry;
+use crate::access::rules::{Authenticator, OwnerToken};
+use crate::memory::capture::CaptureTokens;
+use crate::vault::disk::Home;
+
+/// Signing in, by a code or by ending a session.
+const SIGN_IN: &str = "/page/token";
+
+/// All that a server of several vaults serves: by itself whether it runs and the files of the page, by `others` the rest.
+pub(crate) fn several(hosts: impl IntoIterator<Item = String>, others: Router) -> Router {
+    let guard = Arc::new(Guard::new(Vec::new(), hosts));
+    Router::new()
+        .route("/health", get(health))
+        .route(
+            "/page/{*name}",
+            get(|uri: Uri, headers: HeaderMap| async move { page::open_file(uri.path(), &headers) }),
+        )
+        .fallback_service(others)
+        .layer(middleware::from_fn_with_state(guard, only_from_here))
+        .layer(middleware::map_response(headers))
+}
+
+/// The answer that is the same for each vault: open, closed, or none.
+pub(crate) async fn for_all_vaults(path: &str, method: &Method, headers: &HeaderMap) -> Option<Response> {
+    let reads = [Method::GET, Method::HEAD].contains(method);
+    match path {
+        SIGN_IN if !reads => None,
+        "/health" if reads => Some(health().await.into_response()),
+        path if is_open(path) && reads => Some(page::open_file(path, headers)),
+        path if is_open(path) || path == "/health" => Some(no_vault()),
+        _ => None,
+    }
+}
+
+/// The answer of a vault that lets nobody in, to a request for a path within it.
+pub(crate) async fn nobody(path: &str, request: Request) -> Response {
+    match refused(path, request.headers()) {
+        Some(refused) => refused,
+        None if request.method() == Method::POST => match too_long_for_nobody(request.headers()) {
+            Some(refused) => refused,
+            None => {
+                let answer = Router::new().fallback(page::no_code).layer(DefaultBodyLimit::max(MAX_OPEN_BODY_BYTES));
+                call(answer.layer(middleware::map_response(headers)), request).await
+            }
+        },
+        None => no_token(request.headers()),
+    }
+}
+
+/// The answer to who is not let in, but where one signs in.
+pub(crate) fn refused(path: &str, headers: &HeaderMap) -> Option<Response> {
+    (path != SIGN_IN).then(|| no_token(headers))
+}
+
+/// The answer where no address leads to a vault.
+pub(crate) fn no_vault() -> Response {
+    let error = ApiError::new(StatusCode::NOT_FOUND, "not_found", "no such address");
+    error.hint("each vault of this server is at /v/NAME/").into_response()
+}
+
+/// The answer of a vault that cannot be opened now.
+pub(crate) fn unavailable(message: &str, hint: &str) -> Response {
+    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message).hint(hint).into_response()
+}
+
+/// Whether the vault, open or not, is asked for a token before it gets the request: to whoever has none it would say that it is there.
+pub(crate) fn is_sign_out(path: &str, method: &Method) -> bool {
+    path == SIGN_IN && method != Method::POST
+}
+
+/// Whether a vault knows the token of a request. Its index is not looked at, so it may be closed.
+pub(crate) async fn knows(root: PathBuf, headers: &HeaderMap) -> bool {
+    let Some(token) = token(headers).map(|token| token.hash()) else { return false };
+    let look = move || {
+        let home = Home::open(&root).ok()?;
+        let state = home.state();
+        let known: [Arc<dyn Authenticator>; 4] = [
+            Arc::new(OwnerToken::new(&home.owner_token().ok()?)),
+            Arc::new(Sessions::new(&state)),
+            Arc::new(CaptureTokens::new(&state)),
+            Arc::new(AgentRegistry::new(home.root().to_owned(), &state)),
+        ];
+        known.iter().find_map(|known| known.holder(&token))
+    };
+    blocking(look).await.is_ok_and(|holder| holder.is_some())
+}
+
+/// Names the vault that a request is for, in the place of whatever the request says.
+pub(crate) fn name_vault(headers: &mut HeaderMap, name: &str) {
+    headers.remove(VAULT_NAME);
+    if let Ok(name) = HeaderValue::from_str(name) {
+        headers.insert(VAULT_NAME, name);
+    }
+}
+
+/// The answer of a router.
+pub(crate) async fn call(router: Router, request: Request) -> Response {
+    match TowerToHyperService::new(router).call(request).await {
+        Ok(answer) => answer,
+        Err(never) => match never {},
+    }
+}
