@@ -29,24 +29,18 @@ pub(crate) fn due(owner: &Owner) -> Result<Vec<CheckView>, RequestError> {
     let scope = owner.read_scope()?;
     let files = scope.reader().files();
     let mut found: Vec<(i64, CheckView)> = Vec::new();
+    let mut add = |id: String, scope: &MemoryScope, kind, text: &str, citation, (due, since), window: &Validity| {
+        let confirmed = window.confirmed.as_ref().map(|confirmed| confirmed.text.clone());
+        let (scope, text, since) = (scope.to_string(), text.to_owned(), Option::<i64>::map(since, day));
+        found.push((due, CheckView { id, scope, kind, text, citation, due: day(due), since, confirmed }));
+    };
     // What cannot be read is told by the index.
     for holder in workspace.entry_store.holders() {
         let Ok(book) = workspace.entry_store.entries(&holder) else { continue };
         for entry in book.entries.iter().filter(|entry| entry.counts_at(now)) {
-            let Some((due, since)) = due_of(entry, files).filter(|(due, _)| *due <= now) else { continue };
-            found.push((
-                due,
-                CheckView {
-                    id: entry.id.clone(),
-                    scope: holder.to_string(),
-                    kind: entry.kind,
-                    text: entry.text.clone(),
-                    citation: citation(book.path.as_str(), entry.line_start as u32, entry.line_end as u32),
-                    due: day(due),
-                    since: since.map(day),
-                    confirmed: confirmed_of(&entry.window),
-                },
-            ));
+            let Some(due) = due_of(entry, files).filter(|(due, _)| *due <= now) else { continue };
+            let citation = citation(book.path.as_str(), entry.line_start as u32, entry.line_end as u32);
+            add(entry.id.clone(), &holder, entry.kind, &entry.text, citation, due, &entry.window);
         }
     }
     for holder in workspace.fact_store.scopes() {
@@ -58,28 +52,14 @@ pub(crate) fn due(owner: &Owner) -> Result<Vec<CheckView>, RequestError> {
             }
             let learned = book.history.last_said(&fact.namespace, &fact.key).map(|change| change.learned);
             let due = fact.window.due(learned, MemoryKind::Fact.months());
-            let Some((due, since)) = due.filter(|(due, _)| *due <= now) else { continue };
-            found.push((
-                due,
-                CheckView {
-                    id: full_name(&fact.namespace, &fact.key),
-                    scope: holder.to_string(),
-                    kind: MemoryKind::Fact,
-                    text: value.to_owned(),
-                    citation: citation(book.path.as_str(), fact.line as u32, fact.last_line as u32),
-                    due: day(due),
-                    since: since.map(day),
-                    confirmed: confirmed_of(&fact.window),
-                },
-            ));
+            let Some(due) = due.filter(|(due, _)| *due <= now) else { continue };
+            let citation = citation(book.path.as_str(), fact.line as u32, fact.last_line as u32);
+            let id = full_name(&fact.namespace, &fact.key);
+            add(id, &holder, MemoryKind::Fact, value, citation, due, &fact.window);
         }
     }
     found.sort_by_key(|(due, _)| *due);
     Ok(found.into_iter().take(MAX_CHECKS).map(|(_, view)| view).collect())
-}
-
-fn confirmed_of(window: &Validity) -> Option<String> {
-    window.confirmed.as_ref().map(|confirmed| confirmed.text.clone())
 }
 
 /// The day of a moment, in milliseconds since 1970, as it is written.
