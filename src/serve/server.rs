@@ -293,9 +293,9 @@ impl Vaults {
 }
 
 impl Slot {
-    /// Whether it is open, or being opened or closed.
+    /// Whether it is open, and neither being opened nor closed.
     fn is_open(&self) -> bool {
-        self.open.try_lock().map_or(true, |open| open.is_some())
+        self.open.try_lock().is_ok_and(|open| open.is_some())
     }
 
     /// Ends what it streams, where it is open and nobody opens or closes it.
@@ -371,7 +371,9 @@ async fn pass(State(vaults): State<Arc<Vaults>>, mut request: Request) -> Respon
             return answer;
         }
     };
-    let vault = match vaults.open(&slot).await {
+    // Whoever hangs up meanwhile leaves no vault half open.
+    let opening = tokio::spawn(async move { vaults.open(&slot).await });
+    let vault = match opening.await.unwrap_or(Err(Unavailable::Panicked)) {
         Ok(vault) => vault,
         Err(why) => return why.into_response(&name),
     };

@@ -33,7 +33,7 @@ pub(crate) fn several(hosts: impl IntoIterator<Item = String>, others: Router) -
             "/page/{*name}",
             get(|uri: Uri, headers: HeaderMap| async move { page::open_file(uri.path(), &headers) }),
         )
-        .fallback_service(others)
+        .merge(others)
         .layer(middleware::from_fn_with_state(guard, only_from_here))
         .layer(middleware::map_response(headers))
 }
@@ -55,7 +55,12 @@ pub(crate) async fn nobody(path: &str, request: Request) -> Response {
     match refused(path, request.headers()) {
         Some(refused) => refused,
         None if request.method() == Method::POST => match too_long_for_nobody(request.headers()) {
-            Some(refused) => refused,
+            // As a router gives it, with its headers in that order.
+            Some(_) => {
+                let refused =
+                    |request: Request| async move { too_long_for_nobody(request.headers()).unwrap_or_else(no_vault) };
+                call(Router::new().fallback(refused), request).await
+            }
             None => {
                 let answer = Router::new().fallback(page::no_code).layer(DefaultBodyLimit::max(MAX_OPEN_BODY_BYTES));
                 call(answer.layer(middleware::map_response(headers)), request).await
