@@ -137,6 +137,7 @@ impl Daemon {
     ///
     /// # Errors
     /// As [`start`](Self::start).
+    #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
     pub(crate) fn start_when_free(home: &Home, config: &Config, serves: &Serves) -> Result<Self, DaemonError> {
         let (started, mut asked) = (Instant::now(), false);
         loop {

@@ -76,6 +76,7 @@ impl ServerSettings {
     ///
     /// # Errors
     /// When it cannot be read, has an unknown key, or names a vault as no address can.
+    #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
     pub(crate) fn load(folder: &Path) -> Result<Self, ConfigError> {
         let path = folder.join(SETTINGS);
         let text = match std::fs::read_to_string(&path) {
@@ -146,6 +147,7 @@ impl Server {
     ///
     /// # Errors
     /// When there is no such folder, the address cannot be listened on, or it can be reached from other machines and not `allow_remote`.
+    #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
     pub(crate) fn start(folder: &Path, settings: ServerSettings, allow_remote: bool) -> Result<Self, DaemonError> {
         let folder = std::fs::canonicalize(folder).on("open", folder)?;
         let (listener, address) = listen(&settings.server.host, settings.server.port, allow_remote)?;
@@ -211,6 +213,7 @@ impl Vaults {
         self.known().values().cloned().collect()
     }
 
+    #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
     fn names(&self) -> Result<Vec<String>, FsError> {
         let entries = std::fs::read_dir(&self.folder).on("read", &self.folder)?;
         let here = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
@@ -229,6 +232,7 @@ impl Vaults {
     }
 
     /// The vault of this name; `None` where there is none, now. It asks the disk.
+    #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
     fn slot(&self, name: &str) -> Option<Arc<Slot>> {
         if !is_name(name) {
             return None;

@@ -24,7 +24,7 @@ impl Server {
         let mut server = Self { folder: tempfile::tempdir().unwrap(), child: None, address: String::new() };
         for name in names {
             server.write(&format!("{name}/memory.toml"), "[embed]\nmodel = \"none\"\n");
-            server.write(&format!("{name}/notes/one.md"), &format!("The word of this vault is zebra{name}."));
+            server.write(&format!("{name}/notes/one.md"), format!("The word of this vault is zebra{name}."));
         }
         server.write("server.toml", settings);
         server.started()
@@ -163,6 +163,9 @@ fn each_vault_of_a_server_is_its_own() {
     assert_eq!(server.send(&Request::get("/health")).ok(), json!({ "status": "ok" }));
 }
 
+/// A request for a vault, by its name and another's token.
+type Made = fn(&str, &str) -> Request;
+
 #[test]
 fn nobody_learns_which_vaults_there_are() {
     let server = Server::of(&["open", "shut"], "");
@@ -170,7 +173,7 @@ fn nobody_learns_which_vaults_there_are() {
     assert!(server.is_open("open") && !server.is_open("shut"));
     let host = |request: Request| request.header("Host", "evil.example");
     let origin = |request: Request| request.header("Origin", "http://evil.example");
-    let all: Vec<(&str, fn(&str, &str) -> Request)> = vec![
+    let all: Vec<(&str, Made)> = vec![
         ("page", |name, _| Request::get(&format!("/v/{name}/"))),
         ("file", |name, _| Request::get(&format!("/v/{name}/page/app.js"))),
         ("no file", |name, _| Request::get(&format!("/v/{name}/page/none"))),
