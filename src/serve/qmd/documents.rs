@@ -505,7 +505,8 @@ impl DocumentsDatabase {
     pub(super) fn ask<T>(&self, ask: impl Fn(&mut Connection) -> rusqlite::Result<T>) -> Result<T, QmdError> {
         let (mut open_now, wrong) = (self.open.borrow_mut(), QmdError::of(&self.file));
         match ask(&mut open_now.0).map_err(&wrong) {
-            Err(error) if error.is_damage() => {
+            // What another process put aside in the middle of this fails in ways of its own.
+            Err(error) if error.is_damage() || identity(&self.file) != Some(open_now.1) => {
                 *open_now = open(&self.file, Some(open_now.1))?;
                 ask(&mut open_now.0).map_err(wrong)
             }
