@@ -392,6 +392,14 @@ impl Lock {
     }
 }
 
+impl Drop for Lock {
+    /// A child that another thread is about to start has the file too, until it runs its program: to close ours is not
+    /// enough.
+    fn drop(&mut self) {
+        let _ = self.file.get_mut().unwrap_or_else(PoisonError::into_inner).unlock();
+    }
+}
+
 /// Tells a file or folder from every other that has had its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
@@ -511,8 +519,11 @@ mod tests {
         home.announce(&lock, &daemon).unwrap();
         let error = home.lock().unwrap_err().to_string();
         assert_eq!(error, "a daemon serves this vault already: `vault serve`, process 1 on 127.0.0.1:7833");
+        // As a child has it between `fork` and `exec`.
+        let inherited = lock.file.lock().unwrap().try_clone().unwrap();
         drop(lock);
         home.lock().unwrap();
+        drop(inherited);
     }
 
     #[test]
