@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod page_sessions;
+pub(crate) mod people;
 pub mod policy;
 pub mod request;
 pub mod rules;

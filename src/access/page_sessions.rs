@@ -11,8 +11,20 @@ use crate::serve::wire::{EndSessionsParams, PageSessionView, PageSessionsView, S
 /// # Errors
 /// When the state cannot be read.
 pub(crate) fn list(owner: &Owner) -> Result<PageSessionsView, RequestError> {
-    let mut open = PageSessionTable::new(&owner.workspace().state).list()?;
-    open.retain(|session| session.is_open(Timestamp::now()));
+    let sessions = list_of(&PageSessionTable::new(&owner.workspace().state), |_| true)?;
+    Ok(PageSessionsView { sessions })
+}
+
+/// Those of a table that are somebody's.
+///
+/// # Errors
+/// As [`list`].
+pub(crate) fn list_of(
+    table: &PageSessionTable,
+    theirs: impl Fn(&PageSession) -> bool,
+) -> Result<Vec<PageSessionView>, RequestError> {
+    let mut open = table.list()?;
+    open.retain(|session| theirs(session) && session.is_open(Timestamp::now()));
     open.sort_by_key(|session| std::cmp::Reverse((session.used_at, session.made_at)));
     let view = |session: PageSession| PageSessionView {
         id: session.id,
@@ -20,7 +32,7 @@ pub(crate) fn list(owner: &Owner) -> Result<PageSessionsView, RequestError> {
         made_at: rfc3339(session.made_at.as_millisecond()),
         used_at: rfc3339(session.used_at.as_millisecond()),
     };
-    Ok(PageSessionsView { sessions: open.into_iter().map(view).collect() })
+    Ok(open.into_iter().map(view).collect())
 }
 
 /// Ends one session, or all but one.
@@ -28,7 +40,18 @@ pub(crate) fn list(owner: &Owner) -> Result<PageSessionsView, RequestError> {
 /// # Errors
 /// When neither or both are named, there is no such session, or the state cannot be written.
 pub(crate) fn end(owner: &Owner, params: &EndSessionsParams) -> Result<SessionsEnded, RequestError> {
-    let table = PageSessionTable::new(&owner.workspace().state);
+    end_of(&PageSessionTable::new(&owner.workspace().state), params, |_| true)
+}
+
+/// Those of a table that are somebody's.
+///
+/// # Errors
+/// As [`end`].
+pub(crate) fn end_of(
+    table: &PageSessionTable,
+    params: &EndSessionsParams,
+    theirs: impl Fn(&PageSession) -> bool,
+) -> Result<SessionsEnded, RequestError> {
     let is_meant = |id: &str| match (&params.id, &params.all_but) {
         (Some(one), None) => Ok(one == id),
         (None, Some(one)) => Ok(one != id),
@@ -37,7 +60,7 @@ pub(crate) fn end(owner: &Owner, params: &EndSessionsParams) -> Result<SessionsE
     let mut ended = 0;
     is_meant("")?;
     for session in table.list()? {
-        if is_meant(&session.id)? && table.remove(&session.id)? {
+        if theirs(&session) && is_meant(&session.id)? && table.remove(&session.id)? {
             ended += 1;
         }
     }

@@ -17,6 +17,7 @@ mod mcp;
 mod memory;
 mod model;
 mod note_named;
+mod person;
 mod qmd;
 mod review;
 mod search;
@@ -91,6 +92,7 @@ commands! {
         )]
         Agent(agent::AgentCommand),
         Import(import::ImportCommand),
+        Person(person::PersonCommand),
     }
     "Reading" {
         Context(context::ContextCommand),

@@ -16,7 +16,7 @@ use super::exit;
 use super::terminal::{
     Outcome, count, follow_embeddings, follow_files, is_in_json, printed, remark, say, shell_quoted, stdout,
 };
-use crate::base::config::Config;
+use crate::base::config::{Config, ServerConfig};
 use crate::index::sync::{ModelStatus, Shared};
 use crate::serve::daemon::{Daemon, DaemonError, Serves};
 use crate::serve::server::{Server, ServerSettings};
@@ -33,7 +33,13 @@ pub(super) struct ServeCommand {
     /// The port, instead of `[server] port`; 0 takes any free one.
     #[arg(long)]
     port: Option<u16>,
-    /// Listen on an address that other machines can reach. The API is plain HTTP: put TLS and a firewall in front of it.
+    /// A certificate in PEM, for TLS, instead of `[server] tls_cert`. A renewed one counts at once.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Its key in PEM, instead of `[server] tls_key`.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Listen without TLS on an address that other machines can reach, where something in front ends it.
     #[arg(long)]
     allow_remote: bool,
     /// Serve all vaults in this folder, each at `/v/NAME/`, with the settings of its `server.toml`.
@@ -51,8 +57,7 @@ impl ServeCommand {
         }
         let home = home(vault)?;
         let mut config = Config::load(home.root())?;
-        config.server.host = self.host.unwrap_or(config.server.host);
-        config.server.port = self.port.unwrap_or(config.server.port);
+        self.over(&mut config.server);
         let (root, token) = (home.root().to_owned(), home.owner_token_file());
         exit::after(async {
             // Before anyone can know that it runs: who is told to stop in that moment closes the stores as well.
@@ -74,7 +79,7 @@ impl ServeCommand {
             say!("serving {}", root.display());
             let token = token.strip_prefix(&root).unwrap_or(&token).display();
             if let Some(address) = daemon.address() {
-                say!("    at http://{address}   (token in {token})");
+                say!("    at {address}   (token in {token})");
             }
             say!("    try: vault search --vault {} \"something you wrote\"", shell_quoted(&root));
             printed()?;
@@ -85,10 +90,18 @@ impl ServeCommand {
         })
     }
 
+    /// Puts what the command says in the place of what the configuration does.
+    fn over(&self, config: &mut ServerConfig) {
+        let &Self { ref host, port, ref tls_cert, ref tls_key, .. } = self;
+        host.iter().for_each(|host| config.host.clone_from(host));
+        port.iter().for_each(|port| config.port = *port);
+        tls_cert.iter().for_each(|cert| config.tls_cert.clone_from(cert));
+        tls_key.iter().for_each(|key| config.tls_key.clone_from(key));
+    }
+
     fn serve_vaults(&self, folder: &Path) -> anyhow::Result<Outcome> {
         let mut settings = ServerSettings::load(folder)?;
-        settings.server.host = self.host.clone().unwrap_or(settings.server.host);
-        settings.server.port = self.port.unwrap_or(settings.server.port);
+        self.over(&mut settings.server);
         let (folder, allow_remote) = (folder.to_owned(), self.allow_remote);
         exit::after(async {
             let stop = std::pin::pin!(exit::told()?);
@@ -98,9 +111,9 @@ impl ServeCommand {
                 Ok::<_, DaemonError>((server, names))
             });
             let (server, names) = starting.await??;
-            say!("serving {} at http://{}", count(names.len(), "vault"), server.address());
+            say!("serving {} at {}", count(names.len(), "vault"), server.address());
             for name in names.iter().take(SHOWN_VAULTS) {
-                say!("    http://{}/v/{name}/", server.address());
+                say!("    {}/v/{name}/", server.address());
             }
             if names.len() > SHOWN_VAULTS {
                 say!("    … and {} more", names.len() - SHOWN_VAULTS);
@@ -181,7 +194,8 @@ impl OpenCommand {
         let given: Value = client.post("/page/code", &())?;
         let code = given["code"].as_str().unwrap_or_default();
         let note = self.note.map_or_else(String::new, |note| format!("&note={}", percent_encode(&note)));
-        let url = format!("http://{}{}/#code={code}{note}", reachable(address), daemon.path);
+        let place = format!("{}://{}", daemon.scheme, reachable(address));
+        let url = format!("{place}{}/#code={code}{note}", daemon.path);
         let mut out = stdout();
         let opened = !self.print && open(&url);
         if is_in_json() {
@@ -192,7 +206,7 @@ impl OpenCommand {
                 remark!("vault: no browser could be started; open this address within a minute");
             }
         } else {
-            writeln!(out, "opened http://{} in your browser", reachable(address));
+            writeln!(out, "opened {place} in your browser");
         }
         Ok(Outcome::Done)
     }

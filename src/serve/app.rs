@@ -193,7 +193,7 @@ impl App {
         let backup = backup.map(|every| back_up(root, Trust::of(home), every)).transpose()?;
         let workspace = Arc::new(Workspace::new(parts, pending));
         // Before anybody makes anything of what was to go.
-        let request = Request::new(Arc::clone(&workspace), Principal::Owner, Turn::default());
+        let request = Request::new(Arc::clone(&workspace), Principal::Owner(None), Turn::default());
         let open = Owner::of(request).iter().flat_map(finish_purges).collect::<Vec<_>>();
         let facts = watch.then(|| keep_facts(&workspace)).transpose()?;
         let is_kept = watch && workspace.config.memory.enabled;
@@ -232,7 +232,7 @@ impl App {
     /// # Panics
     /// Never: the person is the owner.
     pub fn owner(&self) -> Owner {
-        Owner::of(self.request(Principal::Owner, Turn::default())).expect("the person is the owner")
+        Owner::of(self.request(Principal::Owner(None), Turn::default())).expect("the person is the owner")
     }
 
     /// Takes one event or an array of them. When it returns those accepted are safe on disk; none is when one is not right.

@@ -13,10 +13,10 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use crate::access::rules::{OwnerToken, Token};
-use crate::base::config::{Config, ConfigError};
+use crate::base::config::{Config, ConfigError, ServerConfig};
 use crate::base::fs::{Context, FsError};
 use crate::memory::capture::CaptureTokens;
-use crate::serve::api::{ConnectionLimits, Guard, Live, guarded, local, make_page_ready, serve};
+use crate::serve::api::{ConnectionLimits, Door, Guard, Live, guarded, local, make_page_ready, serve};
 use crate::serve::app::{App, StartError};
 use crate::serve::mcp;
 use crate::vault::disk::{DaemonInfo, Home, HomeError};
@@ -38,20 +38,23 @@ pub(crate) enum DaemonError {
     Start(#[from] StartError),
     /// Others than this machine could reach the address, and nobody said that they may.
     #[error(
-        "{0} can be reached from other machines, over plain HTTP. Use `--allow-remote` to serve there anyway; \
-         docs/security.md says what to put in front"
+        "{0} can be reached from other machines, over plain HTTP. Give it a certificate (`--tls-cert`, `--tls-key`), or use \
+         `--allow-remote` where something in front ends TLS, as docs/security.md says"
     )]
     Remote(SocketAddr),
     /// The address cannot be listened on.
     #[error("cannot listen on {0}: {1}. Use `--port 0` for any free port")]
     Listen(String, #[source] io::Error),
+    /// The certificate or its key cannot be used.
+    #[error("cannot use the certificate: {0}")]
+    Tls(String),
 }
 
 /// A daemon that listens and indexes.
 pub(crate) struct Daemon {
     /// What it serves.
     pub(crate) app: Arc<App>,
-    tcp: Option<(TcpListener, SocketAddr)>,
+    tcp: Option<(Door, SocketAddr)>,
     guard: Guard,
     live: Live,
     stopping: watch::Sender<bool>,
@@ -66,7 +69,7 @@ pub(crate) enum Serves {
     /// Over TCP too, and to other machines where that is allowed.
     Network { allow_remote: bool },
     /// Through a server of several vaults, which listens there and passes on what begins with this path.
-    Behind { address: SocketAddr, path: String },
+    Behind { address: SocketAddr, scheme: &'static str, path: String },
     /// On its Unix socket alone: for a program that is to be reached by nobody but the person's own.
     Locally,
 }
@@ -107,17 +110,21 @@ impl Daemon {
         let lock = home.lock()?;
         let token = home.owner_token()?;
         let tcp = match serves {
-            Serves::Network { allow_remote } => Some(listen(&config.server.host, config.server.port, allow_remote)?),
+            Serves::Network { allow_remote } => Some(listen(&config.server, allow_remote)?),
             Serves::Behind { .. } | Serves::Locally => None,
         };
         let socket = home.socket();
         let unix = listen_locally(&socket)?;
-        let (known, path) = match serves {
-            Serves::Behind { address, path } => (Some(address), path),
-            _ => (tcp.as_ref().map(|(_, address)| *address), String::new()),
+        let (known, scheme, path) = match serves {
+            Serves::Behind { address, scheme, path } => (Some(address), scheme, path),
+            _ => {
+                let scheme = tcp.as_ref().map_or("http", |(door, _)| door.scheme());
+                (tcp.as_ref().map(|(_, address)| *address), scheme, String::new())
+            }
         };
         let address = known.map_or_else(|| socket.display().to_string(), |address| address.to_string());
-        let daemon = DaemonInfo { pid: std::process::id(), address, path, socket: socket.clone() };
+        let daemon =
+            DaemonInfo { pid: std::process::id(), address, scheme: scheme.into(), path, socket: socket.clone() };
         home.announce(&lock, &daemon)?;
         let announced = Announced { daemon, token: token.clone() };
         let hosts: Vec<String> = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned().collect();
@@ -159,9 +166,9 @@ impl Daemon {
         }
     }
 
-    /// Where it listens over TCP, if it does.
-    pub(crate) fn address(&self) -> Option<SocketAddr> {
-        self.tcp.as_ref().map(|(_, address)| *address)
+    /// Where it listens over TCP, if it does: `http://127.0.0.1:7833`.
+    pub(crate) fn address(&self) -> Option<String> {
+        self.tcp.as_ref().map(|(door, address)| format!("{}://{address}", door.scheme()))
     }
 
     /// All that is served over TCP.
@@ -178,7 +185,7 @@ impl Daemon {
         let outside = async {
             if let (Some((listener, _)), Some(router)) = (tcp, router) {
                 drop(tokio::task::spawn_blocking(make_page_ready));
-                serve(listener, router, ConnectionLimits::default(), stopped.clone()).await;
+                listener.serve(router, ConnectionLimits::default(), stopped.clone()).await;
             }
         };
         let inside = serve_locally(Arc::clone(&app), &live, announced, unix, stopped.clone());
@@ -215,20 +222,22 @@ pub(crate) async fn until(every: Duration, is_so: impl Fn() -> bool + Clone + Se
 }
 
 #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
-pub(super) fn listen(host: &str, port: u16, allow_remote: bool) -> Result<(TcpListener, SocketAddr), DaemonError> {
+pub(super) fn listen(config: &ServerConfig, allow_remote: bool) -> Result<(Door, SocketAddr), DaemonError> {
+    let (host, port) = (&config.host, config.port);
+    let is_by_tls = !config.tls_cert.as_os_str().is_empty();
     let refused = |error| DaemonError::Listen(format!("{host}:{port}"), error);
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let address = (bare, port).to_socket_addrs().map_err(refused)?.next();
     let address = address.ok_or_else(|| refused(io::Error::other("the name has no address")))?;
     if !address.ip().is_loopback() {
-        if !allow_remote {
+        if !allow_remote && !is_by_tls {
             return Err(DaemonError::Remote(address));
         }
         tracing::warn!("listening on {address}: whoever reaches this address and has a token can read the vault");
     }
     let listener = Handle::current().block_on(TcpListener::bind(address)).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
-    Ok((listener, address))
+    Ok((Door::new(listener, config).map_err(DaemonError::Tls)?, address))
 }
 
 /// Serves on the Unix socket, and makes it anew, with all that the daemon says of itself, when the vault was restored

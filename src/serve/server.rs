@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,17 +14,17 @@ use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::uri::PathAndQuery;
-use axum::http::{StatusCode, Uri};
+use axum::http::{HeaderName, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
 use hyper::body::{Frame, SizeHint};
 use serde::Deserialize;
-use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use crate::access::people::People;
 use crate::base::config::{Config, ConfigError, FILE_NAME, ServerConfig};
 use crate::base::fs::{Context, FsError};
-use crate::serve::api::{self, ConnectionLimits, make_page_ready, serve};
+use crate::serve::api::{self, ConnectionLimits, Door, PeopleDoor, make_page_ready};
 use crate::serve::daemon::{Daemon, DaemonError, Serves, listen};
 use crate::vault::disk::{Home, HomeError};
 
@@ -55,6 +55,26 @@ pub(crate) struct ServerSettings {
     memory_mb: u64,
     /// Vaults in other folders.
     vaults: Vec<ElsewhereVault>,
+    /// Who else may say who is signed in.
+    sign_in: SignInSettings,
+}
+
+/// A proxy that signs people in.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct SignInSettings {
+    /// The header in which it says who: the name of a page in `people/`.
+    proxy_header: String,
+    /// The addresses from which that counts.
+    proxies: Vec<IpAddr>,
+}
+
+impl SignInSettings {
+    /// The header and the addresses, where both are said.
+    fn proxy(&self) -> Option<(HeaderName, Vec<IpAddr>)> {
+        let header = self.proxy_header.parse().ok().filter(|_| !self.proxies.is_empty())?;
+        Some((header, self.proxies.clone()))
+    }
 }
 
 /// A vault in another folder than the server's.
@@ -67,7 +87,14 @@ struct ElsewhereVault {
 
 impl Default for ServerSettings {
     fn default() -> Self {
-        Self { server: ServerConfig::default(), open_vaults: 64, idle_seconds: 600, memory_mb: 0, vaults: Vec::new() }
+        Self {
+            server: ServerConfig::default(),
+            open_vaults: 64,
+            idle_seconds: 600,
+            memory_mb: 0,
+            vaults: Vec::new(),
+            sign_in: SignInSettings::default(),
+        }
     }
 }
 
@@ -104,14 +131,16 @@ fn is_name(name: &str) -> bool {
 /// A server that listens.
 pub(crate) struct Server {
     vaults: Arc<Vaults>,
-    listener: TcpListener,
+    listener: Door,
 }
 
 /// The vaults of a server, by their names: those that were asked for.
 struct Vaults {
     folder: PathBuf,
     settings: ServerSettings,
+    people: PeopleDoor,
     address: SocketAddr,
+    scheme: &'static str,
     places: Arc<Semaphore>,
     known: Mutex<BTreeMap<String, Arc<Slot>>>,
 }
@@ -150,10 +179,12 @@ impl Server {
     #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
     pub(crate) fn start(folder: &Path, settings: ServerSettings, allow_remote: bool) -> Result<Self, DaemonError> {
         let folder = std::fs::canonicalize(folder).on("open", folder)?;
-        let (listener, address) = listen(&settings.server.host, settings.server.port, allow_remote)?;
+        let (listener, address) = listen(&settings.server, allow_remote)?;
         let vaults = Vaults {
+            people: PeopleDoor::new(People::of(&folder), settings.sign_in.proxy()),
             folder,
             address,
+            scheme: listener.scheme(),
             places: Arc::new(Semaphore::new(settings.open_vaults)),
             known: Mutex::default(),
             settings,
@@ -161,9 +192,9 @@ impl Server {
         Ok(Self { vaults: Arc::new(vaults), listener })
     }
 
-    /// Where it listens.
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.vaults.address
+    /// Where it listens: `http://127.0.0.1:7833`.
+    pub(crate) fn address(&self) -> String {
+        format!("{}://{}", self.vaults.scheme, self.vaults.address)
     }
 
     /// The names of the vaults that it has now.
@@ -182,8 +213,9 @@ impl Server {
         drop(spawn_blocking(move || known.make_tokens()));
         let (stopping, stopped) = watch::channel(false);
         let hosts = vaults.settings.server.allowed_hosts.iter().chain([&vaults.settings.server.host]).cloned();
-        let router = api::several(hosts, Router::new().fallback(pass).with_state(Arc::clone(&vaults)));
-        let serving = serve(listener, router, ConnectionLimits::default(), stopped);
+        let router =
+            api::several(hosts, vaults.people.clone(), Router::new().fallback(pass).with_state(Arc::clone(&vaults)));
+        let serving = listener.serve(router, ConnectionLimits::default(), stopped);
         let stop = async {
             tokio::select! {
                 () = stop => {}
@@ -261,7 +293,8 @@ impl Vaults {
             }
         };
         let (root, server) = (slot.root.clone(), self.settings.server.clone());
-        let serves = Serves::Behind { address: self.address, path: format!("{PREFIX}{}", slot.name) };
+        let serves =
+            Serves::Behind { address: self.address, scheme: self.scheme, path: format!("{PREFIX}{}", slot.name) };
         let starting = spawn_blocking(move || {
             let home = Home::open(&root)?;
             let mut config = Config::load(home.root())?;
@@ -365,9 +398,18 @@ async fn pass(State(vaults): State<Arc<Vaults>>, mut request: Request) -> Respon
     *request.uri_mut() = Uri::from(within);
     let (of, known) = (name.clone(), Arc::clone(&vaults));
     let slot = spawn_blocking(move || known.slot(&of)).await.ok().flatten();
+    let person = match vaults.people.person(request.headers(), request.extensions()).await {
+        Ok(person) => person.and_then(|person| person.principal(&name)),
+        Err(error) => return error.into_response(),
+    };
     api::name_vault(request.headers_mut(), &name);
     let asks_first = api::is_sign_out(&path, request.method());
     let slot = match slot {
+        // Who asks to be signed out is signed in to the vault alone.
+        Some(slot) if person.is_some() && !asks_first => {
+            person.map(|person| request.extensions_mut().insert(person));
+            slot
+        }
         Some(slot) if (slot.is_open() && !asks_first) || api::knows(slot.root.clone(), request.headers()).await => slot,
         _ => {
             let answer = api::nobody(&path, request).await;

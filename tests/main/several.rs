@@ -6,10 +6,10 @@ use std::process::Child;
 use crate::support::prelude::*;
 
 /// A server over a folder of vaults, without models.
-struct Server {
+pub(crate) struct Server {
     folder: TempDir,
     child: Option<Child>,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Folder for Server {
@@ -20,7 +20,7 @@ impl Folder for Server {
 
 impl Server {
     /// Vaults of these names, each with a note that holds a word of its own.
-    fn of(names: &[&str], settings: &str) -> Self {
+    pub(crate) fn of(names: &[&str], settings: &str) -> Self {
         let mut server = Self { folder: tempfile::tempdir().unwrap(), child: None, address: String::new() };
         for name in names {
             server.write(&format!("{name}/memory.toml"), "[embed]\nmodel = \"none\"\n");
@@ -30,7 +30,7 @@ impl Server {
         server.started()
     }
 
-    fn started(mut self) -> Self {
+    pub(crate) fn started(mut self) -> Self {
         let mut command = vault_command();
         command.args(["serve", "--port", "0", "--vaults"]).arg(self.folder.path());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -43,22 +43,22 @@ impl Server {
         self
     }
 
-    fn token(&self, name: &str) -> String {
+    pub(crate) fn token(&self, name: &str) -> String {
         let file = self.path(&format!("{name}/.vault/owner-token"));
         eventually("the owner's token", || Some(fs::read_to_string(&file).ok()?.trim().to_owned()))
     }
 
-    fn send(&self, request: &Request) -> Reply {
+    pub(crate) fn send(&self, request: &Request) -> Reply {
         Connection::open(&self.address).send(request).expect("the server answers")
     }
 
-    fn get(&self, name: &str, target: &str) -> Reply {
+    pub(crate) fn get(&self, name: &str, target: &str) -> Reply {
         self.send(&Request::get(&format!("/v/{name}{target}")).bearer(&self.token(name)))
     }
 
     /// The notes in which a vault finds a word, once it has read all of them.
     #[track_caller]
-    fn found(&self, name: &str, word: &str) -> Vec<String> {
+    pub(crate) fn found(&self, name: &str, word: &str) -> Vec<String> {
         until("the vault to be read", || self.get(name, "/status").ok()["caught_up"] == true);
         column(&self.get(name, &format!("/api/user-memory/search?q=%22{word}%22&fresh=true")).ok()["results"], "path")
     }
@@ -76,14 +76,14 @@ impl Server {
         stream
     }
 
-    fn end(&mut self, signal: rustix::process::Signal) -> std::process::ExitStatus {
+    pub(crate) fn end(&mut self, signal: rustix::process::Signal) -> std::process::ExitStatus {
         let mut child = self.child.take().unwrap();
         rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
         child.wait().unwrap()
     }
 
     /// A command on one of the vaults.
-    fn run(&self, name: &str, args: &[&str]) -> Ran {
+    pub(crate) fn run(&self, name: &str, args: &[&str]) -> Ran {
         Ran::of(vault_command().args(args).arg("--vault").arg(self.path(name)))
     }
 }

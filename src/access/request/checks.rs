@@ -261,7 +261,7 @@ const MAX_CHECKPOINT_BYTES: u64 = 100_000_000;
 pub(crate) fn agent_limits(config: &AgentsConfig, principal: &Principal) -> Option<AgentLimits> {
     match principal {
         Principal::Agent(caller) => Some(caller.policy.limits_over(config)),
-        Principal::Owner | Principal::Capture(_) => None,
+        Principal::Owner(_) | Principal::Member(_) | Principal::Capture(_) => None,
     }
 }
 
@@ -285,7 +285,7 @@ impl Request {
     ///
     /// An agent is not told.
     pub(crate) fn make_fresh(&self) -> Option<bool> {
-        let is_owner = matches!(self.principal, Principal::Owner);
+        let is_owner = matches!(self.principal, Principal::Owner(_));
         let most = if is_owner { FRESH_WITHIN } else { AGENTS_WAIT };
         let is_fresh = self.workspace.shared.fresh().wait(self.half_left(most));
         is_fresh.filter(|_| is_owner)

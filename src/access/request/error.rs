@@ -116,12 +116,10 @@ impl RequestError {
     #[must_use]
     pub fn told_to(self, principal: &Principal) -> Self {
         match (principal, self.kind) {
-            (Principal::Owner, _) => self,
-            (Principal::Agent(_) | Principal::Capture(_), ErrorKind::Unavailable) => {
-                Self::unavailable("the vault cannot answer now", "try again in a moment")
-            }
-            (Principal::Agent(_) | Principal::Capture(_), ErrorKind::Internal) => Self::internal("the server failed"),
-            (Principal::Agent(_) | Principal::Capture(_), _) => self,
+            (Principal::Owner(_), _) => self,
+            (_, ErrorKind::Unavailable) => Self::unavailable("the vault cannot answer now", "try again in a moment"),
+            (_, ErrorKind::Internal) => Self::internal("the server failed"),
+            (Principal::Agent(_) | Principal::Member(_) | Principal::Capture(_), _) => self,
         }
     }
 

@@ -27,14 +27,15 @@ pub use graph::{graph, key_relations};
 pub(crate) use read_scope::{
     ReadScope, SPEAKING_TOOLS, Visibility, no_chunk, read_seen, share, trust_of_note, trust_of_place,
 };
+pub use role::{Editor, Owner, Reader, Role, Viewer};
 pub(crate) use role::{EventSender, MemoryWriter, SeenByAgent};
-pub use role::{Owner, Role, Viewer};
 pub(crate) use workspace::{SweepPending, Workspace, WorkspaceParts};
 
-use crate::access::rules::{Principal, Scope, Turn};
+use crate::access::rules::{Member, Principal, Scope, Turn};
 use crate::base::config::AgentLimits;
 use crate::base::state::LogEntry;
-use crate::index::engine::Reader;
+use crate::index::engine::Reader as IndexReader;
+use crate::vault::disk::{Act, Action};
 
 /// One request.
 #[derive(Clone)]
@@ -45,7 +46,7 @@ pub struct Request {
     limits: Option<AgentLimits>,
     /// When it was made.
     at: Timestamp,
-    reader: OnceLock<Arc<dyn Reader>>,
+    reader: OnceLock<Arc<dyn IndexReader>>,
     scope: OnceLock<ReadScope>,
     /// Whether the person asks in the place of an agent.
     is_tried: bool,
@@ -62,7 +63,7 @@ impl Request {
     /// The same request as somebody else would make it, held to the same state of the index.
     fn by(&self, principal: Principal) -> Self {
         let reader = self.reader.clone();
-        let is_tried = self.is_tried || matches!(self.principal, Principal::Owner);
+        let is_tried = self.is_tried || matches!(self.principal, Principal::Owner(_));
         Self { reader, at: self.at, is_tried, ..Self::new(Arc::clone(&self.workspace), principal, self.turn.clone()) }
     }
 
@@ -74,6 +75,14 @@ impl Request {
     /// Who asks.
     pub fn principal(&self) -> &Principal {
         &self.principal
+    }
+
+    /// A change that it asks for, which says who of several people it was.
+    pub(crate) fn act(&self, action: Action) -> Act<'_> {
+        match &self.principal {
+            Principal::Owner(Some(name)) | Principal::Member(Member { name, .. }) => action.of_person(name),
+            _ => action.into(),
+        }
     }
 
     /// Until when it is waited for, and whether it may still change something.

@@ -261,7 +261,7 @@ impl Request {
     /// What rights show of a state of the index.
     pub(super) fn scope_of(&self, reader: Arc<dyn Reader>, rights: &Scope) -> ReadScope {
         let model_asker = match &self.principal {
-            Principal::Owner => Some(ModelAsker::Person),
+            Principal::Owner(_) | Principal::Member(_) => Some(ModelAsker::Person),
             Principal::Agent(caller) if !self.is_tried => Some(ModelAsker::Agent(caller.slug.clone())),
             // An agent does not learn by how soon it is answered what the person has tried in its place.
             Principal::Agent(_) | Principal::Capture(_) => None,
@@ -272,7 +272,7 @@ impl Request {
             reader,
             limits: self.limits,
             turn: self.turn.clone(),
-            is_agents: !matches!(self.principal, Principal::Owner),
+            is_agents: !matches!(self.principal, Principal::Owner(_)),
             model_asker,
         }
     }
@@ -291,8 +291,11 @@ impl Request {
     /// What may be read of the person's memory.
     pub(super) fn reading_rights(&self) -> Scope {
         match &self.principal {
-            Principal::Owner => Scope::Everything,
+            Principal::Owner(_) => Scope::Everything,
             Principal::Capture(_) => Scope::Nothing,
+            Principal::Member(member) => {
+                member.policy.grant.clone().map_or(Scope::Nothing, |grant| Scope::Given(Arc::new(grant)))
+            }
             Principal::Agent(caller) if self.is_of_open_session() && !self.is_over(&caller.policy) => {
                 caller.policy.grant.clone().map_or(Scope::Nothing, |grant| Scope::Given(Arc::new(grant)))
             }
@@ -407,8 +410,12 @@ impl Visibility {
 
     /// Whether a history of facts is seen, by its place and its frontmatter: it is in no index.
     pub(crate) fn sees_history(&self, path: &VaultPath) -> bool {
-        let (workspace, Principal::Agent(caller)) = (self.viewer.workspace(), self.viewer.principal()) else {
-            return true;
+        let workspace = self.viewer.workspace();
+        let grant = match self.viewer.principal() {
+            Principal::Owner(_) => return true,
+            Principal::Agent(caller) => &caller.policy.grant,
+            Principal::Member(member) => &member.policy.grant,
+            Principal::Capture(_) => return false,
         };
         if !workspace.on_disk(path).exists() {
             return true;
@@ -417,7 +424,7 @@ impl Visibility {
         let note = Note::parse(head(&source.text), path.stem());
         let private = note.is_private() || workspace.is_private(path);
         let subject = Subject { path: path.as_str(), tags: &note.tags, doubtful: &note.doubtful, private };
-        match (is_agents(path.as_str()), &caller.policy.grant) {
+        match (is_agents(path.as_str()), grant) {
             (true, _) => !private,
             (false, grant) => grant.as_ref().is_some_and(|grant| grant.refusal(&subject).is_none()),
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::checks::quota;
 use super::{ReadScope, Request, RequestError, Workspace};
-use crate::access::rules::{Caller, MemoryMode, Policy, Principal, Scope};
+use crate::access::rules::{Caller, Member, MemoryMode, Policy, Principal, Scope};
 use crate::base::state::LogEntry;
 use crate::vault::disk::{Act, Action};
 
@@ -18,7 +18,8 @@ pub trait Role: Sized {
     /// When not.
     fn admits(principal: &Principal) -> Result<(), RequestError> {
         match principal {
-            Principal::Owner | Principal::Agent(_) => Ok(()),
+            Principal::Owner(_) | Principal::Agent(_) => Ok(()),
+            Principal::Member(_) => Err(only_owner()),
             // A token of a program that sends events shows nothing else.
             Principal::Capture(_) => Err(RequestError::forbidden("this token may only send events")),
         }
@@ -78,13 +79,13 @@ impl Viewer {
     pub fn agent(&self) -> Option<&str> {
         match self.principal() {
             Principal::Agent(caller) => Some(&caller.slug),
-            Principal::Owner | Principal::Capture(_) => None,
+            Principal::Owner(_) | Principal::Member(_) | Principal::Capture(_) => None,
         }
     }
 
     /// The person, if it is the person.
     pub fn owner(&self) -> Option<Owner> {
-        matches!(self.principal(), Principal::Owner).then(|| Owner(self.clone()))
+        matches!(self.principal(), Principal::Owner(_)).then(|| Owner(self.clone()))
     }
 
     /// The same request for the memory that an agent keeps for itself.
@@ -102,19 +103,85 @@ impl Viewer {
     pub fn as_agent(&self, named: Option<&str>) -> Result<Self, RequestError> {
         let named = named.filter(|name| !name.is_empty());
         let caller = match (self.principal(), named) {
-            (Principal::Owner, None) => {
+            (Principal::Owner(_), None) => {
                 return Err(RequestError::forbidden("`agent_name` is required"));
             }
-            (Principal::Owner, Some(name)) => self.workspace().agents.named(name),
+            (Principal::Owner(_), Some(name)) => self.workspace().agents.named(name),
             (Principal::Agent(caller), named) => {
                 Some(caller.clone()).filter(|own| named.is_none_or(|name| name == own.slug))
             }
-            (Principal::Capture(_), _) => None,
+            (Principal::Capture(_) | Principal::Member(_), _) => None,
         };
         let caller = caller.filter(|caller| caller.policy.grant.is_some());
         let caller = caller.ok_or_else(|| RequestError::forbidden("this agent may not read the user's memory"))?;
         Self::of(self.by(Principal::Agent(caller)))
     }
+}
+
+/// Whoever reads notes: besides those of [`Viewer`] people who are not the owner.
+#[derive(Clone)]
+pub struct Reader(Viewer);
+
+/// Who edits notes as a person does: the owner, and people whom the owner lets.
+#[derive(Clone)]
+pub struct Editor(Viewer);
+
+impl Role for Reader {
+    fn admits(principal: &Principal) -> Result<(), RequestError> {
+        match principal {
+            Principal::Member(_) => Ok(()),
+            Principal::Owner(_) | Principal::Agent(_) | Principal::Capture(_) => Viewer::admits(principal),
+        }
+    }
+
+    fn of(request: Request) -> Result<Self, RequestError> {
+        Self::admits(request.principal()).map(|()| Self(Viewer(request)))
+    }
+}
+
+impl Deref for Reader {
+    type Target = Viewer;
+
+    fn deref(&self) -> &Viewer {
+        &self.0
+    }
+}
+
+impl Role for Editor {
+    fn admits(principal: &Principal) -> Result<(), RequestError> {
+        match principal {
+            Principal::Member(member) if !member.policy.write_collections.is_empty() => Ok(()),
+            Principal::Owner(_) | Principal::Member(_) | Principal::Agent(_) | Principal::Capture(_) => {
+                Owner::admits(principal)
+            }
+        }
+    }
+
+    fn of(request: Request) -> Result<Self, RequestError> {
+        Self::admits(request.principal()).map(|()| Self(Viewer(request)))
+    }
+}
+
+impl Deref for Editor {
+    type Target = Viewer;
+
+    fn deref(&self) -> &Viewer {
+        &self.0
+    }
+}
+
+impl Editor {
+    /// Who it is, if not the owner.
+    pub(crate) fn member(&self) -> Option<&Member> {
+        match self.principal() {
+            Principal::Member(member) => Some(member),
+            Principal::Owner(_) | Principal::Agent(_) | Principal::Capture(_) => None,
+        }
+    }
+}
+
+fn only_owner() -> RequestError {
+    RequestError::forbidden("only the vault's owner may do this")
 }
 
 /// What an agent sees, as the person is shown it.
@@ -171,8 +238,8 @@ impl Owner {
 impl Role for Owner {
     fn admits(principal: &Principal) -> Result<(), RequestError> {
         match principal {
-            Principal::Agent(_) => Err(RequestError::forbidden("only the vault's owner may do this")),
-            Principal::Owner | Principal::Capture(_) => Viewer::admits(principal),
+            Principal::Agent(_) => Err(only_owner()),
+            Principal::Owner(_) | Principal::Member(_) | Principal::Capture(_) => Viewer::admits(principal),
         }
     }
 
@@ -272,15 +339,15 @@ impl MemoryWriter {
 }
 
 impl Role for EventSender {
-    fn admits(_: &Principal) -> Result<(), RequestError> {
-        Ok(())
+    fn admits(principal: &Principal) -> Result<(), RequestError> {
+        if matches!(principal, Principal::Member(_)) { Err(only_owner()) } else { Ok(()) }
     }
 
     fn of(request: Request) -> Result<Self, RequestError> {
         let name = match request.principal() {
-            Principal::Owner => String::new(),
+            Principal::Owner(_) => String::new(),
             Principal::Capture(name) => name.clone(),
-            Principal::Agent(_) => {
+            Principal::Agent(_) | Principal::Member(_) => {
                 return Err(RequestError::forbidden("agents cannot send events; use a capture token"));
             }
         };

@@ -267,7 +267,7 @@ impl Owner {
     fn readers(&self, path: &VaultPath) -> Vec<String> {
         let agents = &self.workspace().agents;
         // By a request of its own: this one is not to hold on to the text that goes.
-        let Ok(apart) = Self::of(self.by(Principal::Owner)) else { return Vec::new() };
+        let Ok(apart) = Self::of(self.by(Principal::Owner(None))) else { return Vec::new() };
         let mut readers = agents.slugs();
         readers.retain(|slug| {
             let seen = agents.named(slug).and_then(|caller| apart.as_seen_by(caller).ok());

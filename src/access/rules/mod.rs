@@ -13,4 +13,4 @@ pub(crate) use principal::{
     AGENTS, Authenticator, Grant, Refusal, SESSION_AGENT, SESSION_SCOPE, Subject, is_agents, is_agents_elsewhere,
     may_read, own_file, session_marks,
 };
-pub use principal::{Caller, OwnerToken, Principal, Scope, Session, Token, Turn};
+pub use principal::{Caller, Member, OwnerToken, Principal, Scope, Session, Token, Turn};

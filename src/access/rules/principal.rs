@@ -19,12 +19,23 @@ use crate::base::path::{ROOT_COLLECTION, composed, folded};
 /// Who asks.
 #[derive(Debug, Clone)]
 pub enum Principal {
-    /// The person: the command line, and whoever holds the owner's token.
-    Owner,
+    /// The person: the command line, and whoever holds the owner's token; with a name where it is one of several owners.
+    Owner(Option<Arc<str>>),
+    /// A person who is not the owner.
+    Member(Member),
     /// A program that says what happens, by the name its token was made with. It reads nothing.
     Capture(String),
     /// An agent. It reads what the person gave it, and keeps a memory of its own.
     Agent(Caller),
+}
+
+/// A person to whom a server of several people gives a part of a vault. They have no memory of their own in it, and nobody is told what they read.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// Their page's name in `people/`.
+    pub name: Arc<str>,
+    /// What they may read and write, in the words of an agent's page.
+    pub policy: Arc<Policy>,
 }
 
 /// An agent that asks.
@@ -190,7 +201,7 @@ impl OwnerToken {
 
 impl Authenticator for OwnerToken {
     fn holder(&self, token: &Hash) -> Option<Principal> {
-        (*token == self.0).then_some(Principal::Owner)
+        (*token == self.0).then_some(Principal::Owner(None))
     }
 }
 

@@ -103,6 +103,10 @@ section! {
         port: u16 = 7833;
         /// Names that a request's `Host` may carry besides the loopback ones and `host`.
         allowed_hosts: Vec<String> = Vec::new();
+        /// A certificate in PEM, for TLS.
+        tls_cert: PathBuf = PathBuf::new();
+        /// Its key in PEM.
+        tls_key: PathBuf = PathBuf::new();
     }
 }
 

@@ -56,8 +56,11 @@ impl Tokens<PageSession> {
             let transaction = opened.connection.transaction()?;
             transaction.execute_batch(TABLE)?;
             let others = "DELETE FROM page_sessions WHERE rowid NOT IN (
-                SELECT rowid FROM page_sessions WHERE used_at > ?1 ORDER BY used_at DESC, rowid DESC LIMIT ?2)";
-            transaction.execute(others, params![made - IDLE_SECONDS, MAX_SESSIONS - 1])?;
+                SELECT rowid FROM page_sessions WHERE used_at > ?1 AND id LIKE ?3
+                ORDER BY used_at DESC, rowid DESC LIMIT ?2) AND id LIKE ?3";
+            // Whoever has a name that begins so has a longer one.
+            let of = row.person().map_or_else(|| "%".to_owned(), |person| format!("{person}-{}", "_".repeat(ID_CHARS)));
+            transaction.execute(others, params![made - IDLE_SECONDS, MAX_SESSIONS - 1, of])?;
             let all = params![row.id, made, used, row.browser, &*row.hash.to_hex(), row.checksum()];
             transaction.execute("INSERT INTO page_sessions VALUES (?1, ?2, ?3, ?4, ?5, ?6)", all)?;
             transaction.commit()
@@ -82,7 +85,21 @@ impl Tokens<PageSession> {
     }
 }
 
+/// Characters of an id that tell sessions apart.
+const ID_CHARS: usize = 8;
+
 impl PageSession {
+    /// The id of a session of somebody, or of the one person that a vault has, whose name is empty.
+    pub(crate) fn id_of(person: &str, random: &str) -> String {
+        let random: String = random.chars().take(ID_CHARS).collect();
+        if person.is_empty() { random } else { format!("{person}-{random}") }
+    }
+
+    /// Whose it is, on a server of several people.
+    pub(crate) fn person(&self) -> Option<&str> {
+        self.id.rsplit_once('-').map(|(person, _)| person)
+    }
+
     /// Whether it was used lately enough.
     pub fn is_open(&self, now: Timestamp) -> bool {
         now.as_second() - self.used_at.as_second() < IDLE_SECONDS

@@ -164,7 +164,7 @@ impl Extraction {
             proposal_of(found, sources, TrustLevel::Agent)
         });
         // By what is missing it must not see that it guessed right what it could not read.
-        let owner = Owner::of(Request::new(Arc::clone(&self.workspace), Principal::Owner, Turn::default())).ok();
+        let owner = Owner::of(Request::new(Arc::clone(&self.workspace), Principal::Owner(None), Turn::default())).ok();
         Proposals {
             holder: MemoryScope::Agent(agent.to_owned()),
             who: LIBRARIAN,

@@ -11,7 +11,7 @@ use super::qmd::{
     Browsing, Embed, EmbedAnswer, Ingest, Named, NamedCollections, Page, QmdFound, SearchBody, Searching, browse,
     collections, drop_chunk, embed, find, keep,
 };
-use crate::access::request::{EventSender, MemoryWriter, Owner, RequestError, Viewer};
+use crate::access::request::{Editor, EventSender, MemoryWriter, Owner, Reader, RequestError, Viewer};
 use crate::base::config::Mode;
 use crate::serve::wire::*;
 
@@ -20,7 +20,7 @@ endpoints! {
     /// State and maintenance of the vault.
     routes {
         /// The state of the vault and its index. An agent gets only what it may read.
-        STATUS = GET "/status", () => AnyStatus, Viewer: |a| status(a);
+        STATUS = GET "/status", () => AnyStatus, Reader: |a| status(a);
 
         /// Compares every note with the index, or rebuilds the index; `status` shows the progress.
         REINDEX = POST "/reindex", JsonBody<ReindexParams> => Done, Owner:
@@ -43,7 +43,7 @@ endpoints! {
             crate::access::page_sessions::end;
 
         /// Finds passages by their words, their meaning, or both.
-        SEARCH = GET "/api/user-memory/search", Query<SearchQuery> => SearchResponse, Viewer:
+        SEARCH = GET "/api/user-memory/search", Query<SearchQuery> => SearchResponse, Reader:
             |a| {
                 let fresh = wants_fresh(a.params.fresh, a.is_local);
                 crate::vault::notes::search(a.role, &SearchQuery { fresh, ..a.params })
@@ -54,27 +54,27 @@ endpoints! {
         AGENT_SEARCH = GET "/api/user-memory/agent-search", Query<AgentSearchParams> => AgentFound, Viewer: |a| agent_search(a);
 
         /// Lists passages, newest notes first.
-        BROWSE = GET "/api/user-memory/browse", Query<BrowseParams> => Browse, Viewer [fresh]:
+        BROWSE = GET "/api/user-memory/browse", Query<BrowseParams> => Browse, Reader [fresh]:
             crate::vault::notes::browse;
 
         /// Statistics of the vault.
-        STATS = GET "/api/user-memory/stats", () => Stats, Viewer [fresh]: |a| crate::vault::notes::stats(a.role);
+        STATS = GET "/api/user-memory/stats", () => Stats, Reader [fresh]: |a| crate::vault::notes::stats(a.role);
 
         /// The names of the collections.
-        COLLECTIONS = GET "/api/user-memory/collections", () => Collections, Viewer [fresh]: |a| crate::vault::notes::collections(a.role);
+        COLLECTIONS = GET "/api/user-memory/collections", () => Collections, Reader [fresh]: |a| crate::vault::notes::collections(a.role);
 
         /// Returns the passage with a hash, and the remarks on it.
-        CHUNK = GET "/api/user-memory/chunk/{hash}", () => PassageView, Viewer:
+        CHUNK = GET "/api/user-memory/chunk/{hash}", () => PassageView, Reader:
             |a| crate::vault::notes::passage(a.role, a.name).map(|(passage, _)| passage);
 
         /// Returns a whole note, with its body as nodes for a page.
-        NOTE = GET "/api/user-memory/note", Query<NoteParams> => NoteView, Viewer: crate::vault::notes::note;
+        NOTE = GET "/api/user-memory/note", Query<NoteParams> => NoteView, Reader: crate::vault::notes::note;
     }
 
     /// How notes are connected: links, related notes, tags, names.
     links {
         /// Lists the links of a note, and the notes that link to it.
-        LINKS = GET "/api/user-memory/links", Query<LinksParams> => LinksView, Viewer [fresh]:
+        LINKS = GET "/api/user-memory/links", Query<LinksParams> => LinksView, Reader [fresh]:
             crate::vault::notes::links;
 
         /// Lists the broken links of the whole vault.
@@ -83,27 +83,27 @@ endpoints! {
 
         /// Lists the notes related to a note, by meaning if it is embedded, else by its most distinctive words; links in either direction
         /// are marked.
-        RELATED = GET "/api/user-memory/related", Query<RelatedParams> => RelatedView, Viewer [fresh]:
+        RELATED = GET "/api/user-memory/related", Query<RelatedParams> => RelatedView, Reader [fresh]:
             crate::vault::notes::related;
 
         /// Lists the lines of other notes that have the title or an alias of a note, without a link to it.
         MENTIONS = GET "/api/user-memory/mentions", Query<TextParams> => MentionsView, Owner [fresh]: crate::vault::notes::mentions;
 
         /// Lists the tags, with the number of notes for each.
-        TAGS = GET "/api/user-memory/tags", () => TagsView, Viewer [fresh]: |a| crate::vault::notes::tags(a.role);
+        TAGS = GET "/api/user-memory/tags", () => TagsView, Reader [fresh]: |a| crate::vault::notes::tags(a.role);
 
         /// The same under a shorter address.
-        ALL_TAGS = GET "/api/tags", () => TagsView, Viewer [fresh]: |a| crate::vault::notes::tags(a.role);
+        ALL_TAGS = GET "/api/tags", () => TagsView, Reader [fresh]: |a| crate::vault::notes::tags(a.role);
 
         /// Finds notes, headings and tags by their names, as one types.
-        FIND = GET "/api/user-memory/find", Query<FindParams> => NamesView, Viewer: crate::vault::notes::find;
+        FIND = GET "/api/user-memory/find", Query<FindParams> => NamesView, Reader: crate::vault::notes::find;
 
         /// Lists notes, newest first, by name or by size.
-        NOTES_IN = GET "/api/user-memory/notes", Query<NotesParams> => NotesView, Viewer [fresh]:
+        NOTES_IN = GET "/api/user-memory/notes", Query<NotesParams> => NotesView, Reader [fresh]:
             crate::vault::notes::list;
 
         /// Lists the folders, with the number of notes in each and below it.
-        FOLDERS = GET "/api/user-memory/folders", () => FoldersView, Owner: |a| crate::vault::notes::folders(a.role);
+        FOLDERS = GET "/api/user-memory/folders", () => FoldersView, Reader: |a| crate::vault::notes::folders(a.role);
 
         /// Lists the days of a span that have a daily note, or notes last changed on them.
         DAYS = GET "/api/user-memory/days", Query<DaysParams> => DaysView, Owner: crate::vault::notes::days;
@@ -230,17 +230,17 @@ endpoints! {
         SAVE = POST "/api/user-memory/save", JsonBody<SaveParams> => Saved, Owner: crate::vault::notes::save;
 
         /// Returns the text of a note as it is on disk, with the hash by which a write says what it has seen.
-        TEXT = GET "/api/user-memory/text", Query<TextParams> => NoteText, Owner: crate::vault::notes::note_text;
+        TEXT = GET "/api/user-memory/text", Query<TextParams> => NoteText, Editor: crate::vault::notes::note_text;
 
         /// Writes a note, or lines of it, unless it has changed since it was read: then the answer is 409, with `now`. Everything else keeps its
         /// bytes, a byte order mark and the ends of lines too. What is written within five minutes is undone as one change.
-        WRITE_NOTE = PUT "/api/user-memory/note", JsonBody<NoteWriteParams> => NoteWritten, Owner [large]: crate::vault::notes::write;
+        WRITE_NOTE = PUT "/api/user-memory/note", JsonBody<NoteWriteParams> => NoteWritten, Editor [large]: crate::vault::notes::write;
 
         /// Makes a note. If there is one, the answer is 409 `exists`, with `now`.
-        MAKE_NOTE = POST "/api/user-memory/note", JsonBody<NoteMakeParams> => NoteWritten, Owner [large]: crate::vault::notes::make;
+        MAKE_NOTE = POST "/api/user-memory/note", JsonBody<NoteMakeParams> => NoteWritten, Editor [large]: crate::vault::notes::make;
 
         /// Ticks the box of a task, or unticks it. Only the character in its brackets changes.
-        TICK = POST "/api/user-memory/task", JsonBody<TaskParams> => NoteWritten, Owner: crate::vault::notes::tick;
+        TICK = POST "/api/user-memory/task", JsonBody<TaskParams> => NoteWritten, Editor: crate::vault::notes::tick;
 
         /// Lists the versions of a note that can be restored, newest first: one for each change that can be undone.
         VERSIONS = GET "/api/user-memory/versions", Query<TextParams> => VersionsView, Owner: crate::vault::notes::versions;
@@ -462,7 +462,7 @@ fn review(a: Asked<'_, Owner, ReviewParams>) -> Result<ReviewView, RequestError>
     Ok(ReviewView { suggestions, checks, ..crate::memory::entries::review(a.role, &a.params)? })
 }
 
-fn status(a: Asked<'_, Viewer, ()>) -> Result<AnyStatus, RequestError> {
+fn status(a: Asked<'_, Reader, ()>) -> Result<AnyStatus, RequestError> {
     match a.role.owner() {
         Some(owner) => a.app.status(&owner).map(|status| AnyStatus::Whole(Box::new(status))),
         None => crate::vault::notes::agent_status(a.role).map(AnyStatus::Agents),

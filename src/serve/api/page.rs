@@ -92,7 +92,7 @@ pub(super) async fn token(
 ) -> Result<Response, ApiError> {
     let PageCode { code } = params;
     if sessions.trade(&code, Instant::now()) {
-        return start(sessions, headers).await;
+        return start(sessions, "", headers).await;
     }
     Err(unknown_code())
 }
@@ -111,16 +111,18 @@ fn unknown_code() -> ApiError {
 #[utoipa::path(post, path = "/api/sessions", tag = "routes",
     responses((status = 200, body = PageKey), (status = "4XX", body = ErrorBody)))]
 pub(super) async fn open(State(sessions): State<Arc<Sessions>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    start(sessions, headers).await
+    start(sessions, "", headers).await
 }
 
-async fn start(sessions: Arc<Sessions>, headers: HeaderMap) -> Result<Response, ApiError> {
+/// Opens a session of somebody on a server of several people, or of a vault's own person, who has no name.
+pub(super) async fn start(sessions: Arc<Sessions>, person: &str, headers: HeaderMap) -> Result<Response, ApiError> {
+    let person = person.to_owned();
     let browser = browser(headers.get(USER_AGENT).and_then(|name| name.to_str().ok()).unwrap_or_default());
     let before = auth::token(&headers);
     let opened = blocking(move || {
         // One browser has one session.
         before.map(|before| sessions.end(&before.hash())).transpose().map_err(RequestError::from)?;
-        sessions.open(browser, Timestamp::now())
+        sessions.open(&person, browser, Timestamp::now())
     });
     let (cookie, key) = opened.await??;
     Ok(([(SET_COOKIE, set_cookie(&headers, cookie.reveal(), COOKIE_SECONDS))], Json(PageKey { key })).into_response())
@@ -185,8 +187,6 @@ const CODE_LIFE: Duration = Duration::from_secs(60);
 const MAX_CODES: usize = 8;
 /// Seconds that a browser keeps the cookie: longer than any session, as browsers allow at most.
 const COOKIE_SECONDS: u32 = 400 * 24 * 3600;
-/// Length of a session's id, which its key begins with.
-const ID_CHARS: usize = 8;
 
 /// The codes that wait, with when each was made, and the sessions that are open.
 #[derive(Debug)]
@@ -220,10 +220,9 @@ impl Sessions {
     }
 
     /// Opens a session in a browser; gives its cookie and its key.
-    fn open(&self, browser: String, now: Timestamp) -> Result<(Token, String), ApiError> {
+    fn open(&self, person: &str, browser: String, now: Timestamp) -> Result<(Token, String), ApiError> {
         let random = || Token::random().map_err(no_random);
-        let (cookie, mut id, secret) = (random()?, random()?.reveal().to_owned(), random()?);
-        id.truncate(ID_CHARS);
+        let (cookie, id, secret) = (random()?, PageSession::id_of(person, random()?.reveal()), random()?);
         let key = format!("{id}.{}", secret.reveal());
         let hash = auth::session_token(cookie.reveal(), &key).hash();
         let session = PageSession { id, made_at: now, used_at: now, browser, hash };
@@ -248,7 +247,7 @@ impl Authenticator for Sessions {
             tracing::warn!("no session of the page counts now: {error}");
             None
         });
-        session.map(|_| Principal::Owner)
+        session.map(|_| Principal::Owner(None))
     }
 }
 
@@ -274,7 +273,7 @@ mod tests {
     fn a_session_takes_both_of_its_own_secrets() {
         let folder = tempfile::tempdir().unwrap();
         let sessions = Sessions::new(&StateFile::in_folder(folder.path()));
-        let [one, two] = [(); 2].map(|()| sessions.open("Firefox".into(), Timestamp::now()).unwrap());
+        let [one, two] = [(); 2].map(|()| sessions.open("", "Firefox".into(), Timestamp::now()).unwrap());
         let opens =
             |cookie: &Token, key: &str| sessions.holder(&auth::session_token(cookie.reveal(), key).hash()).is_some();
         assert!(opens(&one.0, &one.1) && opens(&two.0, &two.1));

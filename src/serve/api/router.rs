@@ -55,7 +55,7 @@ pub fn local(app: Arc<App>, live: &Live, more: Router) -> Router {
 /// The API as a process asks itself, which works alone for the person: its index is up to date.
 pub fn alone(app: Arc<App>) -> Router {
     async fn person(mut request: Request, next: Next) -> Response {
-        request.extensions_mut().insert(Principal::Owner);
+        request.extensions_mut().insert(Principal::Owner(None));
         next.run(request).await
     }
     let (_, stopped) = watch::channel(true);

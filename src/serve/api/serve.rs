@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -43,7 +44,8 @@ const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// Serves until `stop` holds true or its sender is gone. When it returns, no connection is left, and so none that holds
 /// what the router holds.
-pub(crate) async fn serve<L: Listener>(
+/// Each request has the address of its peer, as an `Arc<L::Addr>`.
+pub(crate) async fn serve<L: Listener<Addr: Sync + 'static>>(
     mut listener: L,
     router: Router,
     limits: ConnectionLimits,
@@ -55,10 +57,12 @@ pub(crate) async fn serve<L: Listener>(
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => break,
             Some(_) = connections.join_next(), if !connections.is_empty() => {}
-            (stream, _) = listener.accept(), if connections.len() < limits.connections => {
+            (stream, address) = listener.accept(), if connections.len() < limits.connections => {
                 while connections.try_join_next().is_some() {}
                 let service = TowerToHyperService::new(router.clone());
-                let service = service_fn(move |request: Request<Incoming>| {
+                let peer = Arc::new(address);
+                let service = service_fn(move |mut request: Request<Incoming>| {
+                    request.extensions_mut().insert(Arc::clone(&peer));
                     service.call(request.map(|body| timed(body, limits.body)))
                 });
                 let mut http = http1::Builder::new();
@@ -111,8 +115,8 @@ mod tests {
     use serde_json::Value;
     use std::io::{ErrorKind, Read, Write};
     use std::net::{SocketAddr, TcpStream};
+    use std::sync::Mutex;
     use std::sync::mpsc::channel;
-    use std::sync::{Arc, Mutex};
     use tokio::net::TcpListener;
     use tokio::runtime::Runtime;
     use tokio::task::JoinHandle;

@@ -15,6 +15,7 @@ use hyper_util::service::TowerToHyperService;
 use super::ask::{ApiError, MAX_OPEN_BODY_BYTES, blocking};
 use super::auth::{Guard, VAULT_NAME, is_open, no_token, only_from_here, token, too_long_for_nobody};
 use super::page::{self, Sessions};
+use super::people::PeopleDoor;
 use super::router::{headers, health};
 use crate::access::policy::AgentRegistry;
 use crate::access::rules::{Authenticator, OwnerToken};
@@ -24,8 +25,9 @@ use crate::vault::disk::Home;
 /// Signing in, by a code or by ending a session.
 const SIGN_IN: &str = "/page/token";
 
-/// All that a server of several vaults serves: by itself whether it runs and the files of the page, by `others` the rest.
-pub(crate) fn several(hosts: impl IntoIterator<Item = String>, others: Router) -> Router {
+/// All that a server of several vaults serves: by itself whether it runs, the files of the page and how people sign in, by
+/// `others` the rest.
+pub(crate) fn several(hosts: impl IntoIterator<Item = String>, people: PeopleDoor, others: Router) -> Router {
     let guard = Arc::new(Guard::new(Vec::new(), hosts));
     Router::new()
         .route("/health", get(health))
@@ -33,6 +35,7 @@ pub(crate) fn several(hosts: impl IntoIterator<Item = String>, others: Router) -
             "/page/{*name}",
             get(|uri: Uri, headers: HeaderMap| async move { page::open_file(uri.path(), &headers) }),
         )
+        .merge(people.routes())
         .merge(others)
         .layer(middleware::from_fn_with_state(guard, only_from_here))
         .layer(middleware::map_response(headers))

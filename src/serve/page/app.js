@@ -1,6 +1,6 @@
 // "My memory": the person's vault, to be searched, read and tidied.
 
-import { VAULT, api, key, onRefused } from "./lib/api.js";
+import { VAULT, api, isGuest, key, onRefused, right } from "./lib/api.js";
 import { byId, debounced, failure, h, replace, say } from "./lib/dom.js";
 import { annotate, remove, save, show as showDialog, undoLast } from "./note/change.js";
 import { copy, focusedHit, moveFocus } from "./lib/list.js";
@@ -46,7 +46,7 @@ function showView(now, before) {
 }
 
 function arriveAt(now, before) {
-  if (!key.get() || byId("app").hidden) return;
+  if (!(key.get() || right.is) || byId("app").hidden) return;
   showView(now, before);
   const what = now.note ? now.note.split("/").at(-1).replace(/\.(md|markdown)$/, "") : now.view === "search" ? now.q : NAMES[now.view];
   document.title = [what, "My memory"].filter(Boolean).join(" – ");
@@ -82,11 +82,19 @@ const turn = (step) => () => {
 
 /** Counts beside the bar's Memory what waits to be decided. */
 async function waiting() {
+  if (isGuest()) return;
   const answer = await api.proposals({ limit: 1 }).catch(() => ({}));
   const lists = Object.values(answer).filter(Array.isArray);
   const all = lists.reduce((sum, list) => sum + list.length, answer.more ?? 0);
   byId("waiting").hidden = !all;
   replace(byId("waiting"), all > 99 ? "99+" : all, h("span", { class: "unseen" }, " to review"));
+}
+
+/** What the person may do in a vault of a server of several. */
+async function rights() {
+  const { vaults } = await api.me().catch(() => ({ vaults: [] }));
+  right.is = vaults.find(({ name }) => VAULT === `/v/${name}`)?.right;
+  if (isGuest()) document.body.dataset.right = right.is;
 }
 
 function start() {
@@ -97,8 +105,10 @@ function start() {
   waiting();
   others().catch(() => {});
   if (route().view === "search" && !route().note && matchMedia("(pointer: fine)").matches) search.focus();
-  follow(debounced(400, refresh));
-  capture.sendWaiting();
+  if (!isGuest()) {
+    follow(debounced(400, refresh));
+    capture.sendWaiting();
+  }
   if (started) return;
   announceDrafts();
   started = true;
@@ -214,7 +224,8 @@ onRefused((error) => {
 
 async function enter(before) {
   const failed = await tradeCode(before);
-  if (key.get()) start();
+  if (VAULT && key.isPersons()) await rights();
+  if (key.get() || right.is) start();
   else showLogin(failed, start);
 }
 
@@ -226,4 +237,6 @@ if (!VAULT) navigator.serviceWorker?.register("/page/sw.js", { scope: "/" }).cat
 window.addEventListener("hashchange", ({ oldURL }) => {
   if (location.hash.startsWith("#code=")) enter(new URL(oldURL).hash);
 });
-enter();
+// Where people sign in to a server of several vaults.
+if (location.pathname === "/v/") import("/page/views/people.js").then((people) => people.show());
+else enter();

@@ -85,11 +85,19 @@ pub struct DaemonInfo {
     pub pid: u32,
     /// Where it listens: `127.0.0.1:7833`.
     pub address: String,
+    /// What addresses there begin with: `http` or `https`.
+    #[serde(default = "plain")]
+    pub scheme: String,
     /// The path before all addresses there, where the server has several vaults: `/v/maya`; else empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
     /// The Unix socket that the command line talks to.
     pub socket: PathBuf,
+}
+
+/// The scheme of a daemon that does not say it.
+fn plain() -> String {
+    "http".into()
 }
 
 impl DaemonInfo {
@@ -514,8 +522,13 @@ mod tests {
     fn the_second_lock_is_refused_and_names_the_daemon() {
         let (_folder, home) = vault();
         let lock = home.lock().unwrap();
-        let daemon =
-            DaemonInfo { pid: 1, address: "127.0.0.1:7833".into(), path: String::new(), socket: home.socket() };
+        let daemon = DaemonInfo {
+            pid: 1,
+            address: "127.0.0.1:7833".into(),
+            scheme: plain(),
+            path: String::new(),
+            socket: home.socket(),
+        };
         home.announce(&lock, &daemon).unwrap();
         let error = home.lock().unwrap_err().to_string();
         assert_eq!(error, "a daemon serves this vault already: `vault serve`, process 1 on 127.0.0.1:7833");

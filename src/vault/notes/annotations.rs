@@ -271,7 +271,7 @@ pub fn annotate(owner: &Owner, params: &AnnotateParams) -> Result<Annotated, Req
     let note = compose(&frontmatter, &body);
     let (path, checkpoint) = until_written(|| {
         let path = free_name(workspace.home.root(), ANNOTATIONS, &title);
-        let created = files.replace(&path, None, &note, Action::Create);
+        let created = files.replace(&path, None, &note, owner.act(Action::Create));
         Ok::<_, RequestError>(created.map(|checkpoint| (path, checkpoint)))
     })?;
     let found = workspace.settled_in_time(&path).flatten();

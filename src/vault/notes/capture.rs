@@ -54,7 +54,7 @@ pub fn capture(owner: &Owner, params: &CaptureParams) -> Result<ThoughtCaptured,
     let existing = before.is_some();
     let (path, checkpoint, hash) = match before {
         Some((checkpoint, hash)) => (checkpoint.path, checkpoint.id, hash),
-        None => add(files, path, &title, &item, id, &at)?,
+        None => add(owner, path, &title, &item, id, &at)?,
     };
     drop(one);
     Ok(ThoughtCaptured {
@@ -75,7 +75,7 @@ pub fn capture(owner: &Owner, params: &CaptureParams) -> Result<ThoughtCaptured,
 type Added = (VaultPath, crate::vault::disk::CheckpointId, blake3::Hash);
 
 fn add(
-    files: &Files,
+    owner: &Owner,
     path: VaultPath,
     title: &str,
     item: &str,
@@ -83,8 +83,8 @@ fn add(
     at: &Zoned,
 ) -> Result<Added, RequestError> {
     let mut hash = None;
-    let act = |is_new| (if is_new { Action::Create } else { Action::Edit }).requested(id);
-    let checkpoint = files.edit(&path, act, |bytes| {
+    let act = |is_new| owner.act(if is_new { Action::Create } else { Action::Edit }).requested(id);
+    let checkpoint = owner.workspace().files()?.edit(&path, act, |bytes| {
         let text = match bytes.map(std::str::from_utf8).transpose() {
             Ok(Some(there)) => with_item(there, item),
             Ok(None) => {

@@ -14,7 +14,7 @@ use crate::serve::wire::{
 };
 use crate::text::note::{CONFLICT_MARKS, has_conflict, sides};
 use crate::vault::disk::{
-    Action, CheckpointId, Files, FoundNote, NoteRules, ReadError, Scan, conflict_copy, file_of, is_markdown, numbered,
+    Action, CheckpointId, FoundNote, NoteRules, ReadError, Scan, conflict_copy, file_of, is_markdown, numbered,
 };
 
 /// Maximum size of two files that are compared, in bytes; longer ones are taken to differ.
@@ -121,8 +121,8 @@ pub(crate) fn keep(owner: &Owner, params: &KeepParams) -> Result<ConflictResolve
     let found = find(owner, &params.path)?;
     let one = files.one_generation();
     let (undo, beside) = match found.path == found.of {
-        true => (keep_side(files, &found, params.keep)?, None),
-        false => keep_copy(files, &found, params.keep)?,
+        true => (keep_side(owner, &found, params.keep)?, None),
+        false => keep_copy(owner, &found, params.keep)?,
     };
     drop(one);
     let changed = [Some(&found.path), Some(&found.of), beside.as_ref()];
@@ -141,7 +141,8 @@ pub(crate) fn keep(owner: &Owner, params: &KeepParams) -> Result<ConflictResolve
 }
 
 /// Replaces the text of a note with conflict markers by what is kept of it; gives what undoes that.
-fn keep_side(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<Vec<CheckpointId>, RequestError> {
+fn keep_side(owner: &Owner, found: &Conflict, keep: ConflictChoice) -> Result<Vec<CheckpointId>, RequestError> {
+    let files = owner.workspace().files()?;
     let (bytes, before) = files.read(&found.of)?.ok_or_else(|| gone(&found.of))?;
     let text = String::from_utf8(bytes).map_err(|_| {
         let of = &found.of;
@@ -153,16 +154,17 @@ fn keep_side(files: &Files, found: &Conflict, keep: ConflictChoice) -> Result<Ve
         ConflictChoice::Theirs => sides.theirs,
         ConflictChoice::Both => sides.both,
     };
-    Ok(vec![files.replace(&found.of, before, &kept, Action::Edit)?])
+    Ok(vec![files.replace(&found.of, before, &kept, owner.act(Action::Edit))?])
 }
 
 /// Keeps of a note and its copy what is to be kept, each whole and as it is. The copy goes last, so that a kill on the way loses neither.
 /// Gives what undoes each step, in their order, and where the copy is beside the note, if both are kept.
 fn keep_copy(
-    files: &Files,
+    owner: &Owner,
     found: &Conflict,
     keep: ConflictChoice,
 ) -> Result<(Vec<CheckpointId>, Option<VaultPath>), RequestError> {
+    let files = owner.workspace().files()?;
     let (theirs, before) = files.read(&found.path)?.ok_or_else(|| gone(&found.path))?;
     let ours = files.read(&found.of)?;
     let (mut undo, mut kept_beside) = (Vec::new(), None);
@@ -173,21 +175,21 @@ fn keep_copy(
         (ConflictChoice::Ours, Some(_)) => {}
         (ConflictChoice::Theirs, Some((ours, seen))) => {
             if ours != theirs {
-                undo.push(files.replace(&found.of, seen, &theirs, Action::Edit)?);
+                undo.push(files.replace(&found.of, seen, &theirs, owner.act(Action::Edit))?);
             }
         }
         (ConflictChoice::Theirs | ConflictChoice::Both, None) => {
-            undo.push(files.replace(&found.of, None, &theirs, Action::Create)?);
+            undo.push(files.replace(&found.of, None, &theirs, owner.act(Action::Create))?);
         }
         (ConflictChoice::Both, Some(_)) => {
             // As people number them: `Plan 2.md`.
             let is_free = |name: &VaultPath| !matches!(files.read(name), Ok(Some(_)));
             let beside = numbered(found.of.as_str(), ' ').skip(1).find(is_free).expect("numbers do not end");
-            undo.push(files.replace(&beside, None, &theirs, Action::Create)?);
+            undo.push(files.replace(&beside, None, &theirs, owner.act(Action::Create))?);
             kept_beside = Some(beside);
         }
     }
-    undo.push(files.trash(&found.path, before, Action::Trash)?);
+    undo.push(files.trash(&found.path, before, owner.act(Action::Trash))?);
     Ok((undo, kept_beside))
 }
 

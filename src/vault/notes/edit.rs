@@ -7,8 +7,8 @@ use blake3::Hash;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 use super::removal::is_generated;
-use crate::access::request::{ErrorKind, Owner, RequestError, Workspace, note_path};
-use crate::access::rules::Scope;
+use crate::access::request::{Editor, ErrorKind, RequestError, Workspace, note_path};
+use crate::access::rules::{Scope, Subject};
 use crate::base::path::VaultPath;
 use crate::serve::wire::{NoteMakeParams, NoteNow, NoteText, NoteWriteParams, NoteWritten, TaskParams, TextParams};
 use crate::text::derive::ChunkId;
@@ -26,13 +26,13 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 ///
 /// # Errors
 /// When there is no such note, or it is no text.
-pub fn note_text(owner: &Owner, params: &TextParams) -> Result<NoteText, RequestError> {
-    let (workspace, path) = (owner.workspace(), note_path(&params.path)?);
+pub fn note_text(editor: &Editor, params: &TextParams) -> Result<NoteText, RequestError> {
+    let (workspace, path) = (editor.workspace(), note_path(&params.path)?);
     // What is in a folder elsewhere is read, and not written.
     if workspace.outside.of(&path).is_none() || workspace.leaves_out(&path) || path.is_document() {
         workspace.files.check(&path)?;
     }
-    let (text, hash) = read(workspace, &path)?;
+    let (text, hash) = read_as(editor, &path)?;
     Ok(NoteText { path: path.to_string(), text, hash: hash.to_string() })
 }
 
@@ -40,8 +40,8 @@ pub fn note_text(owner: &Owner, params: &TextParams) -> Result<NoteText, Request
 ///
 /// # Errors
 /// When it has changed since, may not be written, or has no such lines; or the disk refuses.
-pub fn write(owner: &Owner, params: &NoteWriteParams) -> Result<NoteWritten, RequestError> {
-    let note = OpenNote::of(owner, &params.path)?;
+pub fn write(editor: &Editor, params: &NoteWriteParams) -> Result<NoteWritten, RequestError> {
+    let note = OpenNote::of(editor, &params.path)?;
     note.expect(&params.if_hash)?;
     let revised = match (params.line_start, params.line_end) {
         (None, None) => Revised::whole(&note.text, &params.text),
@@ -53,37 +53,38 @@ pub fn write(owner: &Owner, params: &NoteWriteParams) -> Result<NoteWritten, Req
         })?,
         _ => return Err(RequestError::invalid("give `line_start` and `line_end`, or neither")),
     };
-    note.write(revised, Action::Edit.typed())
+    note.write(revised, editor.act(Action::Edit).typed())
 }
 
 /// Makes a note.
 ///
 /// # Errors
 /// When there is one, none may be there, or the disk refuses.
-pub fn make(owner: &Owner, params: &NoteMakeParams) -> Result<NoteWritten, RequestError> {
-    let (workspace, path) = (owner.workspace(), note_path(&params.path)?);
+pub fn make(editor: &Editor, params: &NoteMakeParams) -> Result<NoteWritten, RequestError> {
+    let (workspace, path) = (editor.workspace(), note_path(&params.path)?);
     if is_facts_history(&path) {
         return Err(generated(&path));
     }
     fits(workspace, &path, &params.text)?;
-    let made = workspace.files()?.replace(&path, None, &params.text, Action::Create);
+    may_leave(editor, &path, &params.text)?;
+    let made = workspace.files()?.replace(&path, None, &params.text, editor.act(Action::Create));
     let checkpoint = made.map_err(|error| match error {
         WriteError::Exists(_) => {
-            let now = now(workspace, &path);
+            let now = now(editor, &path);
             RequestError { kind: ErrorKind::Exists, now, ..RequestError::from(error) }
                 .hint("choose another name, or edit it")
         }
         error => error.into(),
     })?;
-    written(owner, &path, &params.text, &params.text, Some(checkpoint.to_string()))
+    written(editor, &path, &params.text, &params.text, Some(checkpoint.to_string()))
 }
 
 /// Ticks a task, or unticks it.
 ///
 /// # Errors
 /// When the line is no task, or the note is another than was read.
-pub fn tick(owner: &Owner, params: &TaskParams) -> Result<NoteWritten, RequestError> {
-    let note = OpenNote::of(owner, &params.path)?;
+pub fn tick(editor: &Editor, params: &TaskParams) -> Result<NoteWritten, RequestError> {
+    let note = OpenNote::of(editor, &params.path)?;
     params.if_hash.as_ref().map_or(Ok(()), |hash| note.expect(hash))?;
     let Some(mark) = task_mark(&note.path, &note.text, params.line) else {
         return Err(note.conflict(format!("line {} of `{}` is not a task", params.line, note.path)));
@@ -98,27 +99,27 @@ pub fn tick(owner: &Owner, params: &TaskParams) -> Result<NoteWritten, RequestEr
         true => note.text.clone(),
         false => format!("{before}{}{after}", if params.done { 'x' } else { ' ' }),
     };
-    note.write(Revised { text, new: String::new() }, Action::Edit.into())
+    note.write(Revised { text, new: String::new() }, editor.act(Action::Edit))
 }
 
 /// A note that may be written, as it is now.
 struct OpenNote<'a> {
-    owner: &'a Owner,
+    editor: &'a Editor,
     path: VaultPath,
     text: String,
     hash: Hash,
 }
 
 impl<'a> OpenNote<'a> {
-    fn of(owner: &'a Owner, path: &str) -> Result<Self, RequestError> {
-        let (workspace, path) = (owner.workspace(), note_path(path)?);
-        workspace.files()?.check(&path)?;
-        let (text, hash) = read(workspace, &path)?;
+    fn of(editor: &'a Editor, path: &str) -> Result<Self, RequestError> {
+        let path = note_path(path)?;
+        editor.workspace().files()?.check(&path)?;
+        let (text, hash) = read_as(editor, &path)?;
         // To parse a whole note at each key would be slow.
         if is_facts_history(&path) || (text.contains("generated") && is_generated(&text)) {
             return Err(generated(&path));
         }
-        Ok(Self { owner, path, text, hash })
+        Ok(Self { editor, path, text, hash })
     }
 
     /// Whether it is what somebody has read.
@@ -136,16 +137,17 @@ impl<'a> OpenNote<'a> {
     fn write(&self, revised: Revised, act: Act<'_>) -> Result<NoteWritten, RequestError> {
         let Revised { text, new } = revised;
         if text == self.text {
-            return written(self.owner, &self.path, &text, "", None);
+            return written(self.editor, &self.path, &text, "", None);
         }
-        let workspace = self.owner.workspace();
+        let workspace = self.editor.workspace();
         fits(workspace, &self.path, &text)?;
+        may_leave(self.editor, &self.path, &text)?;
         let checkpoint = workspace.files()?.replace(&self.path, self.hash, &text, act).map_err(|error| {
             let is_conflict = matches!(error, WriteError::Changed(_));
-            let now = is_conflict.then(|| now(workspace, &self.path)).flatten();
+            let now = is_conflict.then(|| now(self.editor, &self.path)).flatten();
             RequestError { now, ..RequestError::from(error) }
         })?;
-        written(self.owner, &self.path, &text, &new, Some(checkpoint.to_string()))
+        written(self.editor, &self.path, &text, &new, Some(checkpoint.to_string()))
     }
 }
 
@@ -163,8 +165,43 @@ fn read(workspace: &Workspace, path: &VaultPath) -> Result<(String, Hash), Reque
     }
 }
 
-fn now(workspace: &Workspace, path: &VaultPath) -> Option<Box<NoteNow>> {
-    let (text, hash) = read(workspace, path).ok()?;
+/// The text of a note, where whoever edits it sees that there is one.
+fn read_as(editor: &Editor, path: &VaultPath) -> Result<(String, Hash), RequestError> {
+    let (text, hash) = read(editor.workspace(), path)?;
+    if editor.member().is_none() {
+        return Ok((text, hash));
+    }
+    editor.make_fresh();
+    // As the index has it, with what it is derived from; and as it is now.
+    let is_seen = editor.read_scope()?.file(path.as_str()).is_some() && is_given(editor, path, &text);
+    if is_seen { Ok((text, hash)) } else { Err(RequestError::no_note(path)) }
+}
+
+/// Whether a member is given a note that says this.
+fn is_given(editor: &Editor, path: &VaultPath, text: &str) -> bool {
+    let note = Note::of(path, text);
+    let subject =
+        Subject { path: path.as_str(), tags: &note.tags, doubtful: &note.doubtful, private: note.is_private() };
+    let grant = editor.member().and_then(|member| member.policy.grant.as_ref());
+    grant.is_some_and(|grant| grant.refusal(&subject).is_none()) && !editor.workspace().hides(path)
+}
+
+/// Refuses what a member may not write there, or would not see any more.
+fn may_leave(editor: &Editor, path: &VaultPath, text: &str) -> Result<(), RequestError> {
+    let Some(member) = editor.member() else { return Ok(()) };
+    let collection = path.collection();
+    if !member.policy.writes(collection) {
+        return Err(RequestError::forbidden(format!("you may not write in `{collection}`")).hint("ask the owner"));
+    }
+    if !is_given(editor, path, text) {
+        let message = format!("`{path}`: you could not read it any more");
+        return Err(RequestError::invalid(message).hint("nothing was written"));
+    }
+    Ok(())
+}
+
+fn now(editor: &Editor, path: &VaultPath) -> Option<Box<NoteNow>> {
+    let (text, hash) = read_as(editor, path).ok()?;
     Some(Box::new(NoteNow { text, hash: hash.to_string() }))
 }
 
@@ -189,13 +226,13 @@ fn generated(path: &VaultPath) -> RequestError {
 }
 
 fn written(
-    owner: &Owner,
+    editor: &Editor,
     path: &VaultPath,
     text: &str,
     new: &str,
     checkpoint_id: Option<String>,
 ) -> Result<NoteWritten, RequestError> {
-    let workspace = owner.workspace();
+    let workspace = editor.workspace();
     // It is written: what cannot be looked up now is not pointed out.
     let forgotten_before = !new.is_empty()
         && workspace.forgotten.look().is_ok_and(|known| known.without(new, &Scope::Everything).is_some());

@@ -187,7 +187,7 @@ pub fn restore(owner: &Owner, id: &str, params: RestoreParams) -> Result<Restore
         params.force || (checkpoint.action == Action::Trash && is_made(had) && is_made(has))
     };
     let files = owner.workspace().files()?;
-    let restored = files.restore(&id, Action::Restore.into(), may_replace, |_, _| None);
+    let restored = files.restore(&id, owner.act(Action::Restore), may_replace, |_, _| None);
     let (path, undo) = restored.map_err(|error| match error {
         error @ WriteError::Changed(_) => RequestError::from(error)
             .hint("`--force`, or `force` over HTTP, restores it anyway, and keeps the present content"),
@@ -269,7 +269,7 @@ fn view(checkpoint: Checkpoint) -> CheckpointView {
         at: checkpoint.last_at().to_string(),
         path: checkpoint.path.to_string(),
         action: checkpoint.action.name().into(),
-        by: checkpoint.by,
+        by: checkpoint.by.or(checkpoint.person),
         bytes: checkpoint.bytes,
         files: None,
     }

@@ -295,8 +295,8 @@ pub fn collections(viewer: &Viewer) -> Result<Collections, RequestError> {
 ///
 /// # Errors
 /// When the index is not open yet.
-pub(crate) fn folders(owner: &Owner) -> Result<FoldersView, RequestError> {
-    let scope = owner.now()?;
+pub(crate) fn folders(viewer: &Viewer) -> Result<FoldersView, RequestError> {
+    let scope = viewer.owner().map_or_else(|| viewer.settled_scope(), |owner| owner.now())?;
     let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
     for folder in scope.files().flat_map(|file| file.path.and_parents().skip(1)) {
         *folders.entry(folder).or_default() += 1;

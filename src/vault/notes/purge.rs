@@ -312,7 +312,7 @@ pub(crate) fn finish_open_purges(workspace: &Arc<Workspace>, open: Vec<i64>) -> 
         if !vault.shared.progress().caught_up {
             return Some(LOOK_EVERY);
         }
-        let request = Request::new(Arc::clone(&vault), Principal::Owner, Turn::default());
+        let request = Request::new(Arc::clone(&vault), Principal::Owner(None), Turn::default());
         let (Ok(owner), Ok(files)) = (Owner::of(request), vault.files()) else { return None };
         for row in &open {
             let mut purge = Purge::of(&owner, files, *row);

@@ -37,7 +37,7 @@ pub fn save(owner: &Owner, params: &SaveParams) -> Result<Saved, RequestError> {
     new.collection = as_on_disk(workspace, new.collection);
     let _one = workspace.one_save();
     let Written { path, existing, hash, checkpoint } =
-        until_written(|| Ok::<_, RequestError>(write(workspace, files, &new)))?;
+        until_written(|| Ok::<_, RequestError>(write(owner, files, &new)))?;
     let forgotten = workspace.forgotten.look()?.without(&new.content, &Scope::Everything).is_some();
     let found = workspace.settled_in_time(&path).flatten();
     let (name, chunks) = found.unwrap_or_else(|| (ChunkId::of_note(&path, hash.as_bytes()), 0));
@@ -65,9 +65,10 @@ struct Written {
     checkpoint: Option<CheckpointId>,
 }
 
-fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written, WriteError> {
+fn write(owner: &Owner, files: &Files, new: &NewNote) -> Result<Written, WriteError> {
     let refused = |path: &VaultPath, reason| Err(WriteError::Refused { path: path.to_string(), reason });
     let is_by_title = new.collection.eq_ignore_ascii_case(KNOWN_BY_TITLE);
+    let workspace = owner.workspace();
     let known = workspace.shared.snapshot();
     let mut candidates: Vec<VaultPath> = known
         .iter()
@@ -112,7 +113,7 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written,
             if is_shown(&text) {
                 return refused(&path, "it is private, and the new text would make it public");
             }
-            let checkpoint = Some(files.replace(&path, hash, &text, Action::Edit)?);
+            let checkpoint = Some(files.replace(&path, hash, &text, owner.act(Action::Edit))?);
             return Ok(Written { path, existing: true, hash: blake3::hash(text.as_bytes()), checkpoint });
         }
         if is_by_title && note.is_private() {
@@ -123,7 +124,7 @@ fn write(workspace: &Workspace, files: &Files, new: &NewNote) -> Result<Written,
     let path = free_name(workspace.home.root(), &new.collection, &new.title);
     let hidden = is_by_title && hides(workspace, files, new, &path)?;
     let text = compose(&kept_private(new.frontmatter(), hidden), &new.content);
-    let checkpoint = Some(files.replace(&path, None, &text, Action::Create)?);
+    let checkpoint = Some(files.replace(&path, None, &text, owner.act(Action::Create))?);
     Ok(Written { path, existing: false, hash: blake3::hash(text.as_bytes()), checkpoint })
 }
 

@@ -8,6 +8,8 @@ export const VAULT = location.pathname.match(/^\/v\/[^/]+/)?.[0] ?? "";
 export const own = (name) => (VAULT ? `${VAULT}/${name}` : name);
 
 const KEY = own("vault-key");
+/** The key of a person's session at a server of several vaults, which opens all that they have. */
+const PERSONS = "vault-key";
 
 export class ApiError extends Error {
   constructor(status, { code = "unreachable", message, hint } = {}) {
@@ -18,11 +20,18 @@ export class ApiError extends Error {
 
 /** The key of the browser's session; `id` names the session. */
 export const key = {
-  get: () => localStorage.getItem(KEY),
+  get: () => localStorage.getItem(KEY) ?? localStorage.getItem(PERSONS),
   set: (value) => localStorage.setItem(KEY, value),
   drop: () => localStorage.removeItem(KEY),
   id: () => key.get()?.split(".")[0],
+  isPersons: () => !localStorage.getItem(KEY),
 };
+
+/** What the person may do in this vault, where they are not its only one: `owner`, `editor` or `reader`. */
+export const right = { is: undefined };
+
+/** Whether the vault is another's. */
+export const isGuest = () => Boolean(right.is && right.is !== "owner");
 
 /** Has `then` called when another tab has signed in. */
 export function onSignedIn(then) {
@@ -37,7 +46,7 @@ export function onRefused(then) {
 }
 
 /** Sends a request in the session, or with a token; gives the response. */
-export async function ask(path, { method = "GET", body, signal, token } = {}) {
+export async function ask(path, { method = "GET", body, signal, token, at = VAULT } = {}) {
   const mine = key.get();
   const headers = { "X-Vault-Key": mine ?? "" };
   if (token) headers.Authorization = `Bearer ${token}`;
@@ -46,7 +55,7 @@ export async function ask(path, { method = "GET", body, signal, token } = {}) {
   let response;
   try {
     const sent = body === undefined || isFile ? body : JSON.stringify(body);
-    response = await fetch(VAULT + path, { method, headers, body: sent, signal, cache: "no-store", credentials: "same-origin" });
+    response = await fetch(at + path, { method, headers, body: sent, signal, cache: "no-store", credentials: "same-origin" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     const hint = "Start it with `vault serve`; this page then reconnects by itself.";
@@ -78,7 +87,11 @@ const agent = (slug, more = "") => `${AGENTS}/${encodeURIComponent(slug)}${more}
 export const api = {
   trade: (code) => json("/page/token", { method: "POST", body: { code } }),
   signIn: (token) => json("/api/sessions", { method: "POST", token }),
-  leave: () => ask("/page/token", { method: "DELETE" }),
+  leave: () => ask("/page/token", { method: "DELETE", at: key.isPersons() ? "" : VAULT }),
+  signInAs: (body) => json("/page/sign-in", { method: "POST", body, at: "" }),
+  join: (body) => json("/page/join", { method: "POST", body, at: "" }),
+  me: () => json("/page/me", { at: "" }),
+  endMine: (body) => json("/page/me/end", { method: "POST", body, at: "" }),
   sessions: () => json("/api/sessions"),
   endSessions: (body) => json("/api/sessions/end", { method: "POST", body }),
   status: () => json("/status"),

@@ -1,6 +1,6 @@
 // How the page comes to a session: by the code that `vault open` puts into the address, or by a token that is pasted.
 
-import { ApiError, api, key, onSignedIn } from "./api.js";
+import { ApiError, VAULT, api, key, onSignedIn } from "./api.js";
 import { byId, h, replace } from "./dom.js";
 import { address } from "./route.js";
 
@@ -50,6 +50,7 @@ export function showLogin(error, then) {
     h("p", {}, "in a terminal on this machine. Your browser then opens with a key that works once."),
     location.hash.length > "#/search".length
       && h("p", {}, "This tab then shows the place that its address names", note && [": ", h("span", { class: "cite" }, note)], "."),
+    VAULT && h("p", {}, h("a", { href: `/v/#${new URLSearchParams({ to: `${location.pathname}${location.hash}` })}` }, "Sign in with your name"), " if this server knows you."),
     h("details", {},
       h("summary", {}, "I have a token"),
       h("form", { on: { submit } },

@@ -1,6 +1,6 @@
 // Below a note: the notes that link to it, name it or are near it, and what it was before.
 
-import { api } from "../lib/api.js";
+import { api, isGuest } from "../lib/api.js";
 import { readable } from "../lib/cited.js";
 import { failure, h, replace } from "../lib/dom.js";
 import { address, route } from "../lib/route.js";
@@ -16,7 +16,7 @@ const opened = new Set(["Linked from", "Related notes"]);
 export function near(note) {
   return h("section", { class: "near", "aria-label": "About this note" },
     list("Linked from", async () => (await api.links(note.path)).incoming.map(placed), true),
-    list("Unlinked mentions", async () => (await api.mentions(note.path)).mentions.map((one) => linking(placed(one), note, one)), true),
+    !isGuest() && list("Unlinked mentions", async () => (await api.mentions(note.path)).mentions.map((one) => linking(placed(one), note, one)), true),
     list("Related notes", async () => {
       const { results, degraded } = await api.related(note.path);
       return [...(degraded && results.length ? [h("li", { class: "hint" }, degraded)] : []),

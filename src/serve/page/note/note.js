@@ -1,6 +1,6 @@
 // The reader: one note, with the passage that led there marked.
 
-import { api } from "../lib/api.js";
+import { api, right } from "../lib/api.js";
 import { append, byId, failure, h, replace, say, when } from "../lib/dom.js";
 import { copy, copyButton, focusedHit } from "../lib/list.js";
 import { address, go, route } from "../lib/route.js";
@@ -111,7 +111,7 @@ export function changed() {
 
 /** Edits the note that is read, from the passage that is marked. */
 export function startEditing() {
-  if (!open) return false;
+  if (!open || right.is === "reader") return false;
   if (tellEditor("check")) return true;
   const { path } = open.note;
   edit(place(), path, lineOf(route())).then(() => {

@@ -3,16 +3,16 @@
 import { api, key } from "../lib/api.js";
 import { append, byId, count, failure, h, replace, say, when } from "../lib/dom.js";
 
-/** The sessions as a section; `refresh` reads them again. */
-export function sessionList() {
+/** The sessions as a section; `refresh` reads them again. `list` gives them, and `end` ends some. */
+export function sessionList({ list: read, end: endThem } = { list: api.sessions, end: api.endSessions }) {
   const list = h("ul", { class: "changes", "aria-label": "Browsers that are signed in" });
   const end = h("div", {});
   const refresh = async () => {
     try {
-      const { sessions } = await api.sessions();
+      const { sessions } = await read();
       const others = sessions.filter(({ id }) => id !== key.id());
-      replace(list, sessions.map((session) => item(session, refresh)));
-      replace(end, others.length > 1 && button("Sign out all others", { all_but: key.id() }, refresh, end));
+      replace(list, sessions.map((session) => item(session, refresh, endThem)));
+      replace(end, others.length > 1 && button("Sign out all others", { all_but: key.id() }, refresh, endThem, end));
     } catch (error) {
       replace(end, failure(error, refresh));
     }
@@ -22,16 +22,16 @@ export function sessionList() {
   return { section, refresh };
 }
 
-function item({ id, browser, made_at: made, used_at: used }, refresh) {
+function item({ id, browser, made_at: made, used_at: used }, refresh, endThem) {
   const row = h("li", {}, browser, h("span", { class: "hint" }, "since ", when(made), ", last used ", when(used)));
-  const end = id === key.id() ? h("span", { class: "hint" }, "this browser") : button("Sign out", { id }, refresh, row, `Sign out ${browser}`);
+  const end = id === key.id() ? h("span", { class: "hint" }, "this browser") : button("Sign out", { id }, refresh, endThem, row, `Sign out ${browser}`);
   return append(row, end);
 }
 
-function button(name, which, refresh, place, label) {
+function button(name, which, refresh, endThem, place, label) {
   const click = async () => {
     try {
-      const { ended } = await api.endSessions(which);
+      const { ended } = await endThem(which);
       await refresh();
       say(`${count(ended, "browser")} signed out`);
       // The button that was pressed is gone.

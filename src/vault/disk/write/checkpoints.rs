@@ -38,6 +38,11 @@ impl Action {
         Act { by: Some(agent), ..self.into() }
     }
 
+    /// The action as one of several people asked for it.
+    pub(crate) fn of_person(self, name: &str) -> Act<'_> {
+        Act { person: Some(name), ..self.into() }
+    }
+
     /// The action as the log of changes and the list of checkpoints name it.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -49,19 +54,9 @@ impl Action {
         }
     }
 
-    /// The action as the person types it: what they type into a file within a few minutes is undone as one change.
-    pub(crate) fn typed(self) -> Act<'static> {
-        Act { typed: true, ..self.into() }
-    }
-
     /// The action as something else than the person or an agent does it: `program browser`, `retention`.
     pub fn done_by(self, what: &str) -> Act<'_> {
         Act { program: Some(what), ..self.into() }
-    }
-
-    /// The action as a request with an id asks for it, which may be sent again.
-    pub(crate) fn requested(self, id: Option<&str>) -> Act<'_> {
-        Act { request: id, ..self.into() }
     }
 }
 
@@ -69,31 +64,44 @@ impl Action {
 #[derive(Debug, Clone, Copy)]
 pub struct Act<'a> {
     pub(super) action: Action,
-    /// The agent; the person and their programs have no name here.
+    /// The agent; people and their programs have no name here.
     pub(super) by: Option<&'a str>,
+    /// Who of several people it is.
+    pub(super) person: Option<&'a str>,
     /// What does it, if neither the person nor an agent, as the log of changes says it.
     pub(super) program: Option<&'a str>,
     /// The id of the request.
     pub(super) request: Option<&'a str>,
     pub(super) written: u64,
     pub(super) quota: Option<Quota>,
-    /// Whether it goes on with what was [typed](Action::typed) just before.
+    /// Whether it goes on with what was [typed](Act::typed) just before.
     pub(super) typed: bool,
 }
 
 impl From<Action> for Act<'_> {
     fn from(action: Action) -> Self {
-        Self { action, by: None, program: None, request: None, written: 0, quota: None, typed: false }
+        Self { action, by: None, person: None, program: None, request: None, written: 0, quota: None, typed: false }
     }
 }
 
-impl Act<'_> {
+impl<'a> Act<'a> {
+    /// The same as a person types it: what they type into a file within a few minutes is undone as one change.
+    pub(crate) fn typed(self) -> Self {
+        Self { typed: true, ..self }
+    }
+
+    /// The same as a request with an id asks for it, which may be sent again.
+    pub(crate) fn requested(self, id: Option<&'a str>) -> Self {
+        Self { request: id, ..self }
+    }
+
     /// Who it is, as the log of changes says it.
     pub(super) fn who(&self) -> String {
-        match (self.by, self.program) {
-            (Some(agent), _) => format!("agent {agent}"),
-            (None, Some(program)) => program.to_owned(),
-            (None, None) => "owner".into(),
+        match (self.by, self.program, self.person) {
+            (Some(agent), _, _) => format!("agent {agent}"),
+            (None, Some(program), _) => program.to_owned(),
+            (None, None, Some(name)) => format!("person {name}"),
+            (None, None, None) => "owner".into(),
         }
     }
 
@@ -121,6 +129,9 @@ pub struct Checkpoint {
     /// The agent that asked for it; `None` when it was the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// The person who did, of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<String>,
     /// The id of the request, by which it is known when it is sent again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) request: Option<String>,
@@ -421,12 +432,17 @@ impl Checkpoints {
     pub(super) fn go_on(
         &self,
         path: &VaultPath,
+        person: Option<&str>,
         had: &[u8],
         after: blake3::Hash,
     ) -> Result<Option<CheckpointId>, FsError> {
         let last = self.since(Timestamp::now() - TYPING)?.into_iter().find(|last| last.path == *path);
         let had = blake3::hash(had);
-        let Some(last) = last.filter(|last| last.typed && last.has_left(Some(&had))) else { return Ok(None) };
+        let Some(last) =
+            last.filter(|last| last.typed && last.person.as_deref() == person && last.has_left(Some(&had)))
+        else {
+            return Ok(None);
+        };
         let [between, after] = [had, after].map(|hash| Some(hash.to_hex().to_string()));
         let last = Checkpoint { between, after, until: Some(Timestamp::now()), ..last };
         self.tell(&last)?;
@@ -575,6 +591,7 @@ mod tests {
             path,
             action: Action::Edit,
             by: agent.map(Into::into),
+            person: None,
             request: None,
             bytes: Some(content.len() as u64),
             before: Some(blake3::hash(content).to_hex().to_string()),

@@ -362,7 +362,7 @@ impl Files {
         change: impl FnOnce() -> Result<(), WriteError>,
     ) -> Result<CheckpointId, WriteError> {
         if let (true, Some(had), Some(new)) = (act.typed, had, new)
-            && let Some(id) = self.checkpoints.go_on(path, had, blake3::hash(new))?
+            && let Some(id) = self.checkpoints.go_on(path, act.person, had, blake3::hash(new))?
         {
             crash::point("checkpoint-kept");
             change()?;
@@ -393,6 +393,7 @@ impl Files {
             path: path.clone(),
             action: act.action,
             by: act.by.map(str::to_owned),
+            person: act.person.map(str::to_owned),
             request: act.request.map(str::to_owned),
             bytes: had.map(|had| had.len() as u64),
             before: had.map(|had| blake3::hash(had).to_hex().to_string()),
@@ -495,7 +496,7 @@ mod tests {
         let written = |before: &str, text: &str, act: Act<'_>| {
             files.replace(&note, blake3::hash(before.as_bytes()), text, act).unwrap()
         };
-        let typed = |before: &str, text: &str| written(before, text, Action::Edit.typed());
+        let typed = |before: &str, text: &str| written(before, text, Act::from(Action::Edit).typed());
         let id = typed("first", "second");
         assert_eq!((typed("second", "third"), typed("third", "fourth")), (id.clone(), id.clone()));
         assert_eq!(files.checkpoints().unwrap().len(), 1);
@@ -518,11 +519,12 @@ mod tests {
     fn whoever_is_killed_as_they_type_can_undo_what_they_typed() {
         let (_folder, files) = vault();
         let hash = files.create(&path("a.md"), "first").unwrap();
-        let id = files.replace(&path("a.md"), hash, "second", Action::Edit.typed()).unwrap();
+        let id = files.replace(&path("a.md"), hash, "second", Act::from(Action::Edit).typed()).unwrap();
         // Killed before the note was replaced.
-        let going_on = files.checkpoints.go_on(&path("a.md"), b"second", blake3::hash(b"third")).unwrap();
+        let going_on = files.checkpoints.go_on(&path("a.md"), None, b"second", blake3::hash(b"third")).unwrap();
         assert_eq!(going_on.as_ref(), Some(&id));
-        let again = files.replace(&path("a.md"), blake3::hash(b"second"), "fourth", Action::Edit.typed()).unwrap();
+        let again =
+            files.replace(&path("a.md"), blake3::hash(b"second"), "fourth", Act::from(Action::Edit).typed()).unwrap();
         assert_eq!(again, id);
         restore(&files, &id, false).unwrap();
         assert_eq!(read(&files, "a.md").unwrap().0, "first");

@@ -1,0 +1,174 @@
+//! The people of a server of several vaults: `vault person`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value, json};
+
+use super::terminal::{DIM, Outcome, PLAIN, TITLE, answer, list, remark, say};
+use crate::access::people::{People, Person, Right};
+use crate::serve::server::ServerSettings;
+
+/// Let people sign in to a server of several vaults, and say which vaults each has.
+///
+/// Each is a page in `people/` in the server's folder. The server need not run, and sees every change at once.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  vault person add Sam --give sam=owner --give family=editor --vaults ~/vaults\n  vault person invite sam --vaults ~/vaults\n  \
+    vault person give sam work=reader --collections notes --exclude-tags salary --vaults ~/vaults"
+)]
+pub(super) struct PersonCommand {
+    /// The server's folder.
+    #[arg(long, value_name = "DIR", default_value = ".", global = true)]
+    vaults: PathBuf,
+    #[command(subcommand)]
+    action: PersonAction,
+}
+
+#[derive(Debug, Subcommand)]
+enum PersonAction {
+    /// Add somebody, and print a link by which they choose a passphrase. It counts for a week, once.
+    Add {
+        /// What they are called; the name to sign in with is made of it.
+        name: String,
+        /// A vault and a right: `family=owner`, `editor` or `reader`.
+        #[arg(long, value_name = "VAULT=RIGHT")]
+        give: Vec<String>,
+    },
+    /// Print a new link by which somebody chooses a passphrase, in the place of the one they have.
+    Invite {
+        /// Their name.
+        name: String,
+    },
+    /// List the people and their vaults.
+    List,
+    /// Give somebody a vault, or change their right there.
+    Give {
+        /// Their name.
+        name: String,
+        /// The vault and the right: `family=owner`, `editor` or `reader`.
+        #[arg(value_name = "VAULT=RIGHT")]
+        give: String,
+        /// Only these top-level folders.
+        #[arg(long, value_delimiter = ',')]
+        collections: Option<Vec<String>>,
+        /// No notes with these tags.
+        #[arg(long, value_delimiter = ',')]
+        exclude_tags: Option<Vec<String>>,
+    },
+    /// Take a vault from somebody.
+    Take {
+        /// Their name.
+        name: String,
+        /// The vault.
+        #[arg(value_name = "VAULT")]
+        from: String,
+    },
+    /// Make a token for a program of somebody's, which is printed only once.
+    Token {
+        /// Their name.
+        name: String,
+    },
+    /// Remove somebody: their sessions and tokens end. What they wrote stays.
+    Remove {
+        /// Their name.
+        name: String,
+    },
+}
+
+impl PersonCommand {
+    pub(super) fn run(self, _: Option<&Path>) -> anyhow::Result<Outcome> {
+        let settings = ServerSettings::load(&self.vaults)?;
+        let folder =
+            std::fs::canonicalize(&self.vaults).with_context(|| format!("cannot open {}", self.vaults.display()))?;
+        let people = People::of(&folder);
+        match self.action {
+            PersonAction::Add { name, give } => {
+                let vaults = give.iter().map(|give| pair(give)).collect::<anyhow::Result<BTreeMap<_, _>>>()?;
+                let person = people.add(&name, &vaults)?;
+                invite(&people, &settings, &person.name)
+            }
+            PersonAction::Invite { name } => invite(&people, &settings, &name),
+            PersonAction::List => {
+                let all = people.all();
+                let found = json!({ "people": all.iter().map(|person| view(person)).collect::<Vec<_>>() });
+                list(&found, &all, "nobody was added yet; `vault person add` does", |person, out| {
+                    let vaults = person.vaults.iter().map(|(vault, right)| format!("{vault} ({})", right.name()));
+                    let state = match (person.has_passphrase(), person.is_invited()) {
+                        (_, true) => "  invited",
+                        (false, false) => "  cannot sign in: `vault person invite`",
+                        (true, false) => "",
+                    };
+                    out.row(&[(TITLE, &person.name), (PLAIN, &vaults.collect::<Vec<_>>().join(", ")), (DIM, state)]);
+                    for problem in person.vaults.values().flat_map(Right::problems) {
+                        writeln!(out, "  {problem}");
+                    }
+                })
+            }
+            PersonAction::Give { name, give, collections, exclude_tags } => {
+                let (vault, given) = pair(&give)?;
+                let rules = [("collections", collections), ("exclude_tags", exclude_tags)];
+                let rules: Map<String, Value> =
+                    rules.into_iter().filter_map(|(key, value)| Some((key.to_owned(), json!(value?)))).collect();
+                let right = match rules.is_empty() {
+                    true => json!(given),
+                    false => {
+                        let mut all = Map::from_iter([("right".to_owned(), json!(given))]);
+                        all.extend(rules);
+                        Value::Object(all)
+                    }
+                };
+                let person = people.give(&name, &vault, Some(&right))?;
+                answer(&view(&person), true, |_| remark!("`{name}` has `{vault}` as {given}"))
+            }
+            PersonAction::Take { name, from } => {
+                let person = people.give(&name, &from, None)?;
+                answer(&view(&person), true, |_| remark!("`{name}` does not have `{from}` any more"))
+            }
+            PersonAction::Token { name } => {
+                let token = people.give_token(&name)?;
+                answer(&json!({ "name": name, "token": token.reveal() }), true, |_| {
+                    remark!("This token is `{name}` to every vault they have. vault does not show it again.");
+                    say!("{}", token.reveal());
+                })
+            }
+            PersonAction::Remove { name } => {
+                people.remove(&name)?;
+                answer(&json!({ "ok": true }), true, |_| remark!("`{name}` is signed out everywhere"))
+            }
+        }
+    }
+}
+
+/// A vault and a right, as they are typed.
+fn pair(give: &str) -> anyhow::Result<(String, String)> {
+    match give.split_once('=') {
+        Some((vault, right)) if ["owner", "editor", "reader"].contains(&right) && !vault.is_empty() => {
+            Ok((vault.to_owned(), right.to_owned()))
+        }
+        _ => bail!("`{give}` is not VAULT=RIGHT; a right is owner, editor or reader"),
+    }
+}
+
+fn invite(people: &People, settings: &ServerSettings, name: &str) -> anyhow::Result<Outcome> {
+    let code = people.invite(name)?;
+    let link = format!("http://{}:{}/v/#invite={}", settings.server.host, settings.server.port, code.reveal());
+    answer(&json!({ "name": name, "link": link }), true, |_| {
+        remark!("`{name}` opens this link within a week and chooses a passphrase; it works once.");
+        say!("{link}");
+    })
+}
+
+fn view(person: &Person) -> Value {
+    let vaults: Map<String, Value> = person
+        .vaults
+        .iter()
+        .map(|(vault, right)| (vault.clone(), json!({ "right": right.name(), "problems": right.problems() })))
+        .collect();
+    json!({
+        "name": &*person.name, "title": person.title, "vaults": vaults, "can_sign_in": person.has_passphrase(),
+        "invited": person.is_invited(),
+    })
+}
