@@ -3,5 +3,6 @@
 pub mod agents;
 pub mod page_sessions;
 pub mod policy;
+pub(crate) mod remote;
 pub mod request;
 pub mod rules;
