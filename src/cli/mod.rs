@@ -18,6 +18,7 @@ mod memory;
 mod model;
 mod note_named;
 mod qmd;
+mod remote;
 mod review;
 mod search;
 mod serve;
@@ -144,6 +145,9 @@ commands! {
         #[command(subcommand)]
         Token(agent::TokenCommand),
         Trace(agent::TraceCommand),
+        /// Let remote assistants (claude.ai, ChatGPT) in through your own tunnel.
+        #[command(subcommand)]
+        Remote(remote::RemoteCommand),
         Qmd(qmd::QmdCommand),
     }
     "Upkeep" {

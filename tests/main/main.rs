@@ -68,6 +68,7 @@ mod purging;
 mod qmd;
 mod rebuilt;
 mod recipes;
+mod remote;
 mod reviewed;
 mod scopes;
 mod scripts;

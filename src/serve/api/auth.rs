@@ -75,16 +75,12 @@ impl Guard {
         Ok(())
     }
 
-    /// Whose token a request carries. An agent's page is read where its file is another than it was.
+    /// Whose token a request for a path carries: those of remote assistants count at `/mcp` alone. An agent's page is read where its file is
+    /// another than it was.
     ///
     /// # Errors
     /// When looking fails unexpectedly.
-    pub(super) async fn holder(&self, headers: &HeaderMap) -> Result<Option<Principal>, ApiError> {
-        self.holder_at("", headers).await
-    }
-
-    /// The same at a path: tokens of remote assistants count at `/mcp` alone.
-    async fn holder_at(&self, path: &str, headers: &HeaderMap) -> Result<Option<Principal>, ApiError> {
+    pub(super) async fn holder(&self, path: &str, headers: &HeaderMap) -> Result<Option<Principal>, ApiError> {
         let Some(token) = token(headers).map(|token| token.hash()) else { return Ok(None) };
         let mut known = self.authenticators.clone();
         if let Some(oauth) = self.oauth.as_ref().filter(|_| path == MCP) {
@@ -202,7 +198,7 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
             false => next.run(request).await,
         };
     }
-    let holder = match guard.holder_at(path, request.headers()).await {
+    let holder = match guard.holder(path, request.headers()).await {
         Ok(holder) => holder,
         Err(error) => return error.into_response(),
     };
@@ -497,11 +493,11 @@ mod tests {
         // Of the Basic ones: owner:secret, secret:, secret
         let good = ["Bearer secret", "bearer secret", "Basic b3duZXI6c2VjcmV0", "Basic c2VjcmV0Og==", "Basic c2VjcmV0"];
         for good in good {
-            assert!(matches!(guard.holder(&headers(good)).await, Ok(Some(Principal::Owner))), "{good}");
+            assert!(matches!(guard.holder("/", &headers(good)).await, Ok(Some(Principal::Owner))), "{good}");
         }
         for bad in ["Bearer wrong", "Bearer", "secret", "Basic !!", "Basic b3duZXI6d3Jvbmc=", "Digest secret"] {
-            assert!(guard.holder(&headers(bad)).await.unwrap().is_none(), "{bad}");
+            assert!(guard.holder("/", &headers(bad)).await.unwrap().is_none(), "{bad}");
         }
-        assert!(guard.holder(&HeaderMap::new()).await.unwrap().is_none());
+        assert!(guard.holder("/", &HeaderMap::new()).await.unwrap().is_none());
     }
 }
