@@ -1,6 +1,6 @@
 //! `vault remote check`: walks what claude.ai and ChatGPT do to come to a vault, from outside, and names the step that fails.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::time::Duration;
 
@@ -326,8 +326,11 @@ fn send_form(step: &'static str, address: &str, form: &str, cause: &'static str)
 
 /// Why nobody answered.
 fn unreached(step: &'static str, error: &ureq::Error) -> Step {
-    let is_tls = matches!(error, ureq::Error::Rustls(_) | ureq::Error::Tls(_))
-        || matches!(error, ureq::Error::Io(error) if error.get_ref().is_some_and(|inner| inner.is::<ureq::Error>()))
-        || error.to_string().to_ascii_lowercase().contains("certificate");
+    let is_cut = |kind| matches!(kind, ErrorKind::InvalidData | ErrorKind::UnexpectedEof);
+    let is_tls = match error {
+        ureq::Error::Rustls(_) | ureq::Error::Tls(_) => true,
+        ureq::Error::Io(error) => is_cut(error.kind()),
+        _ => false,
+    };
     fails(step, error.to_string(), if is_tls { TLS } else { AWAY })
 }

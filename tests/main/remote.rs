@@ -680,7 +680,7 @@ fn the_check_walks_in_and_out_again() {
     let said = ran.ok().json();
     assert_eq!((&said["good"], said["steps"].as_array().unwrap().len()), (&json!(true), 8), "{said}");
     let words = daemon.run(&["remote", "check", &format!("{}/mcp", tunnel.address())]).ok().stdout;
-    assert!(words.contains("✓ refresh without scope") && words.contains("can be given this address"), "{words}");
+    assert!(words.contains("✓  refresh without scope") && words.contains("can be given this address"), "{words}");
     assert_eq!(daemon.get("/api/agents").ok()["agents"], json!([]), "its agents are gone");
     let agents = tunnel
         .upstream

@@ -1,6 +1,6 @@
 // How the page comes to a session: by the code that `vault open` puts into the address, or by a token that is pasted.
 
-import { ApiError, api, key, onSignedIn } from "./api.js";
+import { ApiError, VAULT, api, key, onSignedIn } from "./api.js";
 import { byId, h, replace } from "./dom.js";
 import { address } from "./route.js";
 
@@ -17,6 +17,9 @@ export async function tradeCode(before) {
     return error;
   }
 }
+
+/** Whether an assistant has sent the browser here, to be let in: then the page is asked from outside, where `vault open` leads nowhere. */
+export const isAsked = () => location.pathname === `${VAULT}/oauth/authorize`;
 
 /** Asks for a token; calls `then` when there is a session. */
 export function showLogin(error, then) {
@@ -44,13 +47,14 @@ export function showLogin(error, then) {
   const { note } = Object.fromEntries(new URLSearchParams(location.hash.split("?")[1]));
   replace(login, h("main", { class: "login" },
     h("h1", {}, "My memory"),
+    isAsked() && h("p", {}, "An assistant asks to be let in. Open your vault here first; then you decide."),
     said,
     h("p", {}, "Only you can see your vault on this page. To open it, run"),
     h("pre", {}, "vault open"),
     h("p", {}, "in a terminal on this machine. Your browser then opens with a key that works once."),
     location.hash.length > "#/search".length
       && h("p", {}, "This tab then shows the place that its address names", note && [": ", h("span", { class: "cite" }, note)], "."),
-    h("details", {},
+    h("details", { open: isAsked() },
       h("summary", {}, "I have a token"),
       h("form", { on: { submit } },
         h("label", { for: "token" }, "Token from the vault’s ", h("code", {}, ".vault/owner-token")),
