@@ -24,6 +24,15 @@ pub(crate) struct AuthorizationRequest {
     client: Client,
 }
 
+#[cfg(test)]
+impl AuthorizationRequest {
+    /// One of a client that was looked at.
+    pub(super) fn for_test(client_id: &str, redirect: &str, challenge: &str) -> Self {
+        let client = Client { name: client_id.to_owned(), redirects: vec![redirect.to_owned()] };
+        Self { client_id: client_id.to_owned(), redirect: redirect.to_owned(), challenge: challenge.to_owned(), client }
+    }
+}
+
 /// A request of a client that is known, with an address that is its own.
 struct Asked {
     client_id: String,

@@ -27,10 +27,12 @@ const MAX_DOCUMENTS: usize = 32;
 
 /// A document as it came, and for how many seconds its server lets it be kept.
 type Fetched = (Vec<u8>, Option<u64>);
+/// Fetches the document at an address.
+type Fetch = dyn Fn(&str) -> Result<Fetched, String> + Send + Sync;
 
 /// Fetches documents and remembers them for a while.
 pub(super) struct Documents {
-    fetch: Box<dyn Fn(&str) -> Result<Fetched, String> + Send + Sync>,
+    fetch: Box<Fetch>,
     known: Mutex<HashMap<String, (Instant, Client)>>,
 }
 

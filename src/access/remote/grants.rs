@@ -187,7 +187,7 @@ impl Remote {
         agent: &Hash,
         now: Timestamp,
     ) -> Result<String, StateError> {
-        let random = || Token::random().map_err(|source| no_random(source));
+        let random = || Token::random().map_err(no_random);
         let (mut id, access) = (random()?.reveal().to_owned(), random()?);
         id.truncate(ID_CHARS);
         let code = ticket(&id, &random()?);
@@ -324,4 +324,98 @@ fn failed(error: &dyn std::fmt::Display) -> OAuthError {
 
 fn no_random(source: std::io::Error) -> StateError {
     crate::base::fs::FsError { operation: "get random numbers from", path: "the system".into(), source }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+    const BACK: &str = "https://claude.ai/cb";
+
+    /// A vault with the agent Ada, who was let in at a time; gives her code.
+    fn let_in(folder: &tempfile::TempDir, now: Timestamp) -> (Remote, String) {
+        let page = folder.path().join("agents/ada/agent.md");
+        std::fs::create_dir_all(page.parent().unwrap()).unwrap();
+        std::fs::write(&page, "---\ncan_read_user_memory: true\n---\n").unwrap();
+        let state = State::in_folder(folder.path());
+        let agents = Arc::new(AgentRegistry::new(folder.path().to_owned(), &state));
+        let own = agents.give_token("ada", None).unwrap().hash();
+        let config = ServerConfig { public_url: "https://memory.example.com".into(), ..ServerConfig::default() };
+        let remote = Remote::new(RemoteAddress::of(&config, "").unwrap(), &state, &agents);
+        let request = AuthorizationRequest::for_test("client", BACK, &challenge_of(VERIFIER).unwrap());
+        let code = remote.grant(&request, "ada", &own, now).unwrap();
+        (remote, code)
+    }
+
+    fn trade(remote: &Remote, code: &str, now: Timestamp) -> Result<Value, OAuthError> {
+        let form = format!(
+            "grant_type=authorization_code&client_id=client&code={code}&redirect_uri={BACK}&code_verifier={VERIFIER}"
+        );
+        remote.token(&form, now)
+    }
+
+    fn renew(remote: &Remote, tokens: &Value, now: Timestamp) -> Result<Value, OAuthError> {
+        let refresh = tokens["refresh_token"].as_str().unwrap();
+        remote.token(&format!("grant_type=refresh_token&client_id=client&refresh_token={refresh}"), now)
+    }
+
+    fn is_in(remote: &Remote, tokens: &Value) -> bool {
+        remote.holder(&Token::from_text(tokens["access_token"].as_str().unwrap()).hash()).is_some()
+    }
+
+    #[test]
+    fn a_code_counts_for_a_minute_and_tokens_for_their_time() {
+        let now = Timestamp::now();
+        let second = SignedDuration::from_secs(1);
+        let folder = || tempfile::tempdir().unwrap();
+        let (late, code) = let_in(&folder(), now);
+        assert_eq!(trade(&late, &code, now + CODE_LIFE).unwrap_err().error, "invalid_grant");
+        let here = folder();
+        let (remote, code) = let_in(&here, now);
+        let tokens = trade(&remote, &code, now + CODE_LIFE - second).unwrap();
+        assert!(is_in(&remote, &tokens));
+        let next = renew(&remote, &tokens, now + REFRESH_LIFE).unwrap();
+        let over = now + REFRESH_LIFE + REFRESH_LIFE;
+        assert_eq!(renew(&remote, &next, over).unwrap_err().error, "invalid_grant");
+        assert_eq!(renew(&remote, &next, now).unwrap_err().error, "invalid_grant", "it has ended");
+        // One that was given an hour ago.
+        let before = now - ACCESS_LIFE;
+        let here = folder();
+        let (remote, code) = let_in(&here, before);
+        let tokens = trade(&remote, &code, before).unwrap();
+        assert!(!is_in(&remote, &tokens));
+        assert!(is_in(&remote, &renew(&remote, &tokens, now).unwrap()));
+    }
+
+    #[test]
+    fn tokens_are_for_the_address_that_they_were_given_at() {
+        let (now, here) = (Timestamp::now(), tempfile::tempdir().unwrap());
+        let (remote, code) = let_in(&here, now);
+        let tokens = trade(&remote, &code, now).unwrap();
+        let VaultParts { state, agents, .. } = remote.vault.as_ref().unwrap();
+        let config = ServerConfig { public_url: "https://other.example.com".into(), ..ServerConfig::default() };
+        let moved = Remote::new(RemoteAddress::of(&config, "").unwrap(), state, agents);
+        assert!(is_in(&remote, &tokens) && !is_in(&moved, &tokens));
+        assert_eq!(renew(&moved, &tokens, now).unwrap_err().error, "invalid_grant");
+        // And the agent's own token, another since, ends them.
+        let here = tempfile::tempdir().unwrap();
+        let (remote, code) = let_in(&here, now);
+        let tokens = trade(&remote, &code, now).unwrap();
+        remote.vault.as_ref().unwrap().agents.give_token("ada", None).unwrap();
+        assert!(!is_in(&remote, &tokens));
+    }
+
+    #[test]
+    fn addresses_stand_between_host_and_path() {
+        let config = ServerConfig { public_url: "https://memory.example.com/".into(), ..ServerConfig::default() };
+        let at = RemoteAddress::of(&config, "/v/maya").unwrap();
+        assert_eq!(at.resource_metadata()["authorization_servers"][0], "https://memory.example.com/v/maya");
+        let said = at.challenge(true);
+        assert!(said.starts_with("Bearer error=\"invalid_token\", resource_metadata=\"https://memory.example.com/.well-known/oauth-protected-resource/v/maya/mcp\""), "{said}");
+        assert!(
+            at.is_resource("https://memory.example.com/v/maya/mcp/")
+                && !at.is_resource("https://memory.example.com/mcp")
+        );
+    }
 }

@@ -130,7 +130,7 @@ impl ServerConfig {
         let wrong = !self.public_url.is_empty() && self.public().is_none();
         wrong.then(|| {
             let address = &self.public_url;
-            format!("`server.public_url` is {address:?}; it takes an address such as https://memory.example.com, without a path")
+            format!("`server.public_url` is {address:?}; it has to be an address such as https://memory.example.com, without a path")
         })
     }
 }

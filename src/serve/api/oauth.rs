@@ -178,7 +178,7 @@ impl OAuthOfServer {
     }
 
     fn at(&self, vault: &str) -> Option<RemoteAddress> {
-        RemoteAddress::of(&self.config, vault)
+        RemoteAddress::of(&self.config, vault).filter(|_| is_vault(vault))
     }
 
     /// What `/mcp` of the vault at a path answers to who has no token that counts.
@@ -190,7 +190,7 @@ impl OAuthOfServer {
     pub(crate) fn metadata(&self, path: &str) -> Option<Response> {
         let of_server = path.strip_prefix(SERVER_METADATA);
         let of_resource = || path.strip_prefix(RESOURCE_METADATA).and_then(|rest| rest.strip_suffix(MCP));
-        let vault = of_server.or_else(of_resource).filter(|vault| is_vault(vault))?;
+        let vault = of_server.or_else(of_resource)?;
         let at = self.at(vault)?;
         let said = if of_server.is_some() { at.server_metadata() } else { at.resource_metadata() };
         Some(Json(said).into_response())
