@@ -152,7 +152,6 @@ describe("consent", () => {
     assert.match(await text(page, "#consent-sees"), /notes\/diary\.md/);
     await page.fill("#agent-expires", "2099-12-31");
     assert.deepEqual(await violations(page), []);
-    if (process.env.SHOT) await page.screenshot({ path: process.env.SHOT, fullPage: true });
     await page.click("#consent-allow");
     const back = await backAt(page);
     assert.deepEqual([back.searchParams.get("state"), back.searchParams.get("iss")], ["state-14", vault.origin]);

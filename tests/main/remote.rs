@@ -236,6 +236,18 @@ fn an_assistant_finds_its_way_in_and_reads_what_its_page_gives() {
     let found = client.mcp(&access, &call("search", json!({ "query": "green" }))).ok();
     let text = found.to_string();
     assert!(text.contains("notes/tea.md") && !text.contains("diary") && !text.contains("work/plan"), "{text}");
+    // ChatGPT reads JSON out of the text of `search`, and asks `fetch` for what it found.
+    let chatgpt = |tool: &str, arguments: Value| {
+        let mut message = call(tool, arguments);
+        message["params"]["_meta"] =
+            json!({ "io.modelcontextprotocol/clientInfo": { "name": "openai-mcp", "version": "1" } });
+        let result = client.mcp(&access, &message).ok()["result"].clone();
+        serde_json::from_str::<Value>(result["content"][0]["text"].as_str().unwrap()).unwrap()
+    };
+    let first = chatgpt("search", json!({ "query": "green tea" }))["results"][0].clone();
+    assert!(first["title"].is_string() && first["url"].is_string(), "{first}");
+    let whole = chatgpt("fetch", json!({ "id": first["id"] }));
+    assert!(whole["text"].as_str().unwrap().contains("80 degrees") && whole["id"] == first["id"], "{whole}");
     // It counts at no other address, and no other token comes of it.
     for path in ["/status", "/api/user-memory/search?q=green", "/api/agents", "/", "/openapi.json"] {
         let reply = daemon.send(&Request::get(path).bearer(&access));

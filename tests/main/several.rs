@@ -380,6 +380,14 @@ fn a_remote_assistant_is_let_into_one_vault_of_a_server_and_learns_of_no_other()
         assert_eq!(sent(Request::get(path)).status, 404, "{path}");
     }
 
+    for name in ["a%22b", "Maya", "..", "%c3%a9"] {
+        let plain = sent(Request::send("POST", &format!("/v/{name}/mcp"), &tool));
+        assert_eq!(
+            (plain.status, plain.header("www-authenticate")),
+            (401, Some("Bearer, Basic realm=\"vault\"")),
+            "{name}"
+        );
+    }
     let mayas = id(register("maya"));
     let goes = consent("maya", &query("maya", &mayas)).ok();
     let address = goes["address"].as_str().unwrap();
