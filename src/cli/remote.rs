@@ -79,6 +79,8 @@ const REDIRECT: &str = "http://127.0.0.1:1/remote-check";
 
 const TLS: &str = "TLS: assistants take only certificates of a public authority, for exactly this host";
 const AWAY: &str = "the tunnel or proxy does not run, or its name leads elsewhere";
+const AWAY_HERE: &str =
+    "start `vault serve` on this machine; of a server of several vaults, open the page of this one first";
 const BOTS: &str = "a bot rule or firewall before the vault: let requests to this host through without a challenge";
 const DROPPED: &str =
     "a bot rule or firewall drops requests after they carry a token: let the Authorization header through to /mcp";
@@ -127,9 +129,7 @@ impl Walk {
             Err(step) => return Ok(Err(step)),
         };
         let Some(mut daemon) = Backend::daemon_of(&home(vault)?)? else {
-            return Ok(Err(fails(
-                "consent", "no daemon of this vault runs here", "start `vault serve` on this machine",
-            )));
+            return Ok(Err(fails("consent", "no daemon of this vault runs here", AWAY_HERE)));
         };
         let verifier = Token::random().context("random numbers")?.reveal().to_owned();
         let challenge = challenge_of(&verifier).unwrap_or_default();

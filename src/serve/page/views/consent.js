@@ -49,6 +49,8 @@ function form(asked, query, names) {
     try {
       const { address } = await api.decideConsent({ query, ...decision });
       say("Going back to the assistant");
+      // A program that it opens leaves the page where it is.
+      replace(said, h("p", { class: "hint" }, "Done. If this page stays, you can close it."));
       location.assign(address);
     } catch (error) {
       for (const button of made.querySelectorAll("button")) button.disabled = false;
