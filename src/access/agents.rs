@@ -12,8 +12,8 @@ use crate::base::path::composed;
 use crate::index::engine::FileEntry;
 use crate::index::search::subject;
 use crate::serve::wire::{
-    AgentParams, AgentRules, AgentView, AgentWithToken, AgentsView, Explained, LibrarianParams, ListedAgent,
-    ListedAgents, LogParams, LogView, Removed, RotateParams,
+    AgentParams, AgentPreview, AgentRules, AgentView, AgentWithToken, AgentsView, Explained, LibrarianParams,
+    ListedAgent, ListedAgents, LogParams, LogView, Removed, RotateParams,
 };
 use crate::text::note::Note;
 use crate::vault::disk::{Action, slug};
@@ -22,6 +22,8 @@ use crate::vault::disk::{Action, slug};
 const MAX_NAME_CHARS: usize = 60;
 /// Maximum number of places at which a path may end, in what is to be explained.
 const MAX_PATH_ENDS: usize = 8;
+/// Private notes that are named where the person is shown what a new agent would see.
+const PREVIEW_PATHS: usize = 50;
 /// Entries of the log that are given when nobody says how many.
 const LOG_ENTRIES: usize = 50;
 
@@ -148,6 +150,27 @@ pub fn view(owner: &Owner, slug: &str) -> Result<AgentView, RequestError> {
         empty_collections: empty.cloned().collect(),
         files: scope.files().count(),
         chunks: scope.files().map(|file| file.chunks.len()).sum(),
+    })
+}
+
+/// What an agent with these rules would see, in a direct chat.
+///
+/// # Errors
+/// When the index is not open yet.
+pub(crate) fn preview(owner: &Owner, rules: &AgentRules) -> Result<AgentPreview, RequestError> {
+    // No agent has this name.
+    const NOBODY: &str = "-";
+    let policy = Arc::new(agents(owner).policy_on(NOBODY, &agent_page(NOBODY, &now(), &rules.frontmatter())));
+    let given = owner.as_seen_by(caller(NOBODY, Session::direct(), &policy))?.given;
+    let all = owner.read_scope()?;
+    let private: Vec<_> =
+        all.files().filter(|file| file.private && !access::is_agents(file.path.collection())).collect();
+    let private_paths = private.iter().take(PREVIEW_PATHS).map(|file| file.path.to_string()).collect();
+    Ok(AgentPreview {
+        files: given.files().count(),
+        private: private.len(),
+        private_paths,
+        problems: policy.problems.clone(),
     })
 }
 

@@ -4,5 +4,6 @@ pub mod agents;
 pub mod page_sessions;
 pub(crate) mod people;
 pub mod policy;
+pub(crate) mod remote;
 pub mod request;
 pub mod rules;

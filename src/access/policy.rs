@@ -268,11 +268,18 @@ impl AgentRegistry {
         if let Some((_, policy)) = pages().get(slug).filter(|(hash, _)| *hash == source.hash) {
             return Some(Arc::clone(policy));
         }
-        let mut policy = parse(&source.text);
-        policy.grant = policy.grant.map(|grant| grant.with_folders(&self.collections).of_agent(slug));
-        let policy = Arc::new(policy);
+        let policy = Arc::new(self.policy_on(slug, &source.text));
         pages().insert(slug.to_owned(), (source.hash, Arc::clone(&policy)));
         Some(policy)
+    }
+}
+
+impl AgentRegistry {
+    /// What an agent may do with a page of this text.
+    pub(crate) fn policy_on(&self, slug: &str, text: &str) -> Policy {
+        let mut policy = parse(text);
+        policy.grant = policy.grant.map(|grant| grant.with_folders(&self.collections).of_agent(slug));
+        policy
     }
 }
 

@@ -1,5 +1,6 @@
 //! What everything stands on: time, paths, files, redaction, background tasks, the configuration, the state that is not derived.
 
+pub(crate) mod address;
 pub(crate) mod allocator;
 #[cfg(test)]
 pub(crate) mod chance;

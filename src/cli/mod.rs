@@ -19,6 +19,7 @@ mod model;
 mod note_named;
 mod person;
 mod qmd;
+mod remote;
 mod review;
 mod search;
 mod serve;
@@ -146,6 +147,9 @@ commands! {
         #[command(subcommand)]
         Token(agent::TokenCommand),
         Trace(agent::TraceCommand),
+        /// Let remote assistants (claude.ai, ChatGPT) in through your own tunnel.
+        #[command(subcommand)]
+        Remote(remote::RemoteCommand),
         Qmd(qmd::QmdCommand),
     }
     "Upkeep" {

@@ -16,7 +16,7 @@ use crate::access::rules::{OwnerToken, Token};
 use crate::base::config::{Config, ConfigError, ServerConfig};
 use crate::base::fs::{Context, FsError};
 use crate::memory::capture::CaptureTokens;
-use crate::serve::api::{ConnectionLimits, Door, Guard, Live, guarded, local, make_page_ready, serve};
+use crate::serve::api::{ConnectionLimits, Door, Guard, Live, OAuth, guarded, local, make_page_ready, serve};
 use crate::serve::app::{App, StartError};
 use crate::serve::mcp;
 use crate::vault::disk::{DaemonInfo, Home, HomeError};
@@ -123,11 +123,16 @@ impl Daemon {
             }
         };
         let address = known.map_or_else(|| socket.display().to_string(), |address| address.to_string());
-        let daemon =
-            DaemonInfo { pid: std::process::id(), address, scheme: scheme.into(), path, socket: socket.clone() };
+        let daemon = DaemonInfo {
+            pid: std::process::id(),
+            address,
+            scheme: scheme.into(),
+            path: path.clone(),
+            socket: socket.clone(),
+        };
         home.announce(&lock, &daemon)?;
         let announced = Announced { daemon, token: token.clone() };
-        let hosts: Vec<String> = config.server.allowed_hosts.iter().chain([&config.server.host]).cloned().collect();
+        let hosts = config.server.hosts();
         let app = Arc::new(App::start(home, config, lock, true)?);
         let captures = Arc::new(CaptureTokens::new(&app.state));
         // It listens at one address all its life.
@@ -135,7 +140,7 @@ impl Daemon {
         let agents = Arc::clone(&app.agents);
         let guard = Guard::new(vec![Arc::new(OwnerToken::new(&token)), captures, agents], hosts);
         let (stopping, stopped) = watch::channel(false);
-        let live = Live::new(&app, stopped);
+        let live = Live::new(&app, stopped).and_remote(OAuth::of(&app, &path));
         Ok(Self { app, tcp, guard, live, stopping, socket, unix, announced })
     }
 

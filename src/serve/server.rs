@@ -14,7 +14,7 @@ use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::uri::PathAndQuery;
-use axum::http::{HeaderName, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
 use hyper::body::{Frame, SizeHint};
 use serde::Deserialize;
@@ -24,7 +24,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use crate::access::people::People;
 use crate::base::config::{Config, ConfigError, FILE_NAME, ServerConfig};
 use crate::base::fs::{Context, FsError};
-use crate::serve::api::{self, ConnectionLimits, Door, PeopleDoor, make_page_ready};
+use crate::serve::api::{self, ConnectionLimits, Door, OAuthOfServer, PeopleDoor, make_page_ready};
 use crate::serve::daemon::{Daemon, DaemonError, Serves, listen};
 use crate::vault::disk::{Home, HomeError};
 
@@ -117,6 +117,7 @@ impl ServerSettings {
             .iter()
             .find(|vault| !is_name(&vault.name))
             .map(|vault| format!("the vault `{}` needs a name of small letters, digits, `-` and `_`", vault.name));
+        let wrong = wrong.or_else(|| settings.server.violation());
         let none = (settings.open_vaults == 0).then(|| "`open_vaults` has to be 1 at least".to_owned());
         wrong.or(none).map_or(Ok(settings), |message| Err(ConfigError::Range { path, message }))
     }
@@ -139,6 +140,7 @@ struct Vaults {
     folder: PathBuf,
     settings: ServerSettings,
     people: PeopleDoor,
+    oauth: Option<OAuthOfServer>,
     address: SocketAddr,
     scheme: &'static str,
     places: Arc<Semaphore>,
@@ -187,6 +189,7 @@ impl Server {
             scheme: listener.scheme(),
             places: Arc::new(Semaphore::new(settings.open_vaults)),
             known: Mutex::default(),
+            oauth: OAuthOfServer::of(&settings.server),
             settings,
         };
         Ok(Self { vaults: Arc::new(vaults), listener })
@@ -212,7 +215,7 @@ impl Server {
         let known = Arc::clone(&vaults);
         drop(spawn_blocking(move || known.make_tokens()));
         let (stopping, stopped) = watch::channel(false);
-        let hosts = vaults.settings.server.allowed_hosts.iter().chain([&vaults.settings.server.host]).cloned();
+        let hosts = vaults.settings.server.hosts();
         let router =
             api::several(hosts, vaults.people.clone(), Router::new().fallback(pass).with_state(Arc::clone(&vaults)));
         let serving = listener.serve(router, ConnectionLimits::default(), stopped);
@@ -251,6 +254,21 @@ impl Vaults {
         let here = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
         let all: BTreeSet<String> = here.chain(self.settings.vaults.iter().map(|vault| vault.name.clone())).collect();
         Ok(all.into_iter().filter(|name| self.slot(name).is_some()).collect())
+    }
+
+    /// What a request asks of how remote assistants sign in to a vault: the same for one that is not there.
+    fn metadata(&self, request: &Request) -> Option<Response> {
+        let reads = [Method::GET, Method::HEAD].contains(request.method());
+        self.oauth.as_ref().filter(|_| reads)?.metadata(request.uri().path())
+    }
+
+    /// Whether a vault, which may be closed, knows the token of a request for a path within it.
+    async fn knows(self: &Arc<Self>, slot: &Slot, path: &str, headers: &HeaderMap) -> bool {
+        let (all, root, path) = (Arc::clone(self), slot.root.clone(), path.to_owned());
+        let address = format!("{PREFIX}{}", slot.name);
+        let remote = move || all.oauth.as_ref()?.remote(&address, root, &path);
+        let remote = spawn_blocking(remote).await.ok().flatten();
+        api::knows(slot.root.clone(), headers, remote).await
     }
 
     /// Has every vault have its owner's token, by which it can be opened.
@@ -386,13 +404,17 @@ fn resident_mb() -> Option<u64> {
 /// Hands a request to the vault that its path names. Where it lets nobody in, or there is no such vault, the answer is the same.
 async fn pass(State(vaults): State<Arc<Vaults>>, mut request: Request) -> Response {
     let refuse_at = tokio::time::Instant::now() + REFUSED_AFTER;
+    if let Some(answer) = vaults.metadata(&request) {
+        return answer;
+    }
     let Some((name, path)) = split(request.uri()) else { return api::no_vault() };
     if path.is_empty() {
         return Redirect::permanent(&format!("{PREFIX}{name}/")).into_response();
     }
     let query = request.uri().query().map_or(path.clone(), |query| format!("{path}?{query}"));
     let Ok(within) = query.parse::<PathAndQuery>() else { return api::no_vault() };
-    if let Some(answer) = api::for_all_vaults(&path, request.method(), request.headers()).await {
+    if let Some(answer) = api::for_all_vaults(&path, request.method(), request.headers(), vaults.oauth.is_some()).await
+    {
         return answer;
     }
     *request.uri_mut() = Uri::from(within);
@@ -403,6 +425,18 @@ async fn pass(State(vaults): State<Arc<Vaults>>, mut request: Request) -> Respon
         Err(error) => return error.into_response(),
     };
     api::name_vault(request.headers_mut(), &name);
+    let address = format!("{PREFIX}{name}");
+    let mut request = match &vaults.oauth {
+        None => request,
+        Some(oauth) => match oauth.answer(&address, slot.as_ref().map(|slot| slot.root.clone()), request).await {
+            Err(request) => request,
+            Ok(answer) => {
+                tokio::time::sleep_until(refuse_at).await;
+                return answer;
+            }
+        },
+    };
+    let challenge = api::challenge(vaults.oauth.as_ref(), &address, &path, request.headers());
     let asks_first = api::is_sign_out(&path, request.method());
     let slot = match slot {
         // Who asks to be signed out is signed in to the vault alone.
@@ -410,9 +444,9 @@ async fn pass(State(vaults): State<Arc<Vaults>>, mut request: Request) -> Respon
             person.map(|person| request.extensions_mut().insert(person));
             slot
         }
-        Some(slot) if (slot.is_open() && !asks_first) || api::knows(slot.root.clone(), request.headers()).await => slot,
+        Some(slot) if (slot.is_open() && !asks_first) || vaults.knows(&slot, &path, request.headers()).await => slot,
         _ => {
-            let answer = api::nobody(&path, request).await;
+            let answer = api::nobody(&path, request, challenge.as_deref()).await;
             tokio::time::sleep_until(refuse_at).await;
             return answer;
         }
@@ -427,7 +461,7 @@ async fn pass(State(vaults): State<Arc<Vaults>>, mut request: Request) -> Respon
     let mut answer = api::call(vault.router.clone(), request).await;
     if answer.status() == StatusCode::UNAUTHORIZED {
         // To a method that an address does not have a router names those that it has.
-        answer = api::refused(&path, &headers).unwrap_or(answer);
+        answer = api::refused(&path, &headers, challenge.as_deref()).unwrap_or(answer);
         tokio::time::sleep_until(refuse_at).await;
     }
     answer.map(|body| Body::new(HeldBody { body, _vault: vault }))

@@ -169,10 +169,10 @@ async function openTab(browser, { width = 1280, height = 860, scheme = "light", 
   });
   // To work on the page without building the program each time.
   if (process.env.PAGE_FILES && !worker) {
-    await page.route(/^[^?#]*\/(page\/[a-z0-9/-]+\.(js|css|svg|webmanifest))?$/, async (route) => {
+    await page.route(/^[^?#]*\/(page\/[a-z0-9/-]+\.(js|css|svg|webmanifest)|oauth\/authorize\?.*)?$/, async (route) => {
       const response = await route.fetch({ url: new URL("/", route.request().url()).href }).catch(() => undefined);
       if (!response) return route.abort();
-      const name = new URL(route.request().url()).pathname.replace(/^\/(page\/)?/, "") || "index.html";
+      const name = new URL(route.request().url()).pathname.replace(/^\/(page\/|oauth\/authorize$)?/, "") || "index.html";
       const headers = { ...response.headers(), "content-type": TYPES[name.split(".").at(-1)] };
       delete headers["content-length"];
       const source = (one) => readFileSync(resolve(root, process.env.PAGE_FILES, one));

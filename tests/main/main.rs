@@ -69,6 +69,7 @@ mod purging;
 mod qmd;
 mod rebuilt;
 mod recipes;
+mod remote;
 mod reviewed;
 mod scopes;
 mod scripts;

@@ -284,3 +284,134 @@ fn one_vault_is_no_other_vaults_trouble() {
         assert!(refused.code != 0 && refused.stderr.contains(named), "{}", refused.stderr);
     }
 }
+
+#[test]
+fn a_remote_assistant_is_let_into_one_vault_of_a_server_and_learns_of_no_other() {
+    const PUBLIC: &str = "https://memory.example.com";
+    const BACK: &str = "https://claude.ai/cb";
+    const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+    let server = Server::of(&["maya", "sam"], &format!("[server]\npublic_url = \"{PUBLIC}\"\n"));
+    let names = ["maya", "sam", "none"];
+    let sent = |request: Request| server.send(&request.header("Host", "memory.example.com"));
+    let form = |name: &str, form: &str| sent(Request::new("POST", &format!("/v/{name}/oauth/token")).form(form));
+    let tool = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+    let mcp = |name: &str, token: &str| sent(Request::send("POST", &format!("/v/{name}/mcp"), &tool).bearer(token));
+    let register = |name: &str| {
+        let said = json!({ "client_name": "Claude", "redirect_uris": [BACK] });
+        sent(Request::send("POST", &format!("/v/{name}/oauth/register"), &said))
+    };
+    let id = |reply: Reply| reply.json()["client_id"].as_str().unwrap().to_owned();
+    let query = |name: &str, id: &str| {
+        format!(
+            "response_type=code&client_id={id}&redirect_uri={}&code_challenge_method=S256&state=s&resource={}\
+             &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+            encode(BACK),
+            encode(&format!("{PUBLIC}/v/{name}/mcp"))
+        )
+    };
+    let consent = |name: &str, query: &str| {
+        let body = json!({ "query": query, "agent": { "name": "Claude", "rules": { "can_read_user_memory": true } } });
+        sent(Request::send("POST", &format!("/v/{name}/api/remote/consent"), &body).bearer(&server.token(name)))
+    };
+
+    // The way in is the same for a vault that is closed, and for one that is not there.
+    let same = |what: &str, answer: &dyn Fn(&str) -> Reply| {
+        let told = |name: &str| {
+            let reply = answer(name);
+            let plain = |text: String| text.replace(&format!("/v/{name}"), "/v/NAME");
+            let headers: Vec<_> = reply.headers.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("date")).collect();
+            let length = |text: &str| text.replace(&format!("{:?}", reply.body.len().to_string()), "N");
+            (
+                reply.status,
+                length(&plain(format!("{headers:?}"))),
+                plain(String::from_utf8_lossy(&reply.body).into_owned()),
+            )
+        };
+        let all = names.map(told);
+        assert!(all[0] == all[1] && all[1] == all[2], "{what}: {all:?}");
+        all[0].0
+    };
+    let compared = |when: &str| {
+        for (path, status) in [
+            ("/.well-known/oauth-authorization-server/v/NAME", 200),
+            ("/.well-known/oauth-protected-resource/v/NAME/mcp", 200),
+            ("/v/NAME/oauth/authorize?client_id=x", 200),
+            ("/v/NAME/oauth/token", 404),
+            ("/v/NAME/.well-known/oauth-authorization-server", 404),
+            ("/v/NAME/mcp", 401),
+        ] {
+            let told = same(&format!("{when}: {path}"), &|name| sent(Request::get(&path.replace("NAME", name))));
+            assert_eq!(told, status, "{when}: {path}");
+        }
+        for (said, status) in [
+            ("grant_type=x", 400),
+            ("", 400),
+            ("grant_type=refresh_token&client_id=x&refresh_token=a.b", 400),
+            ("grant_type=authorization_code&client_id=x&code=a.b&redirect_uri=x&code_verifier=y", 400),
+        ] {
+            assert_eq!(same(&format!("{when}: {said}"), &|name| form(name, said)), status);
+        }
+        assert_eq!(same(when, &|name| mcp(name, "unknown")), 401);
+        assert_eq!(
+            same(when, &|name| sent(Request::new("POST", &format!("/v/{name}/oauth/revoke")).form("token=x"))),
+            200
+        );
+        assert_eq!(
+            same(when, &|name| sent(Request::new("POST", &format!("/v/{name}/oauth/authorize")).form("x=y"))),
+            404
+        );
+        let lengths = names.map(|name| id(register(name)).len());
+        assert!(lengths.iter().all(|length| *length == lengths[0]) && register("none").status == 201, "{lengths:?}");
+    };
+    compared("closed");
+    let metadata = sent(Request::get("/.well-known/oauth-authorization-server/v/maya")).ok();
+    assert_eq!(
+        (&metadata["issuer"], &metadata["token_endpoint"]),
+        (&json!(format!("{PUBLIC}/v/maya")), &json!(format!("{PUBLIC}/v/maya/oauth/token")))
+    );
+    let asked = sent(Request::send("POST", "/v/maya/mcp", &tool));
+    let challenge = format!(
+        "Bearer resource_metadata=\"{PUBLIC}/.well-known/oauth-protected-resource/v/maya/mcp\", scope=\"vault\""
+    );
+    assert_eq!(asked.header("www-authenticate"), Some(&*challenge));
+    for path in
+        ["/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/v/..", "/oauth/token"]
+    {
+        assert_eq!(sent(Request::get(path)).status, 404, "{path}");
+    }
+
+    for name in ["a%22b", "Maya", "..", "%c3%a9"] {
+        let plain = sent(Request::send("POST", &format!("/v/{name}/mcp"), &tool));
+        assert_eq!(
+            (plain.status, plain.header("www-authenticate")),
+            (401, Some("Bearer, Basic realm=\"vault\"")),
+            "{name}"
+        );
+    }
+    let mayas = id(register("maya"));
+    let goes = consent("maya", &query("maya", &mayas)).ok();
+    let address = goes["address"].as_str().unwrap();
+    assert!(address.ends_with(&format!("iss={}", "https%3A%2F%2Fmemory.example.com%2Fv%2Fmaya")), "{address}");
+    let code = address.split("code=").nth(1).unwrap().split('&').next().unwrap().to_owned();
+    let trade = format!(
+        "grant_type=authorization_code&client_id={mayas}&code={code}&redirect_uri={}&code_verifier={VERIFIER}",
+        encode(BACK)
+    );
+    assert_eq!(form("sam", &trade).status, 400, "the code is of another vault");
+    assert_eq!(form("none", &trade).status, 400);
+    let tokens = form("maya", &trade).ok();
+    let access = tokens["access_token"].as_str().unwrap();
+    assert_eq!((mcp("maya", access).status, mcp("sam", access).status, mcp("none", access).status), (200, 401, 401));
+    // A client of one vault is none of another, and neither is its address.
+    assert_eq!(consent("sam", &query("sam", &mayas)).status, 400);
+    let goes = consent("maya", &query("sam", &mayas)).ok();
+    assert!(goes["address"].as_str().unwrap().contains("error=invalid_target"), "{goes}");
+    compared("open");
+    let renew = format!(
+        "grant_type=refresh_token&client_id={mayas}&refresh_token={}",
+        tokens["refresh_token"].as_str().unwrap()
+    );
+    assert_eq!(form("sam", &renew).status, 400);
+    let renewed = form("maya", &renew).ok();
+    assert_eq!((mcp("maya", access).status, mcp("maya", renewed["access_token"].as_str().unwrap()).status), (401, 200));
+}

@@ -52,10 +52,10 @@ class Vault:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
 
-    def start(self):
+    def start(self, port="0"):
         """Starts the daemon; waits until all is embedded."""
         self.log = open(Path(self.scratch.name) / "log", "w+", encoding="utf-8")
-        serve = [BINARY, "serve", "--vault", str(self.folder), "--port", "0"]
+        serve = [BINARY, "serve", "--vault", str(self.folder), "--port", port]
         self.daemon = subprocess.Popen(serve, env=self.environment, stdout=self.log, stderr=self.log)
 
         def address():

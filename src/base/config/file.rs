@@ -87,7 +87,7 @@ impl Config {
         let Self { server, index, embed, search, chat, access: _, scope: _, agents, capture, .. } = self;
         let Self { retention, traces, backup, facts, memory, upstream, collections, sessions, .. } = self;
         let numbers = [
-            server.out_of_range("server"),
+            server.out_of_range("server").or_else(|| server.violation()),
             index.out_of_range("index"),
             embed.out_of_range("embed"),
             search.violation(),

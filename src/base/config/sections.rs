@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_with::skip_serializing_none;
 
 use super::memory_kinds::{CollectionConfig, SessionsConfig};
+use crate::base::address::WebAddress;
 
 /// The file that makes a folder a vault.
 pub(crate) const FILE_NAME: &str = "memory.toml";
@@ -107,6 +108,34 @@ section! {
         tls_cert: PathBuf = PathBuf::new();
         /// Its key in PEM.
         tls_key: PathBuf = PathBuf::new();
+        /// Where the outside reaches the vault; empty: remote assistants cannot sign in.
+        public_url: String = String::new();
+        /// Whether assistants may register themselves.
+        client_registration: bool = true;
+    }
+}
+
+impl ServerConfig {
+    /// Where the outside reaches the vault, without a slash at the end; `None` where it does not.
+    pub(crate) fn public(&self) -> Option<String> {
+        let address = WebAddress::parse(&self.public_url)?;
+        let is_plain = address.rest.is_empty() || address.rest == "/";
+        ((address.is_secure || address.is_loopback()) && is_plain).then(|| address.origin())
+    }
+
+    /// The names that a `Host` may carry besides the loopback ones.
+    pub(crate) fn hosts(&self) -> Vec<String> {
+        let public = self.public().and_then(|address| WebAddress::parse(&address)).map(|address| address.host);
+        self.allowed_hosts.iter().chain([&self.host]).cloned().chain(public).collect()
+    }
+
+    /// What is wrong with a value, as a sentence that names the key.
+    pub(crate) fn violation(&self) -> Option<String> {
+        let wrong = !self.public_url.is_empty() && self.public().is_none();
+        wrong.then(|| {
+            let address = &self.public_url;
+            format!("`server.public_url` is {address:?}; it has to be an address such as https://memory.example.com, without a path")
+        })
     }
 }
 

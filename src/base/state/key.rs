@@ -50,6 +50,11 @@ fn hashed(mut hasher: blake3::Hasher, parts: &[&[u8]]) -> blake3::Hash {
 }
 
 impl DigestKey {
+    /// One that no vault has.
+    pub(crate) fn of(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The digest of something. What it is of (`kind`) counts, so that one is never taken for another's.
     pub fn digest(&self, kind: &str, parts: &[&[u8]]) -> Digest {
         cut(&hashed(blake3::Hasher::new_keyed(&self.0), &[&[kind.as_bytes()], parts].concat()))

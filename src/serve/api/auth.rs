@@ -14,6 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use tokio::task::JoinHandle;
 
 use super::ask::{ApiError, MAX_OPEN_BODY_BYTES, blocking};
+use super::oauth::{self, MCP, OAuth};
 use crate::access::policy::RequestPermit;
 use crate::access::request::{Role, agent_limits};
 use crate::access::rules::{Authenticator, Caller, Principal, Session, Token, Turn};
@@ -24,6 +25,7 @@ use crate::serve::app::App;
 pub struct Guard {
     authenticators: Vec<Arc<dyn Authenticator>>,
     hosts: Vec<String>,
+    oauth: Option<OAuth>,
 }
 
 /// The addresses that a program which only says what happens may send to.
@@ -33,7 +35,7 @@ impl Guard {
     /// With the tokens that count, and the names that `Host` may carry besides the loopback ones.
     pub fn new(authenticators: Vec<Arc<dyn Authenticator>>, hosts: impl IntoIterator<Item = String>) -> Self {
         let loopback = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
-        Self { authenticators, hosts: loopback.into_iter().chain(hosts).collect() }
+        Self { authenticators, hosts: loopback.into_iter().chain(hosts).collect(), oauth: None }
     }
 
     /// Lets those in as well who hold one of these tokens.
@@ -41,6 +43,12 @@ impl Guard {
     pub(super) fn and(mut self, authenticator: Arc<dyn Authenticator>) -> Self {
         self.authenticators.push(authenticator);
         self
+    }
+
+    /// Lets remote assistants sign in as well, and at `/mcp` in with the tokens that they have from there.
+    #[must_use]
+    pub(super) fn and_remote(self, oauth: Option<OAuth>) -> Self {
+        Self { oauth, ..self }
     }
 
     /// Whether a `Host` is this server, with or without a port. A page that reached us through a name of its own (DNS
@@ -67,14 +75,24 @@ impl Guard {
         Ok(())
     }
 
-    /// Whose token a request carries. An agent's page is read where its file is another than it was.
+    /// Whose token a request for a path carries: those of remote assistants count at `/mcp` alone. An agent's page is read where its file is
+    /// another than it was.
     ///
     /// # Errors
     /// When looking fails unexpectedly.
-    pub(super) async fn holder(&self, headers: &HeaderMap) -> Result<Option<Principal>, ApiError> {
+    pub(super) async fn holder(&self, path: &str, headers: &HeaderMap) -> Result<Option<Principal>, ApiError> {
         let Some(token) = token(headers).map(|token| token.hash()) else { return Ok(None) };
-        let known = self.authenticators.clone();
+        let mut known = self.authenticators.clone();
+        if let Some(oauth) = self.oauth.as_ref().filter(|_| path == MCP) {
+            known.push(Arc::clone(&oauth.remote) as Arc<dyn Authenticator>);
+        }
         blocking(move || known.iter().find_map(|known| known.holder(&token))).await
+    }
+
+    /// What is asked of who has no token that counts, at `/mcp`.
+    fn challenge(&self, path: &str, headers: &HeaderMap) -> Option<String> {
+        let oauth = self.oauth.as_ref().filter(|_| path == MCP)?;
+        Some(oauth.remote.at.challenge(headers.contains_key(AUTHORIZATION)))
     }
 }
 
@@ -174,17 +192,26 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
             None => next.run(request).await,
         };
     }
+    if guard.oauth.is_some() && oauth::is_open(path) {
+        return match oauth::is_too_long(request.headers()) {
+            true => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
+            false => next.run(request).await,
+        };
+    }
     // The server of several vaults may know already who it is.
     let known = request.extensions().get::<Principal>().cloned();
     let holder = match known {
         Some(person) => Ok(Some(person)),
-        None => guard.holder(request.headers()).await,
+        None => guard.holder(path, request.headers()).await,
     };
     let holder = match holder {
         Ok(holder) => holder,
         Err(error) => return error.into_response(),
     };
-    let Some(principal) = holder else { return no_token(request.headers()) };
+    let Some(principal) = holder else {
+        let challenge = guard.challenge(path, request.headers());
+        return no_token(request.headers(), challenge.as_deref());
+    };
     let principal = match principal {
         Principal::Capture(_) if !CAPTURE.contains(&request.uri().path()) || request.method() != Method::POST => {
             let error = ApiError::new(StatusCode::FORBIDDEN, "forbidden", "this token may only send events");
@@ -203,13 +230,13 @@ pub(super) fn too_long_for_nobody(headers: &HeaderMap) -> Option<Response> {
     (length > MAX_OPEN_BODY_BYTES).then(|| ApiError::too_large(MAX_OPEN_BODY_BYTES).into_response())
 }
 
-/// The answer to a request whose token is not known.
-pub(crate) fn no_token(headers: &HeaderMap) -> Response {
+/// The answer to a request whose token is not known; `challenge` says how a remote assistant comes to one.
+pub(crate) fn no_token(headers: &HeaderMap, challenge: Option<&str>) -> Response {
     let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "a token is required")
         .hint("send `Authorization: Bearer TOKEN`; `vault serve` prints where the owner's token is");
     // The page asks for one itself; with Basic the browser would do so, too.
     let basic = if headers.contains_key(KEY) { "Bearer" } else { "Bearer, Basic realm=\"vault\"" };
-    ([(WWW_AUTHENTICATE, basic)], error).into_response()
+    ([(WWW_AUTHENTICATE, challenge.unwrap_or(basic))], error).into_response()
 }
 
 /// Whether a path is served without a token.
@@ -472,11 +499,11 @@ mod tests {
         // Of the Basic ones: owner:secret, secret:, secret
         let good = ["Bearer secret", "bearer secret", "Basic b3duZXI6c2VjcmV0", "Basic c2VjcmV0Og==", "Basic c2VjcmV0"];
         for good in good {
-            assert!(matches!(guard.holder(&headers(good)).await, Ok(Some(Principal::Owner(None)))), "{good}");
+            assert!(matches!(guard.holder("/", &headers(good)).await, Ok(Some(Principal::Owner(None)))), "{good}");
         }
         for bad in ["Bearer wrong", "Bearer", "secret", "Basic !!", "Basic b3duZXI6d3Jvbmc=", "Digest secret"] {
-            assert!(guard.holder(&headers(bad)).await.unwrap().is_none(), "{bad}");
+            assert!(guard.holder("/", &headers(bad)).await.unwrap().is_none(), "{bad}");
         }
-        assert!(guard.holder(&HeaderMap::new()).await.unwrap().is_none());
+        assert!(guard.holder("/", &HeaderMap::new()).await.unwrap().is_none());
     }
 }

@@ -314,6 +314,9 @@ endpoints! {
         /// Creates an agent: its page `agents/<slug>/agent.md`, and a token that is shown only once.
         ADD = POST "/api/agents", JsonBody<AgentParams> => AgentWithToken, Owner: crate::access::agents::add;
 
+        /// Shows what an agent with these rules would see: how many notes, and which private ones never.
+        PREVIEW = POST "/api/agent-preview", JsonBody<AgentRules> => AgentPreview, Owner: crate::access::agents::preview;
+
         /// Returns an agent, and what it may read.
         SHOW = GET "/api/agents/{slug}", () => AgentView, Owner: |a| crate::access::agents::view(a.role, a.name);
 

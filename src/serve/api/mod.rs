@@ -6,6 +6,7 @@ mod endpoint;
 pub(crate) mod endpoints;
 mod events;
 mod file;
+mod oauth;
 mod page;
 mod page_files;
 mod passing;
@@ -20,12 +21,13 @@ pub(crate) use ask::on_request;
 pub use auth::Guard;
 pub(crate) use auth::{AS_AGENT, Asking};
 pub(crate) use endpoint::{Endpoint, EndpointCall, Input};
+pub(crate) use oauth::{OAuth, OAuthOfServer};
 pub(crate) use page_files::make_ready as make_page_ready;
 pub(crate) use people::PeopleDoor;
 pub(crate) use router::without_token;
 pub use router::{Live, alone, document as openapi, guarded, local};
 pub(crate) use serve::{ConnectionLimits, is_late, serve};
 pub(crate) use several::{
-    call, for_all_vaults, is_sign_out, knows, name_vault, no_vault, nobody, refused, several, unavailable,
+    call, challenge, for_all_vaults, is_sign_out, knows, name_vault, no_vault, nobody, refused, several, unavailable,
 };
 pub(crate) use tls::Door;

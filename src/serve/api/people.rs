@@ -210,7 +210,7 @@ async fn join(
 
 /// Who is signed in, their vaults and their sessions.
 async fn me(State(door): State<PeopleDoor>, headers: HeaderMap, extensions: Extensions) -> Result<Response, ApiError> {
-    let Some(person) = door.person(&headers, &extensions).await? else { return Ok(no_token(&headers)) };
+    let Some(person) = door.person(&headers, &extensions).await? else { return Ok(no_token(&headers, None)) };
     let (table, name) = (PageSessionTable::new(door.people.state()), Arc::clone(&person.name));
     let sessions = blocking(move || list_of(&table, |session| session.person() == Some(&name))).await??;
     let vaults = person.vaults.iter().filter(|(vault, _)| person.principal(vault).is_some());
@@ -230,7 +230,7 @@ async fn end(
     extensions: Extensions,
     JsonBody(params): JsonBody<EndSessionsParams>,
 ) -> Result<Response, ApiError> {
-    let Some(person) = door.person(&headers, &extensions).await? else { return Ok(no_token(&headers)) };
+    let Some(person) = door.person(&headers, &extensions).await? else { return Ok(no_token(&headers, None)) };
     let table = PageSessionTable::new(door.people.state());
     let end = move || end_of(&table, &params, |session| session.person() == Some(&person.name));
     Ok(Json(blocking(end).await??).into_response())

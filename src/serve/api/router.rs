@@ -16,30 +16,38 @@ use utoipa::OpenApi;
 
 use super::ask::{ApiError, JsonBody, MAX_BODY_BYTES};
 use super::auth::{Guard, guard, local as local_caller, only, only_from_here, within_limits};
+use super::oauth::{self, OAuth};
 use super::page::Sessions;
 use super::{endpoints, events, file, page, passing};
 use crate::access::request::{Owner, Viewer};
 use crate::access::rules::{Authenticator, Principal};
 use crate::serve::app::App;
 
-/// What all listeners share while the daemon runs: the sessions of the page, and when streams of events end.
-#[derive(Debug, Clone)]
+/// What all listeners share while the daemon runs: the sessions of the page, when streams of events end, and what remote assistants get.
+#[derive(Clone)]
 pub struct Live {
     sessions: Arc<Sessions>,
     stop: watch::Receiver<bool>,
+    oauth: Option<OAuth>,
 }
 
 impl Live {
     /// Those of an app. Streams of events end when `stop` holds true or its sender is gone.
     pub fn new(app: &App, stop: watch::Receiver<bool>) -> Self {
-        Self { sessions: Arc::new(Sessions::new(&app.state)), stop }
+        Self { sessions: Arc::new(Sessions::new(&app.state)), stop, oauth: None }
+    }
+
+    /// The same with what is open to remote assistants.
+    #[must_use]
+    pub(crate) fn and_remote(self, oauth: Option<OAuth>) -> Self {
+        Self { oauth, ..self }
     }
 }
 
 /// The API as it is served over TCP: every request passes the guard. `more` are routes of other protocols, which take the
 /// [`Principal`](crate::access::rules::Principal) from the request's extensions.
 pub fn guarded(app: Arc<App>, live: &Live, with: Guard, more: Router) -> Router {
-    let with = with.and(Arc::clone(&live.sessions) as Arc<dyn Authenticator>);
+    let with = with.and(Arc::clone(&live.sessions) as Arc<dyn Authenticator>).and_remote(live.oauth.clone());
     let limits = middleware::from_fn_with_state(Arc::clone(&app), within_limits);
     finish(routes(app, live).merge(more).layer(limits)).layer(middleware::from_fn_with_state(Arc::new(with), guard))
 }
@@ -76,6 +84,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
     let media = Router::new().route("/api/user-memory/file", get(file::file));
     let media = media.route_layer(middleware::from_fn(only::<Owner>));
     let declared = endpoints::all(None).router;
+    let remote = live.oauth.as_ref().map(|oauth| oauth::routes(oauth, &app)).unwrap_or_default();
     Router::new()
         .route("/health", get(health))
         // Programs with a capture token have it, too.
@@ -88,6 +97,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(events)
         .merge(owners)
         .merge(page::routes(&live.sessions))
+        .merge(remote)
 }
 
 /// Says that the server runs, and nothing else.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -14,10 +15,12 @@ use hyper_util::service::TowerToHyperService;
 
 use super::ask::{ApiError, MAX_OPEN_BODY_BYTES, blocking};
 use super::auth::{Guard, VAULT_NAME, is_open, no_token, only_from_here, token, too_long_for_nobody};
+use super::oauth::{self, MCP, OAuthOfServer};
 use super::page::{self, Sessions};
 use super::people::PeopleDoor;
 use super::router::{headers, health};
 use crate::access::policy::AgentRegistry;
+use crate::access::remote::Remote;
 use crate::access::rules::{Authenticator, OwnerToken};
 use crate::memory::capture::CaptureTokens;
 use crate::vault::disk::Home;
@@ -42,11 +45,17 @@ pub(crate) fn several(hosts: impl IntoIterator<Item = String>, people: PeopleDoo
 }
 
 /// The answer that is the same for each vault: open, closed, or none.
-pub(crate) async fn for_all_vaults(path: &str, method: &Method, headers: &HeaderMap) -> Option<Response> {
+pub(crate) async fn for_all_vaults(
+    path: &str,
+    method: &Method,
+    headers: &HeaderMap,
+    has_oauth: bool,
+) -> Option<Response> {
     let reads = [Method::GET, Method::HEAD].contains(method);
     match path {
         SIGN_IN if !reads => None,
         "/health" if reads => Some(health().await.into_response()),
+        oauth::AUTHORIZE if has_oauth && reads => Some(page::open_file("/", headers)),
         path if is_open(path) && reads => Some(page::open_file(path, headers)),
         path if is_open(path) || path == "/health" => Some(no_vault()),
         _ => None,
@@ -54,8 +63,8 @@ pub(crate) async fn for_all_vaults(path: &str, method: &Method, headers: &Header
 }
 
 /// The answer of a vault that lets nobody in, to a request for a path within it.
-pub(crate) async fn nobody(path: &str, request: Request) -> Response {
-    match refused(path, request.headers()) {
+pub(crate) async fn nobody(path: &str, request: Request, challenge: Option<&str>) -> Response {
+    match refused(path, request.headers(), challenge) {
         Some(refused) => refused,
         None if request.method() == Method::POST => match too_long_for_nobody(request.headers()) {
             // As a router gives it, with its headers in that order.
@@ -69,13 +78,18 @@ pub(crate) async fn nobody(path: &str, request: Request) -> Response {
                 call(answer.layer(middleware::map_response(headers)), request).await
             }
         },
-        None => no_token(request.headers()),
+        None => no_token(request.headers(), None),
     }
 }
 
 /// The answer to who is not let in, but where one signs in.
-pub(crate) fn refused(path: &str, headers: &HeaderMap) -> Option<Response> {
-    (path != SIGN_IN).then(|| no_token(headers))
+pub(crate) fn refused(path: &str, headers: &HeaderMap, challenge: Option<&str>) -> Option<Response> {
+    (path != SIGN_IN).then(|| no_token(headers, challenge))
+}
+
+/// What is asked of who has no token of the vault at a path, for a path within it.
+pub(crate) fn challenge(oauth: Option<&OAuthOfServer>, vault: &str, path: &str, headers: &HeaderMap) -> Option<String> {
+    oauth.filter(|_| path == MCP)?.challenge(vault, headers.contains_key(AUTHORIZATION))
 }
 
 /// The answer where no address leads to a vault.
@@ -95,7 +109,7 @@ pub(crate) fn is_sign_out(path: &str, method: &Method) -> bool {
 }
 
 /// Whether a vault knows the token of a request. Its index is not looked at, so it may be closed.
-pub(crate) async fn knows(root: PathBuf, headers: &HeaderMap) -> bool {
+pub(crate) async fn knows(root: PathBuf, headers: &HeaderMap, remote: Option<Remote>) -> bool {
     let Some(token) = token(headers).map(|token| token.hash()) else { return false };
     let look = move || {
         let home = Home::open(&root).ok()?;
@@ -106,7 +120,7 @@ pub(crate) async fn knows(root: PathBuf, headers: &HeaderMap) -> bool {
             Arc::new(CaptureTokens::new(&state)),
             Arc::new(AgentRegistry::new(home.root().to_owned(), &state)),
         ];
-        known.iter().find_map(|known| known.holder(&token))
+        known.iter().find_map(|known| known.holder(&token)).or_else(|| remote?.holder(&token))
     };
     blocking(look).await.is_ok_and(|holder| holder.is_some())
 }

@@ -7,7 +7,7 @@ import { copy, focusedHit, moveFocus } from "./lib/list.js";
 import { follow } from "./lib/live.js";
 import { openBox } from "./lib/box.js";
 import { help, listen, toggleScores } from "./lib/keys.js";
-import { showLogin, tradeCode } from "./lib/login.js";
+import { isAsked, showLogin, tradeCode } from "./lib/login.js";
 import { NAMES, ROOMS, address, arrive, go, onRoute, roomOf, route, visit } from "./lib/route.js";
 import { applyTheme } from "./lib/theme.js";
 import { announceDrafts } from "./note/edit.js";
@@ -98,6 +98,7 @@ async function rights() {
 }
 
 function start() {
+  if (isAsked()) return void import("/page/views/consent.js").then((consent) => consent.showConsent());
   byId("login").hidden = true;
   byId("app").hidden = false;
   shown = undefined;

@@ -76,6 +76,19 @@ impl AgentRules {
     }
 }
 
+/// What an agent with some rules would see now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AgentPreview {
+    /// The notes that it would see.
+    pub files: usize,
+    /// The private notes, which no agent sees.
+    pub private: usize,
+    /// Some of their paths.
+    pub private_paths: Vec<String>,
+    /// What is wrong with the rules: then it would see nothing.
+    pub problems: Vec<String>,
+}
+
 /// An agent, and what its page says.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -44,6 +44,11 @@ impl Request {
         self.header("Content-Type", "application/json")
     }
 
+    pub fn form(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = body.into();
+        self.header("Content-Type", "application/x-www-form-urlencoded")
+    }
+
     fn has(&self, name: &str) -> bool {
         self.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
     }

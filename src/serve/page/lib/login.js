@@ -18,6 +18,9 @@ export async function tradeCode(before) {
   }
 }
 
+/** Whether an assistant has sent the browser here, to be let in: then the page is asked from outside, where `vault open` leads nowhere. */
+export const isAsked = () => location.pathname === `${VAULT}/oauth/authorize`;
+
 /** Asks for a token; calls `then` when there is a session. */
 export function showLogin(error, then) {
   const login = byId("login");
@@ -44,14 +47,15 @@ export function showLogin(error, then) {
   const { note } = Object.fromEntries(new URLSearchParams(location.hash.split("?")[1]));
   replace(login, h("main", { class: "login" },
     h("h1", {}, "My memory"),
+    isAsked() && h("p", {}, "An assistant asks to be let in. Open your vault here first; then you decide."),
     said,
     h("p", {}, "Only you can see your vault on this page. To open it, run"),
     h("pre", {}, "vault open"),
     h("p", {}, "in a terminal on this machine. Your browser then opens with a key that works once."),
     location.hash.length > "#/search".length
       && h("p", {}, "This tab then shows the place that its address names", note && [": ", h("span", { class: "cite" }, note)], "."),
-    VAULT && h("p", {}, h("a", { href: `/v/#${new URLSearchParams({ to: `${location.pathname}${location.hash}` })}` }, "Sign in with your name"), " if this server knows you."),
-    h("details", {},
+    VAULT && h("p", {}, h("a", { href: `/v/#${new URLSearchParams({ to: `${location.pathname}${location.search}${location.hash}` })}` }, "Sign in with your name"), " if this server knows you."),
+    h("details", { open: isAsked() },
       h("summary", {}, "I have a token"),
       h("form", { on: { submit } },
         h("label", { for: "token" }, "Token from the vault’s ", h("code", {}, ".vault/owner-token")),

@@ -15,7 +15,8 @@ const WRITE_MODES = [
 /** The agents' own folder is given to none of them. */
 const AGENTS = "agents";
 
-async function collectionNames() {
+/** The collections that an agent may be given. */
+export async function collectionNames() {
   const { collections } = await api.collections().catch(() => ({ collections: [] }));
   return collections.filter((name) => name !== AGENTS);
 }
@@ -50,7 +51,8 @@ export async function changeRules(agent, changed) {
   const before = rulesOf(form);
 }
 
-function fields({ collections, exclude_tags: tags, paths, write_mode: mode, expires, can_suggest: suggests, write_collections: writes }, names) {
+/** What is asked of its rules. */
+export function fields({ collections, exclude_tags: tags, paths, write_mode: mode, expires, can_suggest: suggests, write_collections: writes }, names) {
   const every = collections.includes("*");
   const chosen = collections.filter((name) => name !== "*");
   const some = h("div", { class: "choices", hidden: every },
@@ -76,12 +78,13 @@ function fields({ collections, exclude_tags: tags, paths, write_mode: mode, expi
   ];
 }
 
-function tick(attributes, text) {
+/** A box to tick, with what it means. */
+export function tick(attributes, text) {
   return h("div", { class: "tick" }, h("input", { type: "checkbox", ...attributes }), h("label", { for: attributes.id }, text));
 }
 
 /** What a form says, as the API takes it. */
-function rulesOf(form) {
+export function rulesOf(form) {
   const data = new FormData(form);
   const texts = (name, apart) => data.get(name).split(apart).map((text) => text.trim()).filter(Boolean);
   return {
