@@ -21,7 +21,7 @@ use crate::text::note::{Note, Visibility, compose};
 use crate::vault::disk::slug;
 
 /// The folder of their pages, in the server's.
-const FOLDER: &str = "people";
+pub(crate) const FOLDER: &str = "people";
 /// The folder of what the server keeps.
 const STATE: &str = ".server";
 /// Maximum size of a page, in bytes.
@@ -49,6 +49,8 @@ pub(crate) struct Person {
     pub(crate) name: Arc<str>,
     /// What they are called.
     pub(crate) title: String,
+    /// What a proxy that signs them in calls them.
+    proxy_name: Option<String>,
     /// Argon2id of their passphrase, as a PHC string.
     passphrase: Option<String>,
     /// BLAKE3 of the code of an invitation, in hexadecimal, and until when it counts.
@@ -140,6 +142,7 @@ impl Person {
         Self {
             name: name.into(),
             title: note.title,
+            proxy_name: says("proxy_name").filter(|name| !name.is_empty()),
             passphrase: says("passphrase").filter(|hash| PasswordHash::new(hash).is_ok()),
             invited,
             vaults: vaults.map(|(vault, right)| (vault.clone(), Right::read(right))).collect(),
@@ -205,6 +208,12 @@ impl People {
         people
     }
 
+    /// Whoever a proxy calls so: by the name of their page, or the `proxy_name` on it.
+    pub(crate) fn known_to_proxy(&self, name: &str) -> Option<Arc<Person>> {
+        let is_called = |person: &Arc<Person>| person.proxy_name.as_deref() == Some(name);
+        self.named(name).or_else(|| self.all().into_iter().find(is_called))
+    }
+
     /// Whose session or token this is.
     pub(crate) fn holder(&self, token: &Token) -> Option<Arc<Person>> {
         let session = self.sessions.used(&token.hash(), Timestamp::now());
@@ -226,7 +235,6 @@ impl People {
     /// # Errors
     /// When the page cannot be written.
     pub(crate) fn join(&self, code: &str, passphrase: &str) -> Result<Option<Arc<Person>>, PeopleError> {
-        let hash = hashed(passphrase).map_err(PeopleError::Refused)?;
         let _one = self.lock()?;
         let code = Token::from_text(code).hash();
         let is_of = |person: &Arc<Person>| {
@@ -234,9 +242,12 @@ impl People {
             invited.is_some_and(|invited| invited == code) && person.is_invited()
         };
         let Some(person) = self.all().into_iter().find(is_of) else { return Ok(None) };
+        let hash = hashed(passphrase).map_err(PeopleError::Refused)?;
         let set = json!({ "passphrase": hash, "invitation": "", "invited_until": "" });
         self.end_sessions(&person.name)?;
         self.revise(&person.name, &set)?;
+        // Who came by the old passphrase meanwhile.
+        self.end_sessions(&person.name)?;
         Ok(self.named(&person.name))
     }
 
@@ -246,8 +257,10 @@ impl People {
     /// When there is somebody of that name, the name makes no file's, or the disk refuses.
     pub(crate) fn add(&self, title: &str, vaults: &BTreeMap<String, String>) -> Result<Arc<Person>, PeopleError> {
         let name = slug(title);
-        // A session is named by the person and a number.
-        if name.is_empty() || title.chars().any(char::is_control) || self.file(&name).is_none() {
+        if !title.chars().any(char::is_alphanumeric)
+            || title.chars().any(char::is_control)
+            || self.file(&name).is_none()
+        {
             return Err(PeopleError::Refused(format!("{title:?} gives no name; use letters or digits")));
         }
         let _one = self.lock()?;
@@ -281,7 +294,7 @@ impl People {
     /// When there is nobody of that name, the right makes no sense, or the disk refuses.
     pub(crate) fn give(&self, name: &str, vault: &str, right: Option<&Value>) -> Result<Arc<Person>, PeopleError> {
         let _one = self.lock()?;
-        let text = self.text(name).ok_or_else(|| nobody(name))?;
+        let text = self.whole(name)?;
         let mut vaults =
             Note::parse(&text, name).metadata.get("vaults").and_then(Value::as_object).cloned().unwrap_or_default();
         match right {
@@ -330,8 +343,8 @@ impl People {
 
     fn end_sessions(&self, name: &str) -> Result<(), StateError> {
         let all = self.sessions.list()?;
-        let theirs = all.iter().filter(|session| session.person() == Some(name));
-        theirs.map(|session| self.sessions.remove(&session.id).map(drop)).collect()
+        let mut theirs = all.iter().filter(|session| session.person() == Some(name));
+        theirs.try_for_each(|session| self.sessions.remove(&session.id).map(drop))
     }
 
     fn file(&self, name: &str) -> Option<PathBuf> {
@@ -345,8 +358,19 @@ impl People {
         std::fs::read_to_string(file).ok()
     }
 
-    fn revise(&self, name: &str, set: &Value) -> Result<(), PeopleError> {
+    /// A page that can be written again without losing anything.
+    fn whole(&self, name: &str) -> Result<String, PeopleError> {
         let text = self.text(name).ok_or_else(|| nobody(name))?;
+        match Note::parse(&text, name).visibility {
+            Visibility::BrokenFrontmatter => Err(PeopleError::Refused(format!(
+                "the frontmatter of {FOLDER}/{name}.md cannot be read; repair it first"
+            ))),
+            _ => Ok(text),
+        }
+    }
+
+    fn revise(&self, name: &str, set: &Value) -> Result<(), PeopleError> {
+        let text = self.whole(name)?;
         self.write(name, &revised_page(&text, set.as_object().unwrap_or(&Map::new())))
     }
 

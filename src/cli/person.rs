@@ -154,7 +154,10 @@ fn pair(give: &str) -> anyhow::Result<(String, String)> {
 
 fn invite(people: &People, settings: &ServerSettings, name: &str) -> anyhow::Result<Outcome> {
     let code = people.invite(name)?;
-    let link = format!("http://{}:{}/v/#invite={}", settings.server.host, settings.server.port, code.reveal());
+    let config = &settings.server;
+    let scheme = if config.tls_cert.as_os_str().is_empty() { "http" } else { "https" };
+    let place = config.public().unwrap_or_else(|| format!("{scheme}://{}:{}", config.host, config.port));
+    let link = format!("{place}/v/#invite={}", code.reveal());
     answer(&json!({ "name": name, "link": link }), true, |_| {
         remark!("`{name}` opens this link within a week and chooses a passphrase; it works once.");
         say!("{link}");

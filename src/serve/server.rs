@@ -21,7 +21,7 @@ use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::access::people::People;
+use crate::access::people::{self, People};
 use crate::base::config::{Config, ConfigError, FILE_NAME, ServerConfig};
 use crate::base::fs::{Context, FsError};
 use crate::serve::api::{self, ConnectionLimits, Door, OAuthOfServer, PeopleDoor, make_page_ready};
@@ -119,14 +119,18 @@ impl ServerSettings {
             .map(|vault| format!("the vault `{}` needs a name of small letters, digits, `-` and `_`", vault.name));
         let wrong = wrong.or_else(|| settings.server.violation());
         let none = (settings.open_vaults == 0).then(|| "`open_vaults` has to be 1 at least".to_owned());
-        wrong.or(none).map_or(Ok(settings), |message| Err(ConfigError::Range { path, message }))
+        let proxy = &settings.sign_in;
+        let half = (proxy.proxy_header.is_empty() != proxy.proxies.is_empty()
+            || (!proxy.proxy_header.is_empty() && proxy.proxy().is_none()))
+        .then(|| "`[sign_in]` takes `proxy_header`, the name of a header, and `proxies`, its addresses".to_owned());
+        wrong.or(none).or(half).map_or(Ok(settings), |message| Err(ConfigError::Range { path, message }))
     }
 }
 
 /// Whether a folder's name is one that an address and a cookie can have as it is.
 fn is_name(name: &str) -> bool {
     let takes = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
-    (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(takes)
+    name != people::FOLDER && (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(takes)
 }
 
 /// A server that listens.

@@ -77,7 +77,7 @@ describe("people", () => {
     await page.click(".hit-title");
     await page.waitForSelector("#reader h2");
     assert.ok(!(await page.isVisible("#reader .edit")) && !(await page.isVisible("#reader .danger")) && !(await page.isVisible("#save")));
-    assert.equal(await overflow(page), 0);
+    assert.deepEqual(await overflow(page), []);
     await page.click("#rooms [data-room=notes]");
     await page.waitForSelector("#view >> text=plan");
   });
@@ -90,7 +90,8 @@ describe("people", () => {
     await page.click(".cm-content");
     await page.keyboard.press("Control+End");
     await page.keyboard.type("Ann was here.");
-    await page.keyboard.press("Escape");
+    await page.waitForSelector("#reader >> text=Saved");
+    await page.click("#reader .close:visible");
     await page.waitForSelector("#reader .body >> text=Ann was here.");
     const other = await tabs.tab();
     await other.goto(`${vault.origin}/v/family/#/search?note=notes%2Fplan.md`);

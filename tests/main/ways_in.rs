@@ -7,7 +7,16 @@ use crate::support::prelude::*;
 type Way = (String, String);
 
 /// Routes that the API's description leaves out: the page itself, the protocol that describes itself, and the description.
-const NOT_DESCRIBED: &[&str] = &["GET /", "GET /page/{*name}", "POST /page/code", "POST /mcp", "GET /openapi.json"];
+const NOT_DESCRIBED: &[&str] = &[
+    "GET /",
+    "GET /page/{*name}",
+    "POST /page/code",
+    "POST /mcp",
+    "GET /openapi.json",
+    "GET /.well-known/oauth-protected-resource/mcp",
+    "POST /api/remote/request",
+    "POST /api/remote/consent",
+];
 
 /// Routes of which no row of `agents/table.rs` is: they have no notes in them, or change what the next row would be told.
 const NOT_IN_THE_TABLE: &[(&str, &str)] = &[
@@ -15,6 +24,10 @@ const NOT_IN_THE_TABLE: &[(&str, &str)] = &[
     ("GET /page/{*name}", "a file of the page, for everybody"),
     ("POST /page/token", "takes a code, and no token"),
     ("DELETE /page/token", "ends a session of the page, and is nothing to others"),
+    ("GET /.well-known/oauth-protected-resource/mcp", "says where one signs in; `remote.rs`"),
+    ("POST /api/remote/request", "is of the page alone; `remote.rs`"),
+    ("POST /api/remote/consent", "is of the page alone; `remote.rs`"),
+    ("POST /api/agent-preview", "shows the owner what a page would give; `remote.rs`"),
     ("POST /embed", "embeds what it is given, and the table's vaults have no model; `agents/programs.rs`"),
     ("POST /v1/chat/completions", "leads to a model; `passing.rs`"),
     ("GET /v1/models", "leads to a model; `passing.rs`"),
@@ -32,6 +45,8 @@ const NOT_IN_THE_TABLE: &[(&str, &str)] = &[
 fn routes() -> BTreeSet<Way> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/serve");
     let mut files: Vec<_> = fs::read_dir(src.join("api")).unwrap().map(|file| file.unwrap().path()).collect();
+    // A server of several people has those beside its vaults: `people.rs`.
+    files.retain(|file| !file.ends_with("people.rs"));
     files.push(src.join("mcp/server.rs"));
     let mut routes = BTreeSet::new();
     for file in files.into_iter().filter(|file| file.extension().is_some_and(|end| end == "rs")) {

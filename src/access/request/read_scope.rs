@@ -261,7 +261,9 @@ impl Request {
     /// What rights show of a state of the index.
     pub(super) fn scope_of(&self, reader: Arc<dyn Reader>, rights: &Scope) -> ReadScope {
         let model_asker = match &self.principal {
-            Principal::Owner(_) | Principal::Member(_) => Some(ModelAsker::Person),
+            Principal::Owner(_) => Some(ModelAsker::Person),
+            // No agent has a name with a slash.
+            Principal::Member(member) => Some(ModelAsker::Agent(format!("person/{}", member.name))),
             Principal::Agent(caller) if !self.is_tried => Some(ModelAsker::Agent(caller.slug.clone())),
             // An agent does not learn by how soon it is answered what the person has tried in its place.
             Principal::Agent(_) | Principal::Capture(_) => None,

@@ -349,7 +349,17 @@ pub(super) async fn within_limits(State(app): State<Arc<App>>, mut request: Requ
             let answer = tokio::time::timeout(CAPTURE_TIMEOUT, next.run(request)).await;
             return answer.unwrap_or_else(|_| too_long("the answer took too long"));
         }
-        None | Some(Principal::Owner(_) | Principal::Member(_)) => return next.run(request).await,
+        None | Some(Principal::Owner(_)) => return next.run(request).await,
+        Some(Principal::Member(member)) => {
+            let limits = member.policy.limits_over(&app.config.agents);
+            let (rates, name) = (app.agents.rates(), format!("person/{}", member.name));
+            if let Err(wait) = rates.take(&name, limits.requests_per_minute, Instant::now()) {
+                return too_many("too many requests in a minute", wait.as_secs() + 1);
+            }
+            let Some(place) = rates.enter(&name) else { return too_many("too many requests at a time", 1) };
+            request.extensions_mut().insert(Arc::new(place.at_work));
+            return next.run(request).await;
+        }
         Some(agent @ Principal::Agent(caller)) => (agent, caller.slug.clone()),
     };
     let Some(limits) = agent_limits(&app.config.agents, principal) else { return next.run(request).await };

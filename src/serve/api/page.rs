@@ -19,6 +19,7 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::ask::{ApiError, ErrorBody, JsonBody, MAX_OPEN_BODY_BYTES, blocking};
+use super::auth::Asking;
 use super::{auth, page_files};
 use crate::access::request::RequestError;
 use crate::access::rules::{Authenticator, Principal, Token};
@@ -110,7 +111,15 @@ fn unknown_code() -> ApiError {
 /// Opens a session of the page, as `/page/token` does, for the owner's token.
 #[utoipa::path(post, path = "/api/sessions", tag = "routes",
     responses((status = 200, body = PageKey), (status = "4XX", body = ErrorBody)))]
-pub(super) async fn open(State(sessions): State<Arc<Sessions>>, headers: HeaderMap) -> Result<Response, ApiError> {
+pub(super) async fn open(
+    State(sessions): State<Arc<Sessions>>,
+    Asking { principal, .. }: Asking,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    if matches!(principal, Principal::Owner(Some(_))) {
+        // It would outlive what they were given.
+        return Err(RequestError::forbidden("who signed in by name has a session already").into());
+    }
     start(sessions, "", headers).await
 }
 

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::header::RETRY_AFTER;
+use axum::http::header::{AUTHORIZATION, RETRY_AFTER};
 use axum::http::{Extensions, HeaderMap, HeaderName, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{delete, get, post};
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::ask::{ApiError, JsonBody, MAX_OPEN_BODY_BYTES, blocking};
 use super::auth::{VAULT_NAME, no_token, token};
@@ -27,6 +27,8 @@ use crate::serve::wire::{EndSessionsParams, PageSessionView};
 
 /// Where people sign in and see their vaults.
 pub(super) const HOME: &str = "/v/";
+/// In this header a browser says whose page makes a request.
+const FETCH_SITE: &str = "sec-fetch-site";
 /// Attempts to sign in a minute: with one name, and from one address.
 const ATTEMPTS_OF_NAME: u32 = 10;
 const ATTEMPTS_FROM: u32 = 30;
@@ -118,9 +120,10 @@ impl PeopleDoor {
             return Ok(None);
         }
         let people = Arc::clone(&self.people);
-        let look = move || {
-            let holder = token.and_then(|token| people.holder(&token));
-            holder.or_else(|| people.named(&by_proxy?))
+        let look = move || match by_proxy {
+            // It knows better than a session that somebody else left in the browser.
+            Some(name) => people.known_to_proxy(&name),
+            None => people.holder(&token?),
         };
         blocking(look).await
     }
@@ -132,14 +135,24 @@ impl PeopleDoor {
         token(&headers)
     }
 
+    /// Whom a proxy names: of a request that has no token, and that no other page makes, as nothing else keeps it from that.
     fn by_proxy(&self, headers: &HeaderMap, extensions: &Extensions) -> Option<String> {
         let (header, from) = self.proxy.as_ref()?;
-        let peer = extensions.get::<Arc<SocketAddr>>()?.ip();
+        let peer = extensions.get::<Arc<SocketAddr>>()?.ip().to_canonical();
+        let is_own = headers.get(FETCH_SITE).is_none_or(|site| site == "same-origin" || site == "none");
+        if headers.contains_key(AUTHORIZATION) || !is_own {
+            return None;
+        }
         let mut said = headers.get_all(header).iter();
         match (said.next(), said.next()) {
             (Some(name), None) if from.contains(&peer) => Some(name.to_str().ok()?.to_owned()),
             _ => None,
         }
+    }
+
+    /// A place to look at a passphrase.
+    async fn place(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+        Arc::clone(&self.free).acquire_owned().await.map_err(|_| ApiError::failed())
     }
 
     /// Counts an attempt to sign in; how many seconds it has to wait, where there were too many.
@@ -168,18 +181,26 @@ fn unknown(message: &str) -> Response {
 /// Opens a session for who has a name and its passphrase.
 async fn sign_in(
     State(door): State<PeopleDoor>,
-    headers: HeaderMap,
+    mut headers: HeaderMap,
     extensions: Extensions,
     JsonBody(params): JsonBody<SignInParams>,
 ) -> Result<Response, ApiError> {
     if let Err(seconds) = door.attempt(&params.name, &extensions) {
         return Ok(too_many(seconds));
     }
-    let Ok(_one) = door.free.acquire().await else { return Err(ApiError::failed()) };
+    let place = door.place().await?;
     let people = Arc::clone(&door.people);
-    let person = blocking(move || people.with_passphrase(&params.name, &params.passphrase)).await?;
+    let look = move || {
+        // Also where nobody waits any more.
+        let _place = place;
+        people.with_passphrase(&params.name, &params.passphrase)
+    };
+    let person = blocking(look).await?;
     match person {
-        Some(person) => page::start(door.sessions, &person.name, headers).await,
+        Some(person) => {
+            headers.remove(VAULT_NAME);
+            page::start(door.sessions, &person.name, headers).await
+        }
         None => Ok(unknown("the name or the passphrase is wrong")),
     }
 }
@@ -187,7 +208,7 @@ async fn sign_in(
 /// Opens a session for who accepts an invitation, with the passphrase that they choose.
 async fn join(
     State(door): State<PeopleDoor>,
-    headers: HeaderMap,
+    mut headers: HeaderMap,
     extensions: Extensions,
     JsonBody(params): JsonBody<JoinParams>,
 ) -> Result<Response, ApiError> {
@@ -198,12 +219,19 @@ async fn join(
         let (least, most) = (PASSPHRASE_BYTES.start(), PASSPHRASE_BYTES.end());
         return Err(RequestError::invalid(format!("a passphrase has {least} to {most} bytes")).into());
     }
-    let Ok(_one) = door.free.acquire().await else { return Err(ApiError::failed()) };
+    let place = door.place().await?;
     let people = Arc::clone(&door.people);
-    let joined = blocking(move || people.join(&params.code, &params.passphrase)).await?;
+    let join = move || {
+        let _place = place;
+        people.join(&params.code, &params.passphrase)
+    };
+    let joined = blocking(join).await?;
     let person = joined.map_err(|error| RequestError::internal(error.to_string()))?;
     match person {
-        Some(person) => page::start(door.sessions, &person.name, headers).await,
+        Some(person) => {
+            headers.remove(VAULT_NAME);
+            page::start(door.sessions, &person.name, headers).await
+        }
         None => Ok(unknown("this invitation was already used, or has expired")),
     }
 }
@@ -237,6 +265,7 @@ async fn end(
 }
 
 /// Ends the session of the request.
-async fn leave(State(door): State<PeopleDoor>, headers: HeaderMap) -> Result<impl IntoResponse, ApiError> {
+async fn leave(State(door): State<PeopleDoor>, mut headers: HeaderMap) -> Result<impl IntoResponse, ApiError> {
+    headers.remove(VAULT_NAME);
     page::leave(State(door.sessions), headers).await
 }

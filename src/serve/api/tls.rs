@@ -21,8 +21,8 @@ use tokio_rustls::server::TlsStream;
 use super::serve::{ConnectionLimits, serve};
 use crate::base::config::ServerConfig as ServerSection;
 
-/// Handshakes at a time; more wait.
-const HANDSHAKES: usize = 64;
+/// Connections that shake hands, or wait to be served, at a time; more wait outside.
+const HANDSHAKES: usize = 256;
 /// A connection that has not shaken hands by then is closed.
 const HANDSHAKE_WITHIN: Duration = Duration::from_secs(10);
 /// Interval at which the files are looked at.
@@ -52,6 +52,7 @@ impl TlsFiles {
         config.with_no_client_auth().with_single_cert(certs, key).map_err(|error| wrong(&self.cert, &error))
     }
 
+    #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
     fn changed(&self) -> [Option<SystemTime>; 2] {
         [&self.cert, &self.key].map(|file| file.metadata().and_then(|meta| meta.modified()).ok())
     }
@@ -99,11 +100,11 @@ async fn accept(
         let ready = ready.clone();
         tokio::spawn(async move {
             let shaken = tokio::time::timeout(HANDSHAKE_WITHIN, TlsAcceptor::from(config).accept(stream)).await;
-            drop(place);
             // Whoever speaks no TLS, or does not trust the certificate, is no failure of ours.
             if let Ok(Ok(stream)) = shaken {
                 let _ = ready.send((stream, address)).await;
             }
+            drop(place);
         });
     }
 }
@@ -123,8 +124,11 @@ async fn follow(files: TlsFiles, mut known: [Option<SystemTime>; 2], config: Arc
                 *config.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
                 tracing::info!("the certificate {} was renewed", files.cert.display());
             }
-            // Tried again, as its other file may be about to come.
-            Ok(Some((_, Err(error)))) => tracing::warn!("the certificate was changed and cannot be used: {error}"),
+            // Its other file may be about to come.
+            Ok(Some((now, Err(error)))) => {
+                known = now;
+                tracing::warn!("the certificate was changed and cannot be used: {error}");
+            }
             Ok(None) | Err(_) => {}
         }
     }

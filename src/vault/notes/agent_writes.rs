@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::exact_edits::{refusal, with_edits, with_lines};
 use super::suggestions::{brought, forgotten, misplaced, note_to_edit};
-use crate::access::request::{MemoryWriter, RequestError, note_path, now};
+use crate::access::request::{MemoryWriter, RequestError, Workspace, note_path, now};
 use crate::access::rules::Subject;
 use crate::base::path::{ROOT_COLLECTION, VaultPath};
 use crate::base::redact::redact;
@@ -86,14 +86,20 @@ fn written(writer: &MemoryWriter, params: &AgentWriteParams) -> Result<AgentWrit
 
 /// Refuses a note that it reads and may not write.
 fn may_write(writer: &MemoryWriter, path: &VaultPath, text: &str) -> Result<(), RequestError> {
-    let (collection, note) = (path.collection(), Note::parse(text, ""));
+    let collection = path.collection();
     if !writer.policy.writes(collection) {
         let message = format!("your page does not let you write in `{collection}` (`write_collections`)");
         return Err(RequestError::kept_by_person(message));
     }
-    let is_of_facts = writer.workspace().fact_store.scope_of(path).is_some();
-    if is_of_facts || KEPT.contains(&collection) || path.as_str() == USER_FILE || is_generated(&note.metadata) {
-        let message = format!("`{path}` has facts or entries, or is made of other notes; agents do not write it");
+    is_kept(writer.workspace(), path, text)
+}
+
+/// Refuses a note that the program keeps in order, to whoever is not the owner.
+pub(super) fn is_kept(workspace: &Workspace, path: &VaultPath, text: &str) -> Result<(), RequestError> {
+    let is_of_facts = workspace.fact_store.scope_of(path).is_some();
+    let is_made = || is_generated(&Note::parse(text, "").metadata);
+    if is_of_facts || KEPT.contains(&path.collection()) || path.as_str() == USER_FILE || is_made() {
+        let message = format!("`{path}` has facts or entries, or is made of other notes; the owner alone writes it");
         return Err(RequestError::forbidden(message));
     }
     Ok(())

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use blake3::Hash;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
+use super::agent_writes::is_kept;
+use super::exact_edits::refusal;
 use super::removal::is_generated;
 use crate::access::request::{Editor, ErrorKind, RequestError, Workspace, note_path};
 use crate::access::rules::{Scope, Subject};
@@ -28,6 +30,7 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 /// When there is no such note, or it is no text.
 pub fn note_text(editor: &Editor, params: &TextParams) -> Result<NoteText, RequestError> {
     let (workspace, path) = (editor.workspace(), note_path(&params.path)?);
+    may_see(editor, &path)?;
     // What is in a folder elsewhere is read, and not written.
     if workspace.outside.of(&path).is_none() || workspace.leaves_out(&path) || path.is_document() {
         workspace.files.check(&path)?;
@@ -66,7 +69,7 @@ pub fn make(editor: &Editor, params: &NoteMakeParams) -> Result<NoteWritten, Req
         return Err(generated(&path));
     }
     fits(workspace, &path, &params.text)?;
-    may_leave(editor, &path, &params.text)?;
+    may_leave(editor, &path, None, &params.text)?;
     let made = workspace.files()?.replace(&path, None, &params.text, editor.act(Action::Create));
     let checkpoint = made.map_err(|error| match error {
         WriteError::Exists(_) => {
@@ -113,6 +116,7 @@ struct OpenNote<'a> {
 impl<'a> OpenNote<'a> {
     fn of(editor: &'a Editor, path: &str) -> Result<Self, RequestError> {
         let path = note_path(path)?;
+        may_see(editor, &path)?;
         editor.workspace().files()?.check(&path)?;
         let (text, hash) = read_as(editor, &path)?;
         // To parse a whole note at each key would be slow.
@@ -141,7 +145,7 @@ impl<'a> OpenNote<'a> {
         }
         let workspace = self.editor.workspace();
         fits(workspace, &self.path, &text)?;
-        may_leave(self.editor, &self.path, &text)?;
+        may_leave(self.editor, &self.path, Some(&self.text), &text)?;
         let checkpoint = workspace.files()?.replace(&self.path, self.hash, &text, act).map_err(|error| {
             let is_conflict = matches!(error, WriteError::Changed(_));
             let now = is_conflict.then(|| now(self.editor, &self.path)).flatten();
@@ -167,14 +171,21 @@ fn read(workspace: &Workspace, path: &VaultPath) -> Result<(String, Hash), Reque
 
 /// The text of a note, where whoever edits it sees that there is one.
 fn read_as(editor: &Editor, path: &VaultPath) -> Result<(String, Hash), RequestError> {
+    may_see(editor, path)?;
     let (text, hash) = read(editor.workspace(), path)?;
+    // As it is now, too.
+    let is_seen = editor.member().is_none() || is_given(editor, path, &text);
+    if is_seen { Ok((text, hash)) } else { Err(RequestError::no_note(path)) }
+}
+
+/// Refuses a member what they do not see, before the disk is asked: what is hidden is as what is not there.
+fn may_see(editor: &Editor, path: &VaultPath) -> Result<(), RequestError> {
     if editor.member().is_none() {
-        return Ok((text, hash));
+        return Ok(());
     }
     editor.make_fresh();
-    // As the index has it, with what it is derived from; and as it is now.
-    let is_seen = editor.read_scope()?.file(path.as_str()).is_some() && is_given(editor, path, &text);
-    if is_seen { Ok((text, hash)) } else { Err(RequestError::no_note(path)) }
+    let is_seen = editor.read_scope()?.file(path.as_str()).is_some();
+    if is_seen { Ok(()) } else { Err(RequestError::no_note(path)) }
 }
 
 /// Whether a member is given a note that says this.
@@ -186,10 +197,23 @@ fn is_given(editor: &Editor, path: &VaultPath, text: &str) -> bool {
     grant.is_some_and(|grant| grant.refusal(&subject).is_none()) && !editor.workspace().hides(path)
 }
 
-/// Refuses what a member may not write there, or would not see any more.
-fn may_leave(editor: &Editor, path: &VaultPath, text: &str) -> Result<(), RequestError> {
+/// What a member says in the frontmatter of a new note; that of one which is there is the owner's.
+const OF_NEW_NOTES: [&str; 4] = ["title", "created", "tags", "aliases"];
+
+/// Refuses what a member may not write there, would not see any more, or would have others see.
+fn may_leave(editor: &Editor, path: &VaultPath, before: Option<&str>, text: &str) -> Result<(), RequestError> {
     let Some(member) = editor.member() else { return Ok(()) };
     let collection = path.collection();
+    is_kept(editor.workspace(), path, text)?;
+    let note = Note::of(path, text);
+    let why = match before {
+        Some(before) => refusal(before, text),
+        None if note.metadata.keys().all(|key| OF_NEW_NOTES.contains(&key.as_str())) => refusal("", &text[note.body]),
+        None => Some("a new note takes `title`, `created`, `tags` and `aliases` in its frontmatter"),
+    };
+    if let Some(why) = why {
+        return Err(RequestError::invalid(format!("`{path}`: {why}")).hint("nothing was written"));
+    }
     if !member.policy.writes(collection) {
         return Err(RequestError::forbidden(format!("you may not write in `{collection}`")).hint("ask the owner"));
     }
@@ -235,6 +259,7 @@ fn written(
     let workspace = editor.workspace();
     // It is written: what cannot be looked up now is not pointed out.
     let forgotten_before = !new.is_empty()
+        && editor.member().is_none()
         && workspace.forgotten.look().is_ok_and(|known| known.without(new, &Scope::Everything).is_some());
     let searchable = !workspace.leaves_out(path) && workspace.settled_within(path, PATIENCE).is_ok();
     let (path, hash) = (path.to_string(), blake3::hash(text.as_bytes()).to_string());
