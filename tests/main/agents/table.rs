@@ -34,8 +34,8 @@ pub fn every_request(all: &Daemon) -> Vec<Asked> {
         }
     }
     for target in [
-        "/api/user-memory/stats", "/api/user-memory/collections", "/api/user-memory/tags", "/api/tags", "/agents",
-        "/api/agents/zoe/trace", "/api/agents/ADA/trace", "/openapi.json", "/health", "/",
+        "/api/user-memory/stats", "/api/user-memory/collections", "/api/user-memory/folders", "/api/user-memory/tags",
+        "/api/tags", "/agents", "/api/agents/zoe/trace", "/api/agents/ADA/trace", "/openapi.json", "/health", "/",
     ] {
         get(target.to_owned());
     }
@@ -297,7 +297,6 @@ fn owners_alone() -> Vec<Asked> {
         "/api/user-memory/version?id=x",
         "/api/user-memory/mentions?path=notes/secret.md",
         "/api/user-memory/file?path=notes/secret.png",
-        "/api/user-memory/folders",
         "/api/user-memory/days?from=2026-01-01&until=2026-01-31",
         "/api/attachments",
         "/api/conflicts",
