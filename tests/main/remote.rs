@@ -21,6 +21,9 @@ struct Client<'a> {
     id: String,
 }
 
+/// Where consent may be killed.
+pub const POINTS: [&str; 3] = ["remote-agent-made", "code-kept", "tokens-kept"];
+
 type Pairs = Vec<(&'static str, String)>;
 
 fn query(pairs: &Pairs) -> String {
@@ -591,9 +594,9 @@ fn too_many_are_told_to_wait_and_the_person_is_not() {
 
 #[test]
 fn whoever_dies_at_a_step_of_consent_leaves_no_half_of_it() {
-    for point in ["remote-agent-made:1", "code-kept:1", "tokens-kept:1"] {
+    for point in POINTS.map(|point| format!("{point}:1")) {
         let mut daemon = vault();
-        assert!(daemon.launch(Some(point)), "{point}");
+        assert!(daemon.launch(Some(&point)), "{point}");
         until("the daemon to catch up", || daemon.status()["caught_up"] == true);
         let id = Client::registered(&daemon).id;
         let consent = {
