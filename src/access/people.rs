@@ -244,9 +244,9 @@ impl People {
         let Some(person) = self.all().into_iter().find(is_of) else { return Ok(None) };
         let hash = hashed(passphrase).map_err(PeopleError::Refused)?;
         let set = json!({ "passphrase": hash, "invitation": "", "invited_until": "" });
+        // Before, as a kill may come after; and after, as the old passphrase opens some until then.
         self.end_sessions(&person.name)?;
         self.revise(&person.name, &set)?;
-        // Who came by the old passphrase meanwhile.
         self.end_sessions(&person.name)?;
         Ok(self.named(&person.name))
     }

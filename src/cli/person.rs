@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::terminal::{DIM, Outcome, PLAIN, TITLE, answer, list, remark, say};
 use crate::access::people::{People, Person, Right};
+use crate::base::config::FILE_NAME;
 use crate::serve::server::ServerSettings;
 
 /// Let people sign in to a server of several vaults, and say which vaults each has.
@@ -83,6 +84,9 @@ impl PersonCommand {
         let settings = ServerSettings::load(&self.vaults)?;
         let folder =
             std::fs::canonicalize(&self.vaults).with_context(|| format!("cannot open {}", self.vaults.display()))?;
+        if folder.join(FILE_NAME).exists() {
+            bail!("{} is a vault; `--vaults` takes the folder that vaults are in", folder.display());
+        }
         let people = People::of(&folder);
         match self.action {
             PersonAction::Add { name, give } => {

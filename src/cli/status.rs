@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::backend::Backend;
+use super::backend::{Backend, home};
 use super::changes::about;
 use super::terminal::{
     BAD, Bar, DIM, EMBEDDING, Out, Outcome, PLAIN, READING, answer, bytes, count, is_in_json, remark, say, stdout,
@@ -30,7 +30,8 @@ impl StatusCommand {
         let mut backend = Backend::open(vault, |_| {})?;
         backend.catch_up(true)?;
         let (served, status) = (backend.is_served(), backend.status()?);
-        answer(&status, true, |out| print(&status, served, out))
+        let scheme = home(vault)?.daemon().map_or_else(|| "http".into(), |daemon| daemon.scheme);
+        answer(&status, true, |out| print(&status, &scheme, served, out))
     }
 }
 
@@ -128,10 +129,10 @@ fn some(number: usize) -> Option<usize> {
     (number > 0).then_some(number)
 }
 
-fn print(status: &wire::Status, served: bool, out: &mut Out) {
+fn print(status: &wire::Status, scheme: &str, served: bool, out: &mut Out) {
     out.field("vault", &status.vault);
     match (&status.address, served) {
-        (Some(address), _) => out.field("daemon", &format!("running at http://{address}")),
+        (Some(address), _) => out.field("daemon", &format!("running at {scheme}://{address}")),
         (None, true) => out.field("daemon", "running only for agents; `vault serve` serves you and the page too"),
         (None, false) => out.field("daemon", "not running; `vault serve` keeps the index fresh"),
     }

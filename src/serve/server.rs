@@ -21,10 +21,10 @@ use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::access::people::{self, People};
+use crate::access::people::People;
 use crate::base::config::{Config, ConfigError, FILE_NAME, ServerConfig};
 use crate::base::fs::{Context, FsError};
-use crate::serve::api::{self, ConnectionLimits, Door, OAuthOfServer, PeopleDoor, make_page_ready};
+use crate::serve::api::{self, ConnectionLimits, Door, OAuthOfServer, PeopleDoor, is_vault_name, make_page_ready};
 use crate::serve::daemon::{Daemon, DaemonError, Serves, listen};
 use crate::vault::disk::{Home, HomeError};
 
@@ -32,8 +32,6 @@ use crate::vault::disk::{Home, HomeError};
 const SETTINGS: &str = "server.toml";
 /// What the addresses of a vault begin with, before its name.
 const PREFIX: &str = "/v/";
-/// Maximum length of a vault's name, in bytes.
-const MAX_NAME_BYTES: usize = 64;
 /// Whoever is let in nowhere is told so after this time, whether there is a vault of that name or not.
 const REFUSED_AFTER: Duration = Duration::from_millis(50);
 /// The first request waits so long at most for the notes of a vault to be read.
@@ -63,7 +61,7 @@ pub(crate) struct ServerSettings {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct SignInSettings {
-    /// The header in which it says who: the name of a page in `people/`.
+    /// The header in which it says who: the name of a page in `people/`, or the `proxy_name` on it.
     proxy_header: String,
     /// The addresses from which that counts.
     proxies: Vec<IpAddr>,
@@ -115,7 +113,7 @@ impl ServerSettings {
         let wrong = settings
             .vaults
             .iter()
-            .find(|vault| !is_name(&vault.name))
+            .find(|vault| !is_vault_name(&vault.name))
             .map(|vault| format!("the vault `{}` needs a name of small letters, digits, `-` and `_`", vault.name));
         let wrong = wrong.or_else(|| settings.server.violation());
         let none = (settings.open_vaults == 0).then(|| "`open_vaults` has to be 1 at least".to_owned());
@@ -125,12 +123,6 @@ impl ServerSettings {
         .then(|| "`[sign_in]` takes `proxy_header`, the name of a header, and `proxies`, its addresses".to_owned());
         wrong.or(none).or(half).map_or(Ok(settings), |message| Err(ConfigError::Range { path, message }))
     }
-}
-
-/// Whether a folder's name is one that an address and a cookie can have as it is.
-fn is_name(name: &str) -> bool {
-    let takes = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
-    name != people::FOLDER && (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(takes)
 }
 
 /// A server that listens.
@@ -288,7 +280,7 @@ impl Vaults {
     /// The vault of this name; `None` where there is none, now. It asks the disk.
     #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
     fn slot(&self, name: &str) -> Option<Arc<Slot>> {
-        if !is_name(name) {
+        if !is_vault_name(name) {
             return None;
         }
         let elsewhere = self.settings.vaults.iter().find(|vault| vault.name == name);
@@ -537,8 +529,8 @@ mod tests {
         assert_eq!(split("/v/maya/api/status?a=b"), some("maya", "/api/status"));
         assert_eq!((split("/v/maya"), split("/v/maya/")), (some("maya", ""), some("maya", "/")));
         assert_eq!((split("/"), split("/api/v/maya")), (None, None));
-        assert!(["maya", "a-b_2"].iter().all(|name| is_name(name)));
-        assert!(["", "..", "a.b", "Maya", "a/b", "a%2f", "é"].iter().all(|name| !is_name(name)));
-        assert!(!is_name(&"a".repeat(65)));
+        assert!(["maya", "a-b_2"].iter().all(|name| is_vault_name(name)));
+        assert!(["", "..", "a.b", "Maya", "a/b", "a%2f", "é", "people"].iter().all(|name| !is_vault_name(name)));
+        assert!(!is_vault_name(&"a".repeat(65)));
     }
 }

@@ -28,6 +28,7 @@ pub(crate) use router::without_token;
 pub use router::{Live, alone, document as openapi, guarded, local};
 pub(crate) use serve::{ConnectionLimits, is_late, serve};
 pub(crate) use several::{
-    call, challenge, for_all_vaults, is_sign_out, knows, name_vault, no_vault, nobody, refused, several, unavailable,
+    call, challenge, for_all_vaults, is_sign_out, is_vault_name, knows, name_vault, no_vault, nobody, refused, several,
+    unavailable,
 };
 pub(crate) use tls::Door;

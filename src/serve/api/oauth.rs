@@ -19,7 +19,8 @@ use serde_json::Value;
 use super::ask::{ApiError, AppState, JsonBody, answer, blocking};
 use super::auth::{Asking, only};
 use super::page;
-use super::several::no_vault;
+use super::people::HOME;
+use super::several::{is_vault_name, no_vault};
 use crate::access::policy::{AgentRegistry, RateLimiter};
 use crate::access::remote::{OAuthError, REGISTER, Remote, RemoteAddress, decide, look};
 use crate::access::request::Owner;
@@ -178,7 +179,7 @@ impl OAuthOfServer {
     }
 
     fn at(&self, vault: &str) -> Option<RemoteAddress> {
-        RemoteAddress::of(&self.config, vault).filter(|_| is_vault(vault))
+        RemoteAddress::of(&self.config, vault).filter(|_| vault.strip_prefix(HOME).is_some_and(is_vault_name))
     }
 
     /// What `/mcp` of the vault at a path answers to who has no token that counts.
@@ -215,12 +216,6 @@ impl OAuthOfServer {
     pub(crate) fn remote(&self, vault: &str, root: PathBuf, path: &str) -> Option<Remote> {
         Some(remote_of(self.at(vault).filter(|_| path == MCP)?, Some(root)))
     }
-}
-
-/// Whether the path of a vault stands there, and nothing that makes an address another.
-fn is_vault(path: &str) -> bool {
-    let takes = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
-    path.strip_prefix("/v/").is_some_and(|name| !name.is_empty() && name.bytes().all(takes))
 }
 
 /// What remote assistants get of the vault in a folder.

@@ -19,14 +19,23 @@ use super::oauth::{self, MCP, OAuthOfServer};
 use super::page::{self, Sessions};
 use super::people::PeopleDoor;
 use super::router::{headers, health};
+use crate::access::people::FOLDER;
 use crate::access::policy::AgentRegistry;
 use crate::access::remote::Remote;
 use crate::access::rules::{Authenticator, OwnerToken};
 use crate::memory::capture::CaptureTokens;
 use crate::vault::disk::Home;
 
+/// Maximum length of a vault's name, in bytes.
+const MAX_NAME_BYTES: usize = 64;
 /// Signing in, by a code or by ending a session.
 const SIGN_IN: &str = "/page/token";
+
+/// Whether a vault can have a name: as an address and a cookie can have it as it is, and no folder of the server's own.
+pub(crate) fn is_vault_name(name: &str) -> bool {
+    let takes = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
+    name != FOLDER && (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(takes)
+}
 
 /// All that a server of several vaults serves: by itself whether it runs, the files of the page and how people sign in, by
 /// `others` the rest.

@@ -169,11 +169,10 @@ fn read(workspace: &Workspace, path: &VaultPath) -> Result<(String, Hash), Reque
     }
 }
 
-/// The text of a note, where whoever edits it sees that there is one.
+/// The text of a note that [may be seen](may_see).
 fn read_as(editor: &Editor, path: &VaultPath) -> Result<(String, Hash), RequestError> {
-    may_see(editor, path)?;
     let (text, hash) = read(editor.workspace(), path)?;
-    // As it is now, too.
+    // As it is now, not only as the index has it.
     let is_seen = editor.member().is_none() || is_given(editor, path, &text);
     if is_seen { Ok((text, hash)) } else { Err(RequestError::no_note(path)) }
 }
@@ -225,6 +224,7 @@ fn may_leave(editor: &Editor, path: &VaultPath, before: Option<&str>, text: &str
 }
 
 fn now(editor: &Editor, path: &VaultPath) -> Option<Box<NoteNow>> {
+    may_see(editor, path).ok()?;
     let (text, hash) = read_as(editor, path).ok()?;
     Some(Box::new(NoteNow { text, hash: hash.to_string() }))
 }
