@@ -260,10 +260,11 @@ fn a_kill_in_an_invitation_leaves_it_open_or_accepted() {
         let ran = person(&server, &["add", &name, "--give", "sam=owner"]).ok();
         let code = ran.stdout.trim().split_once("#invite=").unwrap().1.to_owned();
         let join = Request::send("POST", "/page/join", &json!({ "code": code, "passphrase": PASSPHRASE }));
-        let address = server.address.clone();
+        // The connection is there before the kill, however late the thread begins.
+        let mut connection = Connection::open(&server.address);
         let sent = std::thread::spawn({
             let join = join.clone();
-            move || Connection::open(&address).send(&join).map(|reply| reply.status)
+            move || connection.send(&join).map(|reply| reply.status)
         });
         std::thread::sleep(Duration::from_millis(15 * point));
         server.end(rustix::process::Signal::KILL);

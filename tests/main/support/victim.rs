@@ -254,11 +254,13 @@ pub fn sent_under_kills(
         // At some instant of the second half, while events are on their way.
         let instant =
             PACE * share / 2 + Duration::from_micros(dice.below(PACE.as_micros() as usize * share as usize / 2) as u64);
-        let (address, begun) = (vault.address().to_owned(), Instant::now());
+        let begun = Instant::now();
         std::thread::scope(|scope| {
             for _ in 0..programs {
-                scope.spawn(|| {
-                    let mut connection = Connection::open(&address);
+                // The kill finds a connection, however late its thread begins.
+                let mut connection = Connection::open(vault.address());
+                let (next, unanswered, send) = (&next, &unanswered, &send);
+                scope.spawn(move || {
                     loop {
                         let again = unanswered.lock().unwrap().pop();
                         let is_over = last && next.load(Ordering::SeqCst) >= end;
