@@ -37,6 +37,20 @@ pub(crate) fn background_count(field: Field, term: &str, common: &CommonWords) -
     (share * BACKGROUND as f64).round() as u64
 }
 
+/// Lengths up to this are kept as they are.
+const EXACT_LENGTHS: u32 = 24;
+
+/// The length of a field as scores count it: in one byte, four bits of which are the value, as Lucene and tantivy store it
+/// (`SmallFloat.intToByte4`).
+pub(crate) fn rounded_length(words: u32) -> u32 {
+    if words < EXACT_LENGTHS {
+        return words;
+    }
+    let rest = words - EXACT_LENGTHS;
+    let dropped = rest.max(1).ilog2().saturating_sub(3);
+    EXACT_LENGTHS + (rest >> dropped << dropped)
+}
+
 /// What is counted over the live chunks in a scope.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -235,7 +249,6 @@ impl QueryTerms {
     }
 
     /// The terms, in order.
-    #[cfg(test)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Field, &str)> {
         self.terms.iter().map(|term| (term.field, term.text.as_str()))
     }

@@ -1,10 +1,11 @@
 //! A file and its chunks: what is known of them without asking a store, and what a changed one brings to the index.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use serde_json::{Map, Value};
 
 use super::bm25::{FIELDS, Statistics};
+use super::reader::ChunkText;
 use crate::access::rules::is_agents;
 use crate::base::path::VaultPath;
 use crate::models::{ContentHash, Document};
@@ -187,6 +188,43 @@ impl NewChunk {
 /// hidden note says just that.
 fn is_of_others(path: &VaultPath, metadata: &Map<String, Value>) -> bool {
     is_agents(path.as_str()) || metadata.contains_key("source") || is_generated(metadata)
+}
+
+/// The words that a chunk is found by.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ChunkWords {
+    /// The words of its text.
+    pub(crate) own: Words,
+    /// Those of where it stands; of a note's first chunk those of its other names, too.
+    pub(crate) heading: Words,
+    /// Who speak in it.
+    pub(crate) speakers: Vec<String>,
+}
+
+/// The words of a file's chunks anew, from what a store keeps of them, in their order. A text that is missing has none.
+pub(crate) fn words_of_file<'t>(
+    file: &FileEntry,
+    metadata: &Map<String, Value>,
+    texts: impl Iterator<Item = Option<&'t ChunkText>>,
+    stemming: &mut Stemming,
+) -> Vec<ChunkWords> {
+    let mut speakers = Speakers::of(file.path.collection());
+    let words = texts.enumerate().map(|(at, text)| {
+        let Some(text) = text else { return ChunkWords::default() };
+        let others = || other_names(&file.title, file.path.stem(), &file.tags, metadata);
+        let heading = match at {
+            0 => first_heading(&file.title, &text.heading_path, &others()),
+            _ => embedded_context(&file.title, &text.heading_path),
+        };
+        let body = text.text.get(text.body_start..).unwrap_or_default();
+        ChunkWords { own: stemming.words(body), heading: stemming.words(&heading), speakers: speakers.next(body) }
+    });
+    words.collect()
+}
+
+/// A chunk and its neighbours on either side, whose words its body has.
+pub(crate) fn neighbours(at: usize, count: usize) -> Range<usize> {
+    at.saturating_sub(1)..(at + 2).min(count)
 }
 
 /// What the heading field of a note's first chunk holds: where it stands, and the note's [other names](other_names).

@@ -85,6 +85,11 @@ impl FileSet {
         self.words.get(at).copied().unwrap_or_default()
     }
 
+    /// All of it, the lowest ids in the lowest bits of the first byte.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
     /// Keeps only the files that `other` has too.
     pub fn intersect(&mut self, other: &FileSet) {
         self.words.truncate(other.words.len());
@@ -206,6 +211,27 @@ impl FileTable {
     /// Chunks that have something to embed, of the files of a scope (all when `None`).
     pub fn embeddable(&self, scope: Option<&FileSet>) -> usize {
         self.facets.counts(scope).map(|(_, embeddable)| *embeddable).sum()
+    }
+
+    /// Of a scope: how many chunks have their vector, and how many have something to embed, given how many have one in all and are to have
+    /// one, and whether the model is given private notes.
+    pub(crate) fn embedded(
+        &self,
+        scope: Option<&FileSet>,
+        (embedded, embeddable, withholds_private): (usize, usize, bool),
+        is_embedded: impl Fn(u64) -> bool,
+    ) -> (usize, usize) {
+        let Some(scope) = scope else { return (embedded, embeddable) };
+        let mut scope = scope.clone();
+        if withholds_private {
+            scope.subtract(self.facets().private());
+        }
+        let of = self.embeddable(Some(&scope));
+        if embedded == embeddable {
+            return (of, of);
+        }
+        let chunks = scope.iter().filter_map(|file| self.get(file)).flat_map(|file| &file.chunks);
+        (chunks.filter(|chunk| is_embedded(chunk.row)).count(), of)
     }
 
     /// The terms of a query in a scope, given the usual language. Whatever is outside the scope has no part in them.

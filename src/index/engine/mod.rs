@@ -24,14 +24,15 @@ pub(crate) mod tests;
 mod writer;
 
 pub use bm25::Field;
-#[cfg(test)]
-pub(crate) use bm25::{FIELDS, WeighedTerm};
-pub(crate) use bm25::{PreparedWords, QueryTerms, ScoredChunk, Statistics, TermWeight, WeighedTerms, WordQuery};
+pub(crate) use bm25::{
+    FIELDS, PreparedWords, QueryTerms, ScoredChunk, Statistics, TermWeight, WeighedTerm, WeighedTerms, WordQuery,
+    rounded_length,
+};
 pub use cosine::{Like, LikeWord, QueryVector, unpack};
 pub(crate) use cosine::{pack, packed_bytes, rounded};
 pub use error::EngineError;
 pub(crate) use error::{Damage, unless_damaged};
-pub(crate) use file::{ChunkEntry, FileEntry, NewChunk, first_heading};
+pub(crate) use file::{ChunkEntry, ChunkWords, FileEntry, NewChunk, neighbours, words_of_file};
 pub use file::{FileInfo, FileUpdate, embedded_context};
 pub use file_set::FileSet;
 pub(crate) use file_set::{FileTable, ones};
@@ -42,8 +43,5 @@ pub(crate) use reader::ChunkText;
 pub use reader::Reader;
 pub use writer::{Check, Upkeep, Writer};
 pub(crate) use writer::{Engine, Findings, PendingText};
-
-#[cfg(test)]
-pub(crate) use tests::rounded_length;
 
 pub(crate) use crate::models::ContentHash;

@@ -52,6 +52,9 @@ pub trait Reader: Send + Sync {
     /// the same in all of one number; there may be more vectors, and later times at which files were seen unchanged.
     fn generation(&self) -> u64;
 
+    /// Names the stores: of those that are made from nothing row ids begin anew, and the name is another.
+    fn store(&self) -> &str;
+
     /// The files and what is known of their chunks, with sets for filters.
     fn files(&self) -> &FileTable;
 

@@ -5,17 +5,19 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use serde_json::Map;
+
 use super::catalog;
 use super::embeddings::Embeddings;
 use super::keyword::{self, KeywordSearcher, Payload};
 use super::store::{Store, document};
 use crate::base::fs::{Context, FsError, crash};
 use crate::index::engine::{
-    Check, ContentHash, Damage, EngineError, FileTable, Findings, Upkeep, Writer, embedded_context, first_heading,
+    Check, ContentHash, Damage, EngineError, FileTable, Findings, Upkeep, Writer, words_of_file,
 };
 use crate::models::EmbeddingSpace;
-use crate::text::derive::words::{Stemming, Words};
-use crate::text::derive::{Speakers, TextLanguage, other_names};
+use crate::text::derive::TextLanguage;
+use crate::text::derive::words::Stemming;
 use crate::vault::disk::Identity;
 
 pub(super) const MARKER: &str = "open";
@@ -118,27 +120,14 @@ impl Store {
             self.keyword.remove_file(id);
             let Some(file) = self.files().get(id).cloned() else { continue };
             stemming.turn_to(file.language().and_then(TextLanguage::stemmer));
-            let mut words: Vec<(Words, Words, Vec<String>)> = Vec::with_capacity(file.chunks.len());
-            let others = match reader.metadata(id)?.as_deref().map(serde_json::from_str) {
-                Some(Ok(metadata)) => other_names(&file.title, file.path.stem(), &file.tags, &metadata),
-                Some(Err(error)) => return Err(catalog::damaged(error)),
-                None => String::new(),
-            };
-            let mut speakers = Speakers::of(file.path.collection());
-            for (at, chunk) in file.chunks.iter().enumerate() {
-                let text = reader.chunk(chunk.row)?;
-                let found = text.map_or_else(Default::default, |text| {
-                    let heading = match at {
-                        0 => first_heading(&file.title, &text.heading_path, &others),
-                        _ => embedded_context(&file.title, &text.heading_path),
-                    };
-                    let body = text.text.get(text.body_start..).unwrap_or_default();
-                    (stemming.words(body), stemming.words(&heading), speakers.next(body))
-                });
-                words.push(found);
-            }
+            let metadata = reader.metadata(id)?.as_deref().map_or_else(|| Ok(Map::new()), serde_json::from_str);
+            let metadata = metadata.map_err(catalog::damaged)?;
+            let texts = file.chunks.iter().map(|chunk| reader.chunk(chunk.row)).collect::<Result<Vec<_>, _>>()?;
+            let words = words_of_file(&file, &metadata, texts.iter().map(Option::as_ref), &mut stemming);
             for at in 0..file.chunks.len() {
-                self.keyword.add(&document(&file, at, |at| (&words[at].0, &words[at].1, words[at].2.as_slice())))?;
+                self.keyword.add(&document(&file, at, |at| {
+                    (&words[at].own, &words[at].heading, words[at].speakers.as_slice())
+                }))?;
             }
         }
         self.keyword.commit(wanted)

@@ -19,6 +19,8 @@ use crate::text::derive::ChunkId;
 pub struct Snapshot {
     /// The catalog's number of this state.
     seq: u64,
+    /// The catalog's name.
+    store: String,
     files: FileTable,
     pub(super) keyword: KeywordSearcher,
     /// What made the embeddings.
@@ -42,6 +44,10 @@ impl Snapshot {
 impl Reader for Snapshot {
     fn generation(&self) -> u64 {
         self.seq
+    }
+
+    fn store(&self) -> &str {
+        &self.store
     }
 
     fn files(&self) -> &FileTable {
@@ -97,17 +103,8 @@ impl Reader for Snapshot {
 
     fn embedded(&self, scope: Option<&FileSet>) -> (usize, usize) {
         let embedded = self.vectors.as_ref().map_or(0, VectorSet::len);
-        let Some(scope) = scope else { return (embedded, self.embeddable) };
-        let mut scope = scope.clone();
-        if self.withholds_private {
-            scope.subtract(self.files.facets().private());
-        }
-        let of = self.files.embeddable(Some(&scope));
-        if embedded == self.embeddable {
-            return (of, of);
-        }
-        let chunks = scope.iter().filter_map(|file| self.files.get(file)).flat_map(|file| &file.chunks);
-        (chunks.filter(|chunk| self.is_embedded(chunk.row)).count(), of)
+        let counts = (embedded, self.embeddable, self.withholds_private);
+        self.files.embedded(scope, counts, |row| self.is_embedded(row))
     }
 
     fn chunk(&self, row: u64) -> Result<Option<ChunkText>, EngineError> {
@@ -158,6 +155,7 @@ impl Store {
         let keyword = self.open_words()?;
         let snapshot = Arc::new(Snapshot {
             seq: self.catalog.meta.seq,
+            store: self.catalog.meta.store.clone(),
             files: self.files.clone(),
             keyword,
             model: self.sets.serving.as_ref().map(|set| set.space.fingerprint.clone()),

@@ -19,7 +19,8 @@ use crate::base::config::StemmerLanguage;
 use crate::base::fs::{Context, FsError, crash, create_dir, create_private_dir};
 use crate::base::path::VaultPath;
 use crate::index::engine::{
-    ChunkEntry, ContentHash, Damage, Engine, EngineError, FileEntry, FileTable, FileUpdate, PendingText, Reader, Writer,
+    ChunkEntry, ContentHash, Damage, Engine, EngineError, FileEntry, FileTable, FileUpdate, PendingText, Reader,
+    Writer, neighbours,
 };
 use crate::models::{EmbeddedText, EmbeddingSpace, Fingerprint};
 use crate::text::derive::words::Words;
@@ -371,11 +372,6 @@ fn reworded(old: Option<&FileEntry>, update: &FileUpdate, chunks: &[ChunkEntry],
         }
     }
     reword
-}
-
-/// A chunk and its neighbours on either side.
-fn neighbours(at: usize, count: usize) -> std::ops::Range<usize> {
-    at.saturating_sub(1)..(at + 2).min(count)
 }
 
 /// What the keyword index takes of the chunk `at` of a file.

@@ -40,17 +40,3 @@ impl FileUpdate {
         Self { info, metadata, chunks, problems: Vec::new() }
     }
 }
-
-/// Lengths up to this are kept as they are.
-const EXACT_LENGTHS: u32 = 24;
-
-/// The length of a field as scores count it: in one byte, four bits of which are the value, as Lucene and tantivy store it
-/// (`SmallFloat.intToByte4`).
-pub(crate) fn rounded_length(words: u32) -> u32 {
-    if words < EXACT_LENGTHS {
-        return words;
-    }
-    let rest = words - EXACT_LENGTHS;
-    let dropped = rest.max(1).ilog2().saturating_sub(3);
-    EXACT_LENGTHS + (rest >> dropped << dropped)
-}

@@ -28,6 +28,10 @@ impl Reader for ExactReader {
         self.generation
     }
 
+    fn store(&self) -> &str {
+        "memory"
+    }
+
     fn files(&self) -> &FileTable {
         &self.files
     }
