@@ -2,5 +2,7 @@
 
 pub mod engine;
 pub mod local;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod search;
 pub mod sync;

@@ -1,6 +1,7 @@
 //! The contract of the engines: whatever was written, each gives the hits, the order and the scores of the exact one.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -29,10 +30,10 @@ const QUERIES: [&str; 28] = [
 const MODES: [Mode; 3] = [Mode::Keyword, Mode::Semantic, Mode::Hybrid];
 /// Steps after which a reader is asked again.
 const HELD_STEPS: usize = 3;
-const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
+pub(super) const LANGUAGE: StemmerLanguage = StemmerLanguage::English;
 
 /// The engine of this process, in a folder.
-fn local(folder: &TempDir) -> LocalEngine {
+pub(super) fn local(folder: &TempDir) -> LocalEngine {
     let settings =
         Settings { place: "here".into(), stemmer: LANGUAGE, graph_threshold: usize::MAX, private: Globs::default() };
     LocalEngine::new(folder.path().to_owned(), settings)
@@ -40,6 +41,15 @@ fn local(folder: &TempDir) -> LocalEngine {
 
 /// Plays the steps; what the engine says after each. A reader is held for some steps, and says the same then.
 fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
+    play_with(engine, steps, |_, reader| Some(reader))
+}
+
+/// The same, asking what `see` makes of what was published after a step; `None` is not asked.
+pub(super) fn play_with(
+    engine: &dyn Engine,
+    steps: &[Step],
+    mut see: impl FnMut(usize, Arc<dyn Reader>) -> Option<Arc<dyn Reader>>,
+) -> Vec<Vec<String>> {
     let mut embedder = HashEmbedder::new(DIMENSIONS[0]);
     let mut writer = engine.open().unwrap();
     let mut next: Option<HashEmbedder> = None;
@@ -47,8 +57,8 @@ fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
     writer.use_model(&space(&embedder)).unwrap();
     let mut said: Vec<Vec<String>> = Vec::new();
     let mut generation = 0;
-    let mut held: Vec<(std::sync::Arc<dyn Reader>, usize, HashEmbedder)> = Vec::new();
-    for step in steps {
+    let mut held: Vec<(Arc<dyn Reader>, usize, HashEmbedder)> = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
         match step {
             Step::Write(at, text) => {
                 writer.apply(vec![FileUpdate::of_text(PATHS[*at], text, LANGUAGE)], Vec::new()).unwrap();
@@ -89,7 +99,7 @@ fn play(engine: &dyn Engine, steps: &[Step]) -> Vec<Vec<String>> {
                 next = None;
             }
         }
-        let reader = writer.publish().unwrap();
+        let Some(reader) = see(at, writer.publish().unwrap()) else { continue };
         assert!(reader.generation() >= generation, "generations go up");
         generation = reader.generation();
         let mut answered = answers(reader.as_ref(), &embedder);
