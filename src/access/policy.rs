@@ -147,6 +147,22 @@ impl AgentRegistry {
     }
 }
 
+impl AgentRegistry {
+    /// The agents whose tokens count, each with its page, and the session of its token.
+    ///
+    /// # Errors
+    /// When the tokens cannot be read.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn holders(&self) -> Result<Vec<(AgentRow, String)>, StateError> {
+        let page = |row: AgentRow| {
+            self.policy(&row.slug)?;
+            let source = read(&self.root, &agent_file(&row.slug)?, MAX_BYTES).ok()?;
+            Some((row, source.text))
+        };
+        Ok(self.tokens.list()?.into_iter().filter_map(page).collect())
+    }
+}
+
 impl Authenticator for AgentRegistry {
     /// While tokens cannot be read, nobody has one.
     fn holder(&self, token: &blake3::Hash) -> Option<Principal> {
@@ -277,10 +293,15 @@ impl AgentRegistry {
 impl AgentRegistry {
     /// What an agent may do with a page of this text.
     pub(crate) fn policy_on(&self, slug: &str, text: &str) -> Policy {
-        let mut policy = parse(text);
-        policy.grant = policy.grant.map(|grant| grant.with_folders(&self.collections).of_agent(slug));
-        policy
+        policy_on(slug, text, &self.collections)
     }
+}
+
+/// What an agent may do with a page of this text, where memory scopes are in these folders.
+pub(crate) fn policy_on(slug: &str, text: &str, folders: &[CollectionConfig]) -> Policy {
+    let mut policy = parse(text);
+    policy.grant = policy.grant.map(|grant| grant.with_folders(folders).of_agent(slug));
+    policy
 }
 
 fn parse(text: &str) -> Policy {

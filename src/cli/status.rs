@@ -124,6 +124,20 @@ fn model(model: &Model) -> Vec<String> {
     lines
 }
 
+/// What a person should know of the copy on a server: how far it is, and since when not and why.
+fn remote(state: &wire::RemoteState) -> Vec<String> {
+    let far = match (&state.pushed_at, state.behind) {
+        (Some(at), 0) => format!("complete at {}", local(at)),
+        (_, behind) => format!("{} of {} to copy", behind, count(state.files, "note")),
+    };
+    let mut lines = vec![format!("`{}`, {far}", state.vault)];
+    lines.extend(state.reason.as_ref().map(|reason| match &state.failing_since {
+        Some(since) => format!("failing since {}, and vault keeps trying: {reason}", local(since)),
+        None => reason.clone(),
+    }));
+    lines
+}
+
 /// A number, where it is one to speak of.
 fn some(number: usize) -> Option<usize> {
     (number > 0).then_some(number)
@@ -192,6 +206,7 @@ fn print(status: &wire::Status, scheme: &str, served: bool, out: &mut Out) {
         out.field("summaries", &format!("{}: {}", kept.path, kept.reason));
     }
     out.fields("sessions", status.sessions.iter().flat_map(sessions));
+    out.fields("remote", status.remote.iter().flat_map(remote));
     if let Some(backup) = &status.backup {
         let commit = backup.last_commit.as_deref().map_or("nothing committed yet", |id| id.get(..12).unwrap_or(id));
         let at = backup.last_at.as_deref().map_or_else(String::new, |at| format!(", up to date at {}", local(at)));

@@ -36,10 +36,11 @@ use crate::memory::trace_files::TraceFiles;
 use crate::memory::traces::tidy_traces;
 use crate::models::{ChatModel, ChatUsage, LoadEmbedder, ModelChoice, ModelInUse, ModelTrouble, UpstreamClient};
 use crate::serve::jobs::{phase, to_embed};
+use crate::serve::push::keep_pushed;
 use crate::serve::qmd::{IndexPaths, QmdDocuments};
 use crate::serve::wire::{
     Backup, ChatState, Dropped, EventsAccepted, FactsState, ImportParams, ImportTaken, LibrarianParams, LibrarianView,
-    Model, ProcessingView, SessionsState, Skipped, Status, SummariesState, TurnsIngested, TurnsParams,
+    Model, ProcessingView, RemoteState, SessionsState, Skipped, Status, SummariesState, TurnsIngested, TurnsParams,
 };
 use crate::text::note::{CONFLICT_MARKS, Note};
 use crate::vault::attachments::AttachmentReader;
@@ -58,6 +59,7 @@ pub struct App {
     summaries: Option<Task<SummariesState>>,
     facts: Option<Task<FactsState>>,
     sessions: Option<Task<SessionsState>>,
+    remote: Option<Task<RemoteState>>,
     _tasks: Vec<Task>,
     capture: Option<Arc<Capture>>,
     workspace: Arc<Workspace>,
@@ -205,6 +207,7 @@ impl App {
             if watch { follow_documents(workspace.home.root(), &workspace.shared)? } else { None },
         ];
         let sessions = watch.then(|| keep_sessions(&workspace)).transpose()?.flatten();
+        let remote = if watch { keep_pushed(&workspace)? } else { None };
         let extraction = Arc::new(Extraction::new(Arc::clone(&workspace), Clock::default()));
         let worker = is_kept.then(|| extract(&extraction)).transpose()?;
         Ok(Self {
@@ -212,6 +215,7 @@ impl App {
             worker,
             facts,
             sessions,
+            remote,
             _tasks: tasks.into_iter().flatten().collect(),
             capture,
             backup,
@@ -400,6 +404,7 @@ impl App {
             facts: self.facts.as_ref().map(Task::state),
             summaries: self.summaries.as_ref().map(Task::state),
             sessions: self.sessions.as_ref().map(Task::state),
+            remote: self.remote.as_ref().map(Task::state),
             backup: self.backup.as_ref().map(Task::state),
         })
     }

@@ -8,6 +8,7 @@ pub(crate) mod daemon;
 pub mod jobs;
 #[cfg_attr(not(test), deny(clippy::disallowed_methods))]
 pub(crate) mod mcp;
+mod push;
 pub(crate) mod qmd;
 #[cfg_attr(not(test), deny(clippy::disallowed_methods))]
 pub(crate) mod server;

@@ -85,7 +85,7 @@ impl Config {
     /// Finds the first value that is out of its range, or does not go with another, as a sentence that names the key.
     fn violation(&self) -> Option<String> {
         let Self { server, index, embed, search, chat, access: _, scope: _, agents, capture, .. } = self;
-        let Self { retention, traces, backup, facts, memory, upstream, collections, sessions, .. } = self;
+        let Self { retention, traces, backup, facts, memory, upstream, remote, collections, sessions, .. } = self;
         let numbers = [
             server.out_of_range("server").or_else(|| server.violation()),
             index.out_of_range("index"),
@@ -98,6 +98,7 @@ impl Config {
             facts.out_of_range("facts"),
             memory.out_of_range("memory"),
             upstream.out_of_range("upstream"),
+            remote.out_of_range("remote"),
         ];
         let nowhere = || {
             let is_nowhere = !memory.model.is_empty() && memory.endpoint.is_empty() && chat.endpoint.is_empty();
@@ -135,6 +136,9 @@ impl Config {
             ("memory", &memory.api_key_env),
             ("upstream", &upstream.api_key_env),
         ];
+        if !is_variable_name(&self.remote.password_env) {
+            return Some("`remote.password_env` is not the name of an environment variable; put the password into such a variable, and its name here".into());
+        }
         // It may be the key itself, so it is not said.
         let (section, _) = keys.into_iter().find(|(_, name)| !is_variable_name(name))?;
         Some(format!(

@@ -54,6 +54,8 @@ pub struct Config {
     pub memory: MemoryConfig,
     /// Where requests to chat models are passed on.
     pub upstream: UpstreamConfig,
+    /// A copy of the index on a database server.
+    pub remote: RemoteConfig,
     /// Folders elsewhere that are collections too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub collections: Vec<CollectionConfig>,
@@ -594,6 +596,22 @@ section! {
         /// Requests that are longer are refused.
         #[serde(skip)]
         max_body_bytes: u64 = 33_554_432;
+    }
+}
+
+section! {
+    /// `[remote]`: a PostgreSQL server that has a copy of the index.
+    RemoteConfig {
+        /// Its address; empty means that there is none.
+        url: String = String::new();
+        /// The environment variable that has the password.
+        password_env: String = String::new();
+        /// The certificate authority of the server, in PEM, beside those that are known everywhere.
+        ca: PathBuf = PathBuf::new();
+        /// What the vault is called there; empty means as its folder.
+        vault: String = String::new();
+        /// Whether private notes are there, too.
+        push_private: bool = false;
     }
 }
 

@@ -86,6 +86,8 @@ pub struct Status {
     pub summaries: Option<SummariesState>,
     /// State of the sessions of other programs, if `[[sessions]]` names some and a daemon stores them.
     pub sessions: Option<SessionsState>,
+    /// The copy of the index on a database server, if `[remote]` names one.
+    pub remote: Option<RemoteState>,
     /// State of the automatic backups, if `[backup] every` enables them.
     pub backup: Option<Backup>,
 }
@@ -102,6 +104,24 @@ pub struct FactsState {
     /// Problems in the files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<FactProblem>,
+}
+
+/// The copy of the index on a database server.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RemoteState {
+    /// The vault's name there.
+    pub vault: String,
+    /// Notes here, private ones among them.
+    pub files: usize,
+    /// Notes that were missing there or different when they were compared last.
+    pub behind: usize,
+    /// When everything was there last, as RFC 3339; absent before that since the start.
+    pub pushed_at: Option<String>,
+    /// Since when pushing fails, if it does.
+    pub failing_since: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
 }
 
 /// The automatic backups of the daemon.

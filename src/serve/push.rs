@@ -1,0 +1,153 @@
+//! The task that keeps a copy of the index on a database server. Nothing waits for it.
+
+use std::sync::Arc;
+
+use crate::access::request::Workspace;
+use crate::base::fs::FsError;
+use crate::base::tasks::Task;
+use crate::serve::wire::RemoteState;
+
+/// Pushes each state of the index that is published, until what this gives is dropped; `None` where `[remote]` names no server.
+///
+/// # Errors
+/// When the thread cannot be started.
+pub(crate) fn keep_pushed(workspace: &Arc<Workspace>) -> Result<Option<Task<RemoteState>>, FsError> {
+    match workspace.config.remote.url.is_empty() {
+        true => Ok(None),
+        false => start(workspace).map(Some),
+    }
+}
+
+#[cfg(not(feature = "postgres"))]
+fn start(_: &Arc<Workspace>) -> Result<Task<RemoteState>, FsError> {
+    let reason = "this program was built without the feature `postgres`";
+    Task::start("push", crate::base::tasks::TaskSignal::default(), move |_, shown| {
+        *shown.lock().unwrap_or_else(std::sync::PoisonError::into_inner) =
+            RemoteState { reason: Some(reason.into()), ..RemoteState::default() };
+        None
+    })
+}
+
+#[cfg(feature = "postgres")]
+use with_server::start;
+
+#[cfg(feature = "postgres")]
+mod with_server {
+    use std::sync::PoisonError;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::access::policy::session;
+    use crate::access::rules::may_read;
+    use crate::base::clock::{Clock, rfc3339};
+    use crate::base::tasks::TaskSignal;
+    use crate::index::local::keyword::FORMAT;
+    use crate::index::postgres::{Address, PostgresError, PrincipalRow, PushOptions, Pusher};
+
+    /// Interval at which the server hears that what it has is what is on disk.
+    const HEARTBEAT: Duration = Duration::from_secs(60);
+    /// A push that failed is tried again after the first, later after twice as long each time, and after the last at most.
+    const RETRY: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(300)];
+
+    fn now() -> String {
+        rfc3339(Clock::default().now().as_millisecond())
+    }
+
+    pub(super) fn start(workspace: &Arc<Workspace>) -> Result<Task<RemoteState>, FsError> {
+        let (workspace, shared, signal) = (Arc::clone(workspace), Arc::clone(&workspace.shared), TaskSignal::default());
+        shared.wakes(&signal);
+        let options = options(&workspace);
+        let call_off = options.as_ref().ok().map(|options| options.address.call_off());
+        let name = options.as_ref().map(|options| options.name.clone()).unwrap_or_default();
+        let mut pusher = options.map(Pusher::new);
+        let (mut retry, mut not_before) = (RETRY[0], None::<Instant>);
+        let task = Task::start("push", signal, move |signal, shown| {
+            let show =
+                |change: &dyn Fn(&mut RemoteState)| change(&mut shown.lock().unwrap_or_else(PoisonError::into_inner));
+            show(&|state| state.vault.clone_from(&name));
+            let pusher = match &mut pusher {
+                Ok(pusher) => pusher,
+                Err(error) => {
+                    show(&|state| state.reason = Some(error.to_string()));
+                    return None;
+                }
+            };
+            if let Some(wait) = not_before.and_then(|at| at.checked_duration_since(Instant::now())) {
+                return Some(wait);
+            }
+            // Before every note was compared with it, the index may be that of another day.
+            let Some(reader) = shared.snapshot().filter(|_| shared.progress().caught_up) else {
+                return Some(HEARTBEAT);
+            };
+            let files = reader.files().len();
+            let pushed = principals(&workspace).and_then(|principals| {
+                pusher.push(reader.as_ref(), &principals, |behind| {
+                    show(&|state| (state.files, state.behind) = (files, behind))
+                })
+            });
+            match pushed {
+                Ok(()) => {
+                    (retry, not_before) = (RETRY[0], None);
+                    show(&|state| {
+                        (state.pushed_at, state.failing_since, state.reason) = (Some(now()), None, None);
+                    });
+                    Some(HEARTBEAT)
+                }
+                Err(PostgresError::CalledOff) if signal.is_stopped() => None,
+                Err(error) => {
+                    show(&|state| {
+                        state.files = files;
+                        state.failing_since.get_or_insert_with(now);
+                        state.reason = Some(error.to_string());
+                    });
+                    let refused = matches!(error, PostgresError::Refused(_));
+                    let wait = if refused { RETRY[1] } else { retry };
+                    (retry, not_before) = ((retry * 2).min(RETRY[1]), Some(Instant::now() + wait));
+                    Some(wait)
+                }
+            }
+        });
+        Ok(match call_off {
+            Some(call_off) => task?.at_stop(call_off),
+            None => task?,
+        })
+    }
+
+    /// The owner, and the agents that may read in the session of their token: no session can be claimed elsewhere.
+    fn principals(workspace: &Workspace) -> Result<Vec<PrincipalRow>, PostgresError> {
+        let failed = |error: &dyn std::fmt::Display| PostgresError::Failed(error.to_string());
+        let folders = serde_json::to_string(&workspace.config.collections).map_err(|error| failed(&error))?;
+        let owner = workspace.home.owner_token().map_err(|error| failed(&error))?;
+        let row = |token: [u8; 32], agent, page| PrincipalRow { token, agent, page, folders: folders.clone() };
+        let mut rows = vec![row(*owner.hash().as_bytes(), None, String::new())];
+        for (known, page) in workspace.agents.holders().map_err(|error| failed(&error))? {
+            let policy = workspace.agents.policy_on(&known.slug, &page);
+            if policy.grant.is_some() && !policy.session_headers && may_read(&workspace.config.scope, &session(&known))
+            {
+                rows.push(row(*known.hash.as_bytes(), Some(known.slug), page));
+            }
+        }
+        rows.sort();
+        Ok(rows)
+    }
+
+    fn options(workspace: &Workspace) -> Result<PushOptions, PostgresError> {
+        let (config, root) = (&workspace.config, workspace.home.root());
+        let remote = &config.remote;
+        let password = Some(&remote.password_env).filter(|name| !name.is_empty()).map(|name| {
+            std::env::var(name)
+                .map_err(|_| PostgresError::Refused(format!("the environment variable `{name}` is not set")))
+        });
+        let password = password.transpose()?;
+        let authority = Some(root.join(&remote.ca)).filter(|_| !remote.ca.as_os_str().is_empty());
+        let folder = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(PushOptions {
+            address: Address::new(&remote.url, password.as_deref(), authority.as_deref())?,
+            name: if remote.vault.is_empty() { folder } else { remote.vault.clone() },
+            writer: format!("{} ({})", root.display(), workspace.home.place()),
+            push_private: remote.push_private,
+            stemmer: config.search.stemmer,
+            words_format: FORMAT,
+        })
+    }
+}
