@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use clap::Args;
 use serde_json::{Value, json};
+#[cfg(feature = "postgres")]
+use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 
 use super::backend::{Backend, home};
@@ -18,9 +20,18 @@ use super::terminal::{
 };
 use crate::base::config::{Config, ServerConfig};
 use crate::index::sync::{ModelStatus, Shared};
+#[cfg(feature = "postgres")]
+use crate::serve::api::{ConnectionLimits, QueryServer};
 use crate::serve::daemon::{Daemon, DaemonError, Serves};
 use crate::serve::server::{Server, ServerSettings};
 use crate::serve::wire::percent_encode;
+#[cfg(feature = "postgres")]
+use crate::{
+    base::config::EmbedConfig,
+    index::postgres::{Address, Backend as PostgresBackend},
+    models,
+    serve::daemon::listen,
+};
 
 /// Keep the vault searchable: watch its notes, index changes, and answer over HTTP.
 ///
@@ -45,6 +56,22 @@ pub(super) struct ServeCommand {
     /// Serve all vaults in this folder, each at `/v/NAME/`, with the settings of its `server.toml`.
     #[arg(long, value_name = "DIR")]
     vaults: Option<PathBuf>,
+    /// Serve searches in the vaults whose daemons copy their index to this PostgreSQL server (`[remote]`); several are possible.
+    #[cfg(feature = "postgres")]
+    #[arg(long, value_name = "URL", conflicts_with = "vaults")]
+    backend: Vec<String>,
+    /// The environment variable with the password of the PostgreSQL servers.
+    #[cfg(feature = "postgres")]
+    #[arg(long, value_name = "NAME", requires = "backend")]
+    backend_password_env: Option<String>,
+    /// The certificate of the authority that signed theirs, in PEM, if it is your own.
+    #[cfg(feature = "postgres")]
+    #[arg(long, value_name = "FILE", requires = "backend")]
+    backend_ca: Option<PathBuf>,
+    /// How long ago a vault's daemon may have been heard of; then agents get nothing of it.
+    #[cfg(feature = "postgres")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, requires = "backend")]
+    max_age: u64,
 }
 
 /// Maximum time that one which is told to stop while it starts is waited for to have begun.
@@ -54,6 +81,10 @@ impl ServeCommand {
     pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         if let Some(folder) = &self.vaults {
             return self.serve_vaults(folder);
+        }
+        #[cfg(feature = "postgres")]
+        if !self.backend.is_empty() {
+            return self.serve_backends();
         }
         let home = home(vault)?;
         let mut config = Config::load(home.root())?;
@@ -97,6 +128,37 @@ impl ServeCommand {
         port.iter().for_each(|port| config.port = *port);
         tls_cert.iter().for_each(|cert| config.tls_cert.clone_from(cert));
         tls_key.iter().for_each(|key| config.tls_key.clone_from(key));
+    }
+
+    /// Serves what is on PostgreSQL servers, with the bundled model.
+    #[cfg(feature = "postgres")]
+    fn serve_backends(&self) -> anyhow::Result<Outcome> {
+        let password = self.backend_password_env.as_ref().map(|name| {
+            std::env::var(name).map_err(|_| anyhow::anyhow!("the environment variable `{name}` is not set"))
+        });
+        let password = password.transpose()?;
+        let address = |url: &String| Address::new(url, password.as_deref(), self.backend_ca.as_deref());
+        let backends =
+            self.backend.iter().map(|url| address(url).map(PostgresBackend::new)).collect::<Result<_, _>>()?;
+        let mut config = ServerConfig::default();
+        self.over(&mut config);
+        let (allow_remote, max_age) = (self.allow_remote, Duration::from_secs(self.max_age));
+        exit::after(async {
+            let stop = std::pin::pin!(exit::told()?);
+            let model = models::open(&EmbedConfig::default(), Path::new("/"));
+            let server = QueryServer::new(backends, model, max_age);
+            let hosts = config.hosts();
+            let (door, address) = spawn_blocking(move || listen(&config, allow_remote)).await??;
+            say!("serving {} at {}://{address}", count(self.backend.len(), "PostgreSQL server"), door.scheme());
+            printed()?;
+            let (stopping, stopped) = watch::channel(false);
+            let stop = async {
+                stop.await;
+                let _ = stopping.send(true);
+            };
+            tokio::join!(door.serve(server.router(hosts), ConnectionLimits::default(), stopped), stop);
+            anyhow::Ok(true)
+        })
     }
 
     fn serve_vaults(&self, folder: &Path) -> anyhow::Result<Outcome> {

@@ -227,7 +227,7 @@ pub(crate) async fn until(every: Duration, is_so: impl Fn() -> bool + Clone + Se
 }
 
 #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
-pub(super) fn listen(config: &ServerConfig, allow_remote: bool) -> Result<(Door, SocketAddr), DaemonError> {
+pub(crate) fn listen(config: &ServerConfig, allow_remote: bool) -> Result<(Door, SocketAddr), DaemonError> {
     let (host, port) = (&config.host, config.port);
     let is_by_tls = !config.tls_cert.as_os_str().is_empty();
     let refused = |error| DaemonError::Listen(format!("{host}:{port}"), error);

@@ -456,6 +456,7 @@ fn the_matrix_has_every_point() {
         .chain(crate::summaries::POINTS)
         .chain(crate::sessions::POINTS)
         .chain(crate::profile::POINTS)
+        .chain(crate::pushing::POINTS)
         .chain(crate::remote::POINTS)
         .chain(crate::traces::points())
         .map(str::to_owned)

@@ -66,6 +66,8 @@ mod passing;
 mod people;
 mod profile;
 mod purging;
+#[cfg(feature = "postgres")]
+mod pushing;
 mod qmd;
 mod rebuilt;
 mod recipes;

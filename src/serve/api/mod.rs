@@ -12,6 +12,8 @@ mod page_files;
 mod passing;
 mod people;
 mod qmd;
+#[cfg(feature = "postgres")]
+mod query;
 mod router;
 mod serve;
 mod several;
@@ -24,6 +26,8 @@ pub(crate) use endpoint::{Endpoint, EndpointCall, Input};
 pub(crate) use oauth::{OAuth, OAuthOfServer};
 pub(crate) use page_files::make_ready as make_page_ready;
 pub(crate) use people::PeopleDoor;
+#[cfg(feature = "postgres")]
+pub(crate) use query::QueryServer;
 pub(crate) use router::without_token;
 pub use router::{Live, alone, document as openapi, guarded, local};
 pub(crate) use serve::{ConnectionLimits, is_late, serve};

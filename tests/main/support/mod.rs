@@ -9,6 +9,8 @@ mod http;
 mod mcp;
 mod namespace;
 mod notes;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod rebuilt;
 mod screen;
 mod upstream;

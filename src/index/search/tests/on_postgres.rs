@@ -5,11 +5,14 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+use super::super::{SearchRequest, Visible, search};
 use super::contract::{LANGUAGE, local, play_with};
 use super::steps::{Step, steps};
+use crate::access::rules::{Scope, Turn};
 use crate::base::chance::proptest_config;
+use crate::base::config::{Mode, SearchConfig};
 use crate::index::engine::tests::exact::ExactEngine;
-use crate::index::engine::{Engine, FileUpdate, Reader, Writer};
+use crate::index::engine::{Engine, FileUpdate, Filter, Reader, Writer};
 use crate::index::local::keyword::FORMAT;
 use crate::index::postgres::{Address, Backend, PostgresError, PushOptions, Pusher};
 
@@ -211,12 +214,12 @@ fn no_reader_sees_half_an_update() {
         let readers = [scope.spawn(look), scope.spawn(look)];
         let mut turn = 0;
         // Until both have seen both, and for some more.
-        while turn < 40 || readers.iter().any(|reader| !reader.is_finished()) {
+        while turn < 12 || readers.iter().any(|reader| !reader.is_finished()) {
             turn += 1;
             let text = note(["river", "garden"][turn % 2]);
             writer.apply(vec![FileUpdate::of_text("notes/a.md", &text, LANGUAGE)], Vec::new()).unwrap();
             pusher.push(writer.publish().unwrap().as_ref(), &[], |_| {}).unwrap();
-            over.store(turn >= 40, Ordering::Relaxed);
+            over.store(turn >= 12, Ordering::Relaxed);
         }
     });
 }
@@ -259,25 +262,45 @@ fn a_server_that_is_killed_in_a_push_ends_as_a_first_push() {
 }
 
 #[test]
-fn odd_texts_are_answered_as_by_the_exact_engine() {
-    let long = (0..400).map(|at| format!("# H{at}\n\nboat {at} {}\n\n", "river ".repeat(at % 7))).collect::<String>();
-    let texts = [
-        "".to_owned(),
-        "---\ntitle: \"a\\0b\"\n---\nA boat\u{0} with a zero.\n".to_owned(),
-        "boat ".repeat(70_000),
-        long,
-        "**18:32 · A\u{0}nn:** a boat 東京タワー Flüsse café 👩‍👩‍👧 e\u{301}\n".to_owned(),
-    ];
-    let steps: Vec<Step> = texts.into_iter().zip([0, 1, 2, 3, 8]).map(|(text, at)| Step::Write(at, text)).collect();
+fn odd_texts_are_found_as_by_the_engine_of_this_process() {
     let Some(address) = server::database() else { return };
-    let exact = play_with(&ExactEngine::new(LANGUAGE), &steps, |at, reader| (at == 4).then_some(reader));
-    let (folder, backend) = (TempDir::new().unwrap(), Backend::new(Address::new(&address, None, None).unwrap()));
-    let mut pusher = Pusher::new(options(&address, "here"));
-    let there = play_with(&local(&folder), &steps, |at, reader| {
-        pusher.push(reader.as_ref(), &[], |_| {}).unwrap();
-        (at == 4).then(|| Arc::new(backend.open("vault").unwrap().unwrap().0) as Arc<dyn Reader>)
-    });
-    assert_eq!(exact, there);
+    let long = (0..400).map(|at| format!("# H{at}\n\nboat {at} {}\n\n", "river ".repeat(at % 7))).collect::<String>();
+    let many = "boat ".repeat(70_000);
+    let notes = [
+        ("notes/empty.md", ""),
+        ("notes/zero.md", "---\ntitle: \"a\\0b\"\n---\nA boat\u{0} with a zero.\n"),
+        ("notes/many.md", many.as_str()),
+        ("notes/long.md", long.as_str()),
+        ("conversations/x.md", "**18:32 · A\u{0}nn:** a boat 東京タワー Flüsse café 👩‍👩‍👧 e\u{301}\n"),
+    ];
+    let folder = TempDir::new().unwrap();
+    let (_writer, here) = published(&folder, &notes);
+    Pusher::new(options(&address, "here")).push(here.as_ref(), &[], |_| {}).unwrap();
+    let backend = Backend::new(Address::new(&address, None, None).unwrap());
+    let there = backend.open("vault").unwrap().unwrap().0;
+    let sixty_four: String = (0..64).map(|at| format!("{at} ")).collect();
+    let queries = ["boat", "\"boat 7\"", "river -boat", "東京", "café", "\"river river\" boat", "flüsse", &sixty_four];
+    for query in queries {
+        let found = |reader: &dyn Reader| {
+            let request = SearchRequest {
+                parts: Vec::new(),
+                text: query.into(),
+                mode: Mode::Keyword,
+                limit: 1000,
+                filter: Filter::default(),
+                at: jiff::Timestamp::UNIX_EPOCH,
+                min_relevance: None,
+                context: None,
+                turn: Turn::default(),
+            };
+            let visible = Visible::of(&Scope::Everything, reader.files());
+            let config = SearchConfig { per_file: 0, stemmer: LANGUAGE, ..SearchConfig::default() };
+            let found = search(reader, None, &visible, &config, &request).unwrap();
+            let hits = found.hits.iter();
+            hits.map(|hit| (hit.file.path.to_string(), hit.chunk.clone(), hit.score.to_bits())).collect::<Vec<_>>()
+        };
+        assert_eq!(found(here.as_ref()), found(&there), "{query}");
+    }
 }
 
 #[test]

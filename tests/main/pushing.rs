@@ -1,0 +1,318 @@
+//! A copy of the index on PostgreSQL: kept by the daemon, whatever becomes of either, and searched by a server that has no vault.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::net::UnixListener;
+use std::process::Child;
+
+use crate::support::prelude::*;
+
+/// Where the daemon may die in a push.
+pub const POINTS: [&str; 4] = ["push-begun", "push-words", "push-ready", "push-committed"];
+
+/// What of a copy does not depend on how it came to be.
+const TABLES: [&str; 5] = [
+    "select file, info, passages, meaning, entry, chunks, embedded, metadata from file order by file",
+    "select * from passage order by \"row\"",
+    "select * from words order by \"row\"",
+    "select * from meaning order by \"row\"",
+    "select * from term order by key",
+];
+
+fn tables(address: &str) -> Vec<Vec<String>> {
+    TABLES.iter().flat_map(|table| postgres::sql(address, table)).collect()
+}
+
+fn configured(address: &str, more: &str) -> String {
+    format!("[remote]\nurl = \"{address}\"\nvault = \"maya\"\n{more}")
+}
+
+/// Waits until the copy is complete.
+fn complete(vault: &Daemon) -> Value {
+    eventually("the copy to be complete", || {
+        let state = vault.status()["remote"].clone();
+        (state["pushed_at"].is_string() && state["behind"] == 0 && state["reason"].is_null()).then_some(state)
+    })
+}
+
+fn has_file(address: &str, path: &str) -> bool {
+    // The path is in the row's JSON.
+    let hex: String = format!("\"{path}\"").bytes().map(|byte| format!("{byte:02x}")).collect();
+    let found = postgres::sql(address, &format!("select file from file where encode(entry, 'hex') like '%{hex}%'"));
+    !found.is_empty()
+}
+
+#[test]
+fn what_is_saved_is_copied_and_what_becomes_private_leaves() {
+    let Some(address) = postgres::database() else { return };
+    let mut vault = Daemon::without_model(&configured(&address, ""))
+        .with("notes/river.md", "A boat on the river.")
+        .with("notes/secret.md", "---\nprivate: true\n---\nUnder the mat.")
+        .started();
+    let state = complete(&vault);
+    assert_eq!((&state["vault"], &state["files"]), (&json!("maya"), &json!(2)));
+    assert!(has_file(&address, "notes/river.md") && !has_file(&address, "notes/secret.md"));
+    vault.write("notes/garden.md", "An apple in the garden.");
+    until("the new note to be copied", || has_file(&address, "notes/garden.md"));
+    vault.write("notes/river.md", "---\nprivate: true\n---\nA boat on the river.");
+    until("the private note to leave", || !has_file(&address, "notes/river.md"));
+    let printed = vault.run(&["status"]).ok().stdout;
+    assert!(printed.lines().any(|line| line.starts_with("remote") && line.contains("`maya`")), "{printed}");
+}
+
+#[test]
+fn a_server_that_never_answers_holds_up_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let hanging = UnixListener::bind(folder.path().join(".s.PGSQL.5432")).unwrap();
+    let (accepted, was_accepted) = std::sync::mpsc::channel();
+    std::thread::spawn(move || accepted.send(hanging.accept()));
+    let host = encode(folder.path().to_str().unwrap());
+    let mut vault = Daemon::without_model(&configured(&format!("postgres://vault@{host}/x"), "")).started();
+    let _connection = was_accepted.recv_timeout(PATIENCE).expect("the daemon connects").unwrap();
+    vault.write("notes/river.md", "A boat on the river.");
+    vault.finds("boat", &["notes/river.md"]);
+    assert!(vault.status()["remote"]["pushed_at"].is_null());
+    vault.terminate();
+    let clean = Daemon::run(&vault, &["verify"]).ok().stdout;
+    assert!(!clean.contains("damage found"), "{clean}");
+}
+
+#[test]
+fn a_server_that_is_away_is_said_and_caught_up_with() {
+    let Some(address) = postgres::database() else { return };
+    let name = address.rsplit('/').next().unwrap().to_owned();
+    let elsewhere = address.replace(&format!("/{name}"), "/postgres");
+    let allow = |yes: bool| {
+        postgres::sql(&elsewhere, &format!("alter database {name} allow_connections {yes}"));
+        let end = format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'");
+        postgres::sql(&elsewhere, &end);
+    };
+    allow(false);
+    let mut vault = Daemon::without_model(&configured(&address, "")).with("notes/river.md", "A boat.").started();
+    let state = eventually("the failure to be said", || {
+        let state = vault.status()["remote"].clone();
+        state["failing_since"].is_string().then_some(state)
+    });
+    assert!(state["reason"].as_str().unwrap().contains("not currently accepting connections"), "{state}");
+    vault.finds("boat", &["notes/river.md"]);
+    allow(true);
+    complete(&vault);
+    assert!(has_file(&address, "notes/river.md"));
+    // Away in the midst of its life, too.
+    allow(false);
+    vault.write("notes/garden.md", "An apple.");
+    until("the failure to be said", || vault.status()["remote"]["failing_since"].is_string());
+    allow(true);
+    until("the note to be copied", || has_file(&address, "notes/garden.md"));
+}
+
+#[test]
+fn a_daemon_that_is_killed_in_a_push_leaves_what_the_next_completes() {
+    for point in POINTS {
+        let (Some(address), Some(fresh)) = (postgres::database(), postgres::database()) else { return };
+        let mut vault = Daemon::without_model(&configured(&address, "push_private = true\n"))
+            .with("notes/river.md", "# River\n\nA boat on the river.")
+            .with("notes/secret.md", "---\nprivate: true\n---\nUnder the mat.")
+            .started();
+        complete(&vault);
+        vault.terminate();
+        vault.write("notes/river.md", "# River\n\nA boat on the water.\n\n# Bank\n\nReeds.");
+        vault.write("notes/garden.md", "An apple.");
+        fs::remove_file(vault.path("notes/secret.md")).unwrap();
+        vault.spawn(Some(&format!("{point}:1")));
+        until("the daemon to die", || vault.was_killed());
+        vault.start();
+        complete(&vault);
+        vault.terminate();
+        vault.write(
+            "memory.toml",
+            format!("[embed]\nmodel = \"none\"\n{}", configured(&fresh, "push_private = true\n")),
+        );
+        vault.start();
+        complete(&vault);
+        assert_eq!(tables(&address), tables(&fresh), "killed at {point}");
+    }
+}
+
+/// A query server.
+struct QueryServer {
+    child: Child,
+    address: String,
+}
+
+impl QueryServer {
+    fn of(addresses: &[&str], more: &[&str]) -> Self {
+        let mut command = vault_command();
+        command.args(["serve", "--port", "0"]).args(more);
+        addresses.iter().for_each(|address| drop(command.args(["--backend", address])));
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        let address = line.trim().rsplit("http://").next().unwrap().to_owned();
+        std::thread::spawn(move || _ = said.read_to_end(&mut Vec::new()));
+        Self { child, address }
+    }
+
+    fn get(&self, token: &str, target: &str) -> Reply {
+        Connection::open(&self.address).send(&Request::get(target).bearer(token)).expect("the server answers")
+    }
+
+    /// Each hit as `vault/path`.
+    #[track_caller]
+    fn find(&self, token: &str, target: &str) -> Vec<String> {
+        let reply = self.get(token, target).ok();
+        let results = reply["results"].as_array().unwrap();
+        let place = |hit: &Value| format!("{}/{}", hit["vault"].as_str().unwrap(), hit["path"].as_str().unwrap());
+        let mut found: Vec<String> = results.iter().map(place).collect();
+        found.sort();
+        found
+    }
+}
+
+impl Drop for QueryServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A vault with a note of its own, whose owner has the token given.
+fn vault_of(address: &str, name: &str, token: &str) -> Daemon {
+    let config = format!("[remote]\nurl = \"{address}\"\nvault = \"{name}\"\n");
+    let vault = Daemon::without_model(&config)
+        .with("notes/boat.md", format!("The boat of {name}."))
+        .with("notes/secret.md", "---\nprivate: true\n---\nA boat that is hidden.")
+        .with("work/plan.md", "---\ntags: [secret]\n---\nA boat at work.")
+        .with("agents/ada/agent.md", "---\ncan_read_user_memory: true\ncollections: [notes]\n---\n")
+        .with(".vault/owner-token", format!("{token}\n"))
+        .started();
+    complete(&vault);
+    vault
+}
+
+const TOKEN: &str = "0123456789abcdef0123456789abcdef0123456789abcdef";
+
+#[test]
+fn several_vaults_are_searched_and_each_by_who_may() {
+    let (Some(address), Some(other)) = (postgres::database(), postgres::database()) else { return };
+    // Two on one server, one on another: together they are as one.
+    let vaults = [(&address, "maya"), (&address, "noor"), (&other, "omar")];
+    let mut vaults = vaults.map(|(address, name)| vault_of(address, name, TOKEN));
+    let ada = vaults[0].token_of("ada");
+    // Tokens are copied when something is published, or within a minute.
+    vaults[0].write("notes/more.md", "A garden.");
+    until("the token to be copied", || !postgres::sql(&address, "select from principal where slug = 'ada'").is_empty());
+    let server = QueryServer::of(&[&address, &other], &[]);
+    let all = ["maya/notes/boat.md", "maya/work/plan.md", "noor/notes/boat.md", "noor/work/plan.md"];
+    let all_of_one: Vec<String> = server.find(TOKEN, "/search?mode=keyword&q=boat&vaults=maya,noor");
+    assert_eq!(all_of_one, all);
+    let everywhere = server.find(TOKEN, "/search?mode=keyword&q=boat");
+    assert_eq!(everywhere, [&all[..], &["omar/notes/boat.md", "omar/work/plan.md"]].concat());
+    assert_eq!(server.find(TOKEN, "/vaults/omar/search?mode=keyword&q=boat&collection=work"), ["omar/work/plan.md"]);
+    assert_eq!(server.get(TOKEN, "/vaults").json(), json!(["maya", "noor", "omar"]));
+    // An agent sees what its page gives, in the vault that knows it.
+    assert_eq!(server.find(&ada, "/search?mode=keyword&q=boat"), ["maya/notes/boat.md"]);
+    let (hidden, missing) =
+        (server.get(&ada, "/vaults/noor/search?q=boat"), server.get(&ada, "/vaults/zzzz/search?q=boat"));
+    assert_eq!((hidden.status, missing.status), (404, 404));
+    assert_eq!(server.get("nobody", "/search?q=boat").status, 401);
+    // Its scores say nothing of what it does not see.
+    let scores = |server: &QueryServer| server.get(&ada, "/search?mode=keyword&q=boat").json()["results"].to_string();
+    let before = scores(&server);
+    vaults[0].write("work/more.md", "A boat, a boat, a boat.");
+    until("the note to be copied", || has_file(&address, "work/more.md"));
+    assert_eq!(scores(&server), before);
+    // What the server says is what the vault says itself.
+    let hits = |reply: &Value| {
+        let hits = reply["results"].as_array().unwrap().iter();
+        hits.map(|hit| [hit["citation"].clone(), hit["scores"].clone(), hit["score"].clone()]).collect::<Vec<_>>()
+    };
+    let there = server.get(TOKEN, "/vaults/maya/search?mode=keyword&q=boat").ok();
+    let private = |hit: &[Value; 3]| hit[0].as_str().is_some_and(|citation| citation.starts_with("notes/secret.md"));
+    let of_ada = vaults[0].get_as(&ada, "/api/user-memory/search?mode=keyword&q=boat").ok();
+    let ada_there = server.get(&ada, "/vaults/maya/search?mode=keyword&q=boat").ok();
+    assert_eq!(hits(&ada_there), hits(&of_ada));
+    assert!(!hits(&there).iter().any(private));
+}
+
+#[test]
+fn what_was_not_heard_of_for_long_is_said_to_the_owner_and_refused_to_agents() {
+    let Some(address) = postgres::database() else { return };
+    let mut vault = vault_of(&address, "maya", TOKEN);
+    let ada = vault.token_of("ada");
+    vault.write("notes/more.md", "A garden.");
+    until("the token to be copied", || !postgres::sql(&address, "select from principal where slug = 'ada'").is_empty());
+    vault.terminate();
+    postgres::sql(&address, "update vault set seen_at = now() - interval '1 hour'");
+    let server = QueryServer::of(&[&address], &["--max-age", "600"]);
+    let owner = server.get(TOKEN, "/search?mode=keyword&q=boat").ok();
+    assert!(owner["degraded"].as_str().unwrap().contains("nothing was heard of"), "{owner}");
+    assert_eq!(server.get(&ada, "/search?mode=keyword&q=boat").status, 503);
+    vault.start();
+    complete(&vault);
+    assert_eq!(server.find(&ada, "/search?mode=keyword&q=boat"), ["maya/notes/boat.md"]);
+    assert!(server.get(TOKEN, "/search?mode=keyword&q=boat").ok()["degraded"].is_null());
+}
+
+#[test]
+fn a_role_that_owns_no_table_sees_the_vault_that_it_names_alone() {
+    let Some(address) = postgres::database() else { return };
+    let _vaults = ["maya", "noor"].map(|name| vault_of(&address, name, TOKEN));
+    let role = format!("reader_{}", address.rsplit('/').next().unwrap());
+    postgres::sql(
+        &address,
+        &format!("create role {role} login; grant select on all tables in schema public to {role}"),
+    );
+    let as_reader = address.replace("vault@", &format!("{role}@"));
+    let seen = |may: &str| {
+        let ask = format!("set vault.may = '{may}'; select distinct vault from passage order by 1");
+        postgres::sql(&as_reader, &ask).concat()
+    };
+    assert_eq!((seen("1"), seen("2"), seen("")), (vec!["1".to_owned()], vec!["2".to_owned()], Vec::new()));
+    let server = QueryServer::of(&[&as_reader], &[]);
+    assert_eq!(server.find(TOKEN, "/vaults/noor/search?mode=keyword&q=boat&path=notes/"), ["noor/notes/boat.md"]);
+    drop(server);
+}
+
+#[test]
+fn the_page_on_scale_is_as_it_says() {
+    let Some(address) = postgres::database() else { return };
+    if Command::new("curl").arg("--version").output().is_err() {
+        return skipped("no curl");
+    }
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scale.md")).unwrap();
+    let script = page.split("```bash\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a script");
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: String| {
+        let path = folder.path().join("bin").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    // Any free port in the place of 7833, and no model: ten of them take long on a small machine.
+    let binary = vault_command().get_program().to_str().unwrap().to_owned();
+    put(
+        "vault",
+        format!(
+            "#!/bin/bash\n[ \"$1\" != serve ] || [ \"$2\" != --backend ] || exec {binary} serve --backend \"$3\" --port 0 > server\n\
+         {binary} \"$@\" || exit\n[ \"$1\" != init ] || sed -i 's/^model = \"bundled\"/model = \"none\"/' \"$2/memory.toml\"\n",
+        ),
+    );
+    let curl = run_ok(Command::new("which").arg("curl"));
+    put(
+        "curl",
+        format!(
+            "#!/bin/bash\nat=$(sed -n 's,.*http://,,p' server 2>/dev/null)\nexec {} \"${{@/127.0.0.1:7833/$at}}\"\n",
+            curl.trim(),
+        ),
+    );
+    let mut command = Command::new("bash");
+    for (name, value) in vault_command().get_envs() {
+        value.map(|value| command.env(name, value));
+    }
+    let path = format!("{}:{}", folder.path().join("bin").display(), std::env::var("PATH").unwrap());
+    let script = format!("set -e -m\ntrap 'kill -- $(jobs -p | sed s,^,-,)' EXIT\n{script}");
+    command.args(["-c", &script]).current_dir(folder.path()).env("PATH", path).env("DATABASE", &address);
+    let said = run_ok(&mut command);
+    assert!(said.contains("behind the coffee tin"), "{said}");
+}
