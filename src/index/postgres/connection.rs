@@ -33,8 +33,8 @@ pub enum PostgresError {
     #[error("{0}")]
     Failed(String),
     /// It did not answer in time.
-    #[error("the server did not answer within {} s", .0.as_secs_f32())]
-    Late(Duration),
+    #[error("the server did not answer within {} s", PATIENCE.as_secs())]
+    Late,
     /// Nobody waits for it any more.
     #[error("it was called off")]
     CalledOff,
@@ -60,7 +60,6 @@ impl From<PostgresError> for EngineError {
 pub struct Address {
     config: tokio_postgres::Config,
     tls: Option<MakeRustlsConnect>,
-    patience: Duration,
     called_off: Arc<Notify>,
 }
 
@@ -89,13 +88,7 @@ impl Address {
         };
         config.ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
         config.application_name("vault");
-        Ok(Self { config, tls, patience: PATIENCE, called_off: Arc::default() })
-    }
-
-    /// The same, with another time that an answer may take.
-    #[must_use]
-    pub fn with_patience(self, patience: Duration) -> Self {
-        Self { patience, ..self }
+        Ok(Self { config, tls, called_off: Arc::default() })
     }
 
     /// What ends a wait for the server, now or the next one.
@@ -150,7 +143,7 @@ fn within<T>(
     runtime.block_on(async {
         tokio::select! {
             done = work => Ok(done?),
-            () = tokio::time::sleep(address.patience) => Err(PostgresError::Late(address.patience)),
+            () = tokio::time::sleep(PATIENCE) => Err(PostgresError::Late),
             () = address.called_off.notified() => Err(PostgresError::CalledOff),
         }
     })

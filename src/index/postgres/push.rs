@@ -72,6 +72,7 @@ struct Link {
     connection: Connection,
     vault: i32,
     seq: i64,
+    generation: i64,
     store: String,
     /// What counted as a word when the words that are there were made, and the language of the stems.
     words: (i32, String),
@@ -130,7 +131,8 @@ impl Pusher {
         let mut batches = self.behind(&mut link, reader, anew);
         let behind = |batches: &[Batch]| batches.iter().map(|batch| batch.files.len() + batch.removed.len()).sum();
         let others = link.principals.as_deref() != Some(principals);
-        if batches.is_empty() && (anew || turns || others || link.words != words) {
+        let later = link.generation != reader.generation() as i64;
+        if batches.is_empty() && (later || anew || turns || others || link.words != words) {
             batches.push(Batch::default());
         }
         if batches.is_empty() {
@@ -217,9 +219,9 @@ impl Link {
             (row.get::<_, i32>("file") as u32, Known { digests, from: None })
         });
         let known = known.collect();
-        let (seq, store, model) = (row.get("seq"), row.get("store"), row.get("model"));
-        let words = (row.get("words_format"), row.get("stemmer"));
-        Ok(Self { connection, vault, seq, store, words, model, known, principals: None })
+        let (seq, generation, store) = (row.get("seq"), row.get("generation"), row.get("store"));
+        let (words, model) = ((row.get("words_format"), row.get("stemmer")), row.get("model"));
+        Ok(Self { connection, vault, seq, generation, store, words, model, known, principals: None })
     }
 
     /// Says that what is there is what is on disk.
@@ -310,7 +312,7 @@ impl Link {
         connection.batch(sql::COMMIT)?;
         crash::point("push-committed");
         self.principals = Some(principals.to_vec());
-        (self.seq, self.store) = (seq, reader.store().to_owned());
+        (self.seq, self.generation, self.store) = (seq, generation, reader.store().to_owned());
         self.model = reader.model().map(|model| model.as_str().to_owned());
         Ok(())
     }
