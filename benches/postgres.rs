@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use memory_vault::access::rules::{Scope, Turn};
-use memory_vault::base::config::{Config, Mode, SearchConfig, StemmerLanguage};
+use memory_vault::base::config::{Config, Mode, StemmerLanguage};
 use memory_vault::index::engine::{Filter, Reader};
 use memory_vault::index::local::keyword::FORMAT;
 use memory_vault::index::postgres::{Address, Backend, PushOptions, Pusher};
@@ -51,7 +51,8 @@ fn vault(folder: &Path, passages: usize) -> App {
     let home = Home::open(folder).unwrap();
     let lock = home.lock().unwrap();
     let embedder: Arc<dyn Embedder> = Arc::new(HashEmbedder::new(DIMENSIONS));
-    let app = App::with_model(home, Config::default(), lock, false, Some(Box::new(move || Ok(embedder)))).unwrap();
+    let app = App::with_model(home, Config::default(), lock, false, Some(Box::new(move || Ok(Arc::clone(&embedder)))))
+        .unwrap();
     app.shared.wait(Duration::from_secs(36_000), |progress| progress.is_complete());
     app
 }
@@ -92,7 +93,7 @@ fn main() {
         .map(|row| (row[0].clone(), row[1].parse::<f64>().unwrap() / (each * vaults) as f64))
         .collect();
     let embedder = HashEmbedder::new(DIMENSIONS);
-    let (config, backend) = (SearchConfig::default(), Backend::new(to));
+    let (config, backend) = (Config::default().search, Backend::new(to));
     let asked = |reader: &dyn Reader, text: &str, mode: Mode| {
         let request = SearchRequest {
             text: text.into(),

@@ -143,7 +143,9 @@ impl QueryServer {
     fn of(addresses: &[&str], more: &[&str]) -> Self {
         let mut command = vault_command();
         command.args(["serve", "--port", "0"]).args(more);
-        addresses.iter().for_each(|address| drop(command.args(["--backend", address])));
+        for address in addresses {
+            command.args(["--backend", address]);
+        }
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut said = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();

@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use tokio_postgres::types::Type;
+use tokio_postgres::types::{ToSql, Type};
 
 use super::connection::{Address, Connection, Params, PostgresError};
 use super::pack::{PackedFile, Passage, half_vector, passages};
 use super::sql;
 use crate::base::config::StemmerLanguage;
 use crate::base::fs::crash;
-use crate::index::engine::{EngineError, FileEntry, Reader};
+use crate::index::engine::{ContentHash, EngineError, FileEntry, Reader};
 use crate::text::derive::words::Stemming;
 
 /// What is pushed, and as whose.
@@ -294,7 +294,7 @@ impl Link {
             ],
             rows.map(|((file, id), metadata)| {
                 let [info, passages, meaning] = &file.digests;
-                let row: [&(dyn tokio_postgres::types::ToSql + Sync); 10] =
+                let row: [&(dyn ToSql + Sync); 10] =
                     [&vault, id, &seq, info, passages, meaning, &file.entry, &file.chunks, &file.embedded, metadata];
                 row
             }),
@@ -356,8 +356,7 @@ impl Link {
             &types,
             new.iter().map(|(file, passage)| {
                 let Passage { row, digest, id, heading_path, text, spans, .. } = passage;
-                let row: [&(dyn tokio_postgres::types::ToSql + Sync); 8] =
-                    [&vault, row, file, digest, id, heading_path, text, spans];
+                let row: [&(dyn ToSql + Sync); 8] = [&vault, row, file, digest, id, heading_path, text, spans];
                 row
             }),
         )?;
@@ -368,8 +367,7 @@ impl Link {
             sql::COPY_WORDS,
             &types,
             new.iter().zip(keys.iter().zip(&frequencies)).map(|((file, passage), (keys, frequencies))| {
-                let row: [&(dyn tokio_postgres::types::ToSql + Sync); 6] =
-                    [&vault, &passage.row, file, keys, frequencies, &passage.weights];
+                let row: [&(dyn ToSql + Sync); 6] = [&vault, &passage.row, file, keys, frequencies, &passage.weights];
                 row
             }),
         )
@@ -413,27 +411,23 @@ impl Link {
             }
         }
         connection.execute(sql::REMOVE_MEANING, &[&vault, &gone])?;
-        let mut rows: Vec<(i64, i32, Vec<u8>, Vec<u8>, Vec<u8>)> = Vec::with_capacity(wanted.len());
+        let mut rows: Vec<(i64, i32, [Vec<u8>; 3])> = Vec::with_capacity(wanted.len());
         for (row, (file, content)) in wanted {
             let Some(vector) = reader.vector(row as u64) else { continue };
-            let tokens = reader.tokens(&content_of(content))?;
+            let tokens = reader.tokens(&ContentHash::from_bytes(content))?;
             let tokens = tokens.map_or_else(Vec::new, |tokens| tokens.as_bytes().to_vec());
-            rows.push((row, file, content.to_vec(), half_vector(&vector), tokens));
+            rows.push((row, file, [content.to_vec(), half_vector(&vector), tokens]));
         }
         let types = [Type::INT4, Type::INT8, Type::INT4, Type::BYTEA, Type::BYTEA, Type::BYTEA];
         connection.copy(
             sql::COPY_MEANING,
             &types,
-            rows.iter().map(|(row, file, content, vector, tokens)| {
-                let row: [&(dyn tokio_postgres::types::ToSql + Sync); 6] = [&vault, row, file, content, vector, tokens];
+            rows.iter().map(|(row, file, [content, vector, tokens])| {
+                let row: [&(dyn ToSql + Sync); 6] = [&vault, row, file, content, vector, tokens];
                 row
             }),
         )
     }
-}
-
-fn content_of(bytes: [u8; 16]) -> crate::index::engine::ContentHash {
-    crate::index::engine::ContentHash::from_bytes(bytes)
 }
 
 /// Whether the vault there is this one's.
