@@ -72,7 +72,8 @@ struct Link {
     connection: Connection,
     vault: i32,
     seq: i64,
-    generation: i64,
+    /// What was said of the last state beside its files; `None` before anything was sent.
+    said: Option<Said>,
     store: String,
     /// What counted as a word when the words that are there were made, and the language of the stems.
     words: (i32, String),
@@ -80,6 +81,23 @@ struct Link {
     known: HashMap<u32, Known>,
     /// Those that are there; `None` before they were sent.
     principals: Option<Vec<PrincipalRow>>,
+}
+
+/// What is said of a state beside its files.
+#[derive(PartialEq)]
+struct Said {
+    generation: i64,
+    /// Whether private notes are kept from the model.
+    withheld: bool,
+    /// What could not be indexed, as JSON.
+    problems: Vec<u8>,
+}
+
+impl Said {
+    fn of(options: &PushOptions, reader: &dyn Reader) -> Result<Self, PostgresError> {
+        let withheld = reader.embedded(None).1 != reader.files().embeddable(None);
+        Ok(Self { generation: reader.generation() as i64, withheld, problems: problems(options, reader)? })
+    }
 }
 
 /// A file that is there: its digests, and of which state of this index they are.
@@ -131,8 +149,8 @@ impl Pusher {
         let mut batches = self.behind(&mut link, reader, anew);
         let behind = |batches: &[Batch]| batches.iter().map(|batch| batch.files.len() + batch.removed.len()).sum();
         let others = link.principals.as_deref() != Some(principals);
-        let later = link.generation != reader.generation() as i64;
-        if batches.is_empty() && (later || anew || turns || others || link.words != words) {
+        let said = Said::of(&self.options, reader)?;
+        if batches.is_empty() && (anew || turns || others || link.words != words || link.said.as_ref() != Some(&said)) {
             batches.push(Batch::default());
         }
         if batches.is_empty() {
@@ -146,13 +164,13 @@ impl Pusher {
             if first && others {
                 link.principals = None;
             }
-            link.send(&self.options, reader, principals, &batches[at], (anew && first, turns && first, last))?;
+            link.send(&self.options, reader, (principals, &said), &batches[at], (anew && first, turns && first, last))?;
             for file in &batches[at].files {
                 let from = Some((Arc::clone(&file.file), file.embedded.clone()));
                 link.known.insert(file.file.id, Known { digests: file.digests, from });
             }
         }
-        link.words = words;
+        (link.words, link.said) = (words, Some(said));
         tell(0);
         self.link = Some(link);
         Ok(())
@@ -219,9 +237,9 @@ impl Link {
             (row.get::<_, i32>("file") as u32, Known { digests, from: None })
         });
         let known = known.collect();
-        let (seq, generation, store) = (row.get("seq"), row.get("generation"), row.get("store"));
-        let (words, model) = ((row.get("words_format"), row.get("stemmer")), row.get("model"));
-        Ok(Self { connection, vault, seq, generation, store, words, model, known, principals: None })
+        let (seq, store, model) = (row.get("seq"), row.get("store"), row.get("model"));
+        let words = (row.get("words_format"), row.get("stemmer"));
+        Ok(Self { connection, vault, seq, said: None, store, words, model, known, principals: None })
     }
 
     /// Says that what is there is what is on disk.
@@ -237,7 +255,7 @@ impl Link {
         &mut self,
         options: &PushOptions,
         reader: &dyn Reader,
-        principals: &[PrincipalRow],
+        (principals, said): (&[PrincipalRow], &Said),
         batch: &Batch,
         (anew, turns, last): (bool, bool, bool),
     ) -> Result<(), PostgresError> {
@@ -299,20 +317,18 @@ impl Link {
                 row
             }),
         )?;
-        let withheld = reader.embedded(None).1 != reader.files().embeddable(None);
-        let problems = problems(options, reader)?;
         let (format, stemmer) = options.words();
-        let generation = reader.generation() as i64;
+        let Said { generation, withheld, problems } = said;
         connection.execute(
             sql::NEXT_STATE,
-            &[&vault, &seq, &reader.store(), &format, &stemmer, &withheld, &problems, &generation, &last],
+            &[&vault, &seq, &reader.store(), &format, &stemmer, withheld, problems, generation, &last],
         )?;
         connection.execute(sql::SWEEP, &[&vault])?;
         crash::point("push-ready");
         connection.batch(sql::COMMIT)?;
         crash::point("push-committed");
         self.principals = Some(principals.to_vec());
-        (self.seq, self.generation, self.store) = (seq, generation, reader.store().to_owned());
+        (self.seq, self.store) = (seq, reader.store().to_owned());
         self.model = reader.model().map(|model| model.as_str().to_owned());
         Ok(())
     }

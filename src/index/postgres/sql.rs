@@ -88,7 +88,7 @@ pub(super) const BEGIN_READ: &str = "begin isolation level repeatable read read 
 
 /// name
 pub(super) const VAULT: &str = "select vault, writer, store, seq, generation, swept, words_format, stemmer, model, withheld, problems, \
-    extract(epoch from now() - seen_at)::float8 age from vault where name = $1";
+    case when isfinite(seen_at) then extract(epoch from now() - seen_at)::float8 else 'infinity' end age from vault where name = $1";
 /// name, writer, format
 pub(super) const NEW_VAULT: &str = "insert into vault(vault, name, writer, format, words_format, stemmer) \
     select coalesce(max(vault), 0) + 1, $1, $2, $3, 0, '' from vault on conflict do nothing";
