@@ -7,3 +7,4 @@ pub mod policy;
 pub(crate) mod remote;
 pub mod request;
 pub mod rules;
+pub(crate) mod share;

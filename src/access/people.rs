@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::policy::revised_page;
-use crate::access::rules::{Member, Policy, Principal, Token};
+use crate::access::rules::{Member, Policy, Principal, Token, literal};
 use crate::base::fs::{Context, FsError, create_private_dir, write_atomically};
 use crate::base::state::{PageSession, PageSessionTable, State, StateError};
 use crate::text::note::{Note, Visibility, compose};
@@ -99,6 +99,14 @@ impl Right {
             Self::Given(policy) if policy.grant.is_none() => "none",
             Self::Given(policy) if policy.write_collections.is_empty() => "reader",
             Self::Given(_) => "editor",
+        }
+    }
+
+    /// The notes and folders to which it is narrowed, as globs, and until when.
+    pub(crate) fn parts(&self) -> (&[String], Option<Timestamp>) {
+        match self {
+            Self::Owner => (&[], None),
+            Self::Given(policy) => (&policy.rules.paths, policy.expires),
         }
     }
 
@@ -293,16 +301,78 @@ impl People {
     /// # Errors
     /// When there is nobody of that name, the right makes no sense, or the disk refuses.
     pub(crate) fn give(&self, name: &str, vault: &str, right: Option<&Value>) -> Result<Arc<Person>, PeopleError> {
-        let _one = self.lock()?;
+        self.change_right(name, vault, |_| Ok(right.cloned()))
+    }
+
+    /// Gives somebody a note or folder of a vault, besides others that they were given so: with a right, until a day if that is said.
+    ///
+    /// # Errors
+    /// When there is nobody of that name, they have the vault in another way already, or the disk refuses.
+    pub(crate) fn share(
+        &self,
+        name: &str,
+        vault: &str,
+        path: &str,
+        right: &str,
+        until: Option<&str>,
+    ) -> Result<Arc<Person>, PeopleError> {
+        let (_one, path) = (self.lock()?, json!(literal(path)));
+        self.change_right(name, vault, |before| {
+            let given = [("right", Some(right)), ("expires", until)].into_iter();
+            let mut rules: Map<String, Value> =
+                given.filter_map(|(key, value)| Some((key.to_owned(), json!(value?)))).collect();
+            let mut paths = Vec::new();
+            if let Some(before) = before {
+                let mut before = before.as_object().cloned().unwrap_or_default();
+                paths = before.shift_remove("paths").and_then(|all| all.as_array().cloned()).unwrap_or_default();
+                // To a right that says more, or has all of the vault, nothing is added.
+                if paths.is_empty() || before != rules {
+                    return Err(format!("`{name}` has `{vault}` in another way already; edit {FOLDER}/{name}.md"));
+                }
+            }
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+            rules.insert("paths".into(), Value::Array(paths));
+            Ok(Some(Value::Object(rules)))
+        })
+    }
+
+    /// Takes a note or folder from somebody to whom it was given so; whoever has nothing else of the vault then does not have the vault.
+    ///
+    /// # Errors
+    /// When there is nobody of that name, it was not given to them, or the disk refuses.
+    pub(crate) fn end_share(&self, name: &str, vault: &str, path: &str) -> Result<Arc<Person>, PeopleError> {
+        let (_one, glob) = (self.lock()?, json!(literal(path)));
+        self.change_right(name, vault, |before| {
+            let mut rules = before.and_then(Value::as_object).cloned().unwrap_or_default();
+            let paths = rules.get_mut("paths").and_then(Value::as_array_mut);
+            let at = paths.as_ref().and_then(|paths| paths.iter().position(|path| *path == glob));
+            let (Some(paths), Some(at)) = (paths, at) else {
+                return Err(format!("`{path}` is not shared with `{name}`"));
+            };
+            paths.remove(at);
+            let is_over = paths.is_empty();
+            Ok((!is_over).then_some(Value::Object(rules)))
+        })
+    }
+
+    /// Puts what `next` makes of the right that somebody has in a vault in its place.
+    fn change_right(
+        &self,
+        name: &str,
+        vault: &str,
+        next: impl FnOnce(Option<&Value>) -> Result<Option<Value>, String>,
+    ) -> Result<Arc<Person>, PeopleError> {
         let text = self.whole(name)?;
         let mut vaults =
             Note::parse(&text, name).metadata.get("vaults").and_then(Value::as_object).cloned().unwrap_or_default();
-        match right {
+        match next(vaults.get(vault)).map_err(PeopleError::Refused)? {
             Some(right) => {
-                if let Some(problem) = Right::read(right).problems().first() {
+                if let Some(problem) = Right::read(&right).problems().first() {
                     return Err(PeopleError::Refused(problem.clone()));
                 }
-                vaults.insert(vault.to_owned(), right.clone());
+                vaults.insert(vault.to_owned(), right);
             }
             None => _ = vaults.shift_remove(vault),
         }
@@ -475,6 +545,25 @@ mod tests {
         assert!(!is("work"), "it is over");
         people.give("sam", "family", None).unwrap();
         assert!(!is("family") && people.give("sam", "family", Some(&json!("king"))).is_err());
+        let parts = || match &people.named("sam").unwrap().vaults.get("maya") {
+            Some(right) => right.parts().0.to_vec(),
+            None => Vec::new(),
+        };
+        let share = |path: &str, right: &str| people.share("sam", "maya", path, right, None).map(drop);
+        share("notes/recipes", "reader").unwrap();
+        share("a[1].md", "reader").unwrap();
+        share("a[1].md", "reader").unwrap();
+        assert_eq!(parts(), ["notes/recipes", "a\\[1\\].md"]);
+        assert!(
+            share("b.md", "editor").is_err()
+                && people.share("sam", "maya", "b.md", "reader", Some("2099-01-01")).is_err()
+        );
+        assert!(people.end_share("sam", "maya", "notes").is_err());
+        people.end_share("sam", "maya", "notes/recipes").unwrap();
+        people.end_share("sam", "maya", "a[1].md").unwrap();
+        assert!(!people.named("sam").unwrap().vaults.contains_key("maya"));
+        people.give("sam", "maya", Some(&json!({ "right": "reader" }))).unwrap();
+        assert!(share("b.md", "reader").is_err(), "it would narrow what they have");
         std::fs::write(folder.path().join("people/sam.md"), "---\nvaults: {family: owner\n---\n").unwrap();
         assert!(!is("family"), "what cannot be read gives nothing");
     }

@@ -91,6 +91,7 @@ impl PersonCommand {
         match self.action {
             PersonAction::Add { name, give } => {
                 let vaults = give.iter().map(|give| pair(give)).collect::<anyhow::Result<BTreeMap<_, _>>>()?;
+                vaults.keys().for_each(|vault| remark_missing(&settings, &folder, vault));
                 let person = people.add(&name, &vaults)?;
                 invite(&people, &settings, &person.name)
             }
@@ -125,6 +126,7 @@ impl PersonCommand {
                     }
                 };
                 let person = people.give(&name, &vault, Some(&right))?;
+                remark_missing(&settings, &folder, &vault);
                 answer(&view(&person), true, |_| remark!("`{name}` has `{vault}` as {given}"))
             }
             PersonAction::Take { name, from } => {
@@ -143,6 +145,13 @@ impl PersonCommand {
                 answer(&json!({ "ok": true }), true, |_| remark!("`{name}` is signed out everywhere"))
             }
         }
+    }
+}
+
+/// Says that there is no vault of a name yet, if so.
+fn remark_missing(settings: &ServerSettings, folder: &Path, vault: &str) {
+    if settings.root_of(folder, vault).is_none() {
+        remark!("There is no vault `{vault}` in {} yet.", folder.display());
     }
 }
 

@@ -123,6 +123,28 @@ impl ServerSettings {
         .then(|| "`[sign_in]` takes `proxy_header`, the name of a header, and `proxies`, its addresses".to_owned());
         wrong.or(none).or(half).map_or(Ok(settings), |message| Err(ConfigError::Range { path, message }))
     }
+
+    /// The folder of a vault of the server in `folder`, if there is one of that name now. It asks the disk.
+    #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
+    pub(crate) fn root_of(&self, folder: &Path, name: &str) -> Option<PathBuf> {
+        if !is_vault_name(name) {
+            return None;
+        }
+        let elsewhere = self.vaults.iter().find(|vault| vault.name == name);
+        let root = elsewhere.map_or_else(|| folder.join(name), |vault| folder.join(&vault.path));
+        root.join(FILE_NAME).is_file().then_some(root)
+    }
+
+    /// The name of the vault in a folder, if it is one of the server in `folder`; both without symbolic links.
+    #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
+    pub(crate) fn name_of(&self, folder: &Path, root: &Path) -> Option<String> {
+        let is_it = |name: &String| {
+            self.root_of(folder, name)
+                .is_some_and(|known| std::fs::canonicalize(known).is_ok_and(|known| known == root))
+        };
+        let here = root.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+        self.vaults.iter().map(|vault| vault.name.clone()).chain(here).find(is_it)
+    }
 }
 
 /// A server that listens.
@@ -260,11 +282,11 @@ impl Vaults {
 
     /// Whether a vault, which may be closed, knows the token of a request for a path within it.
     async fn knows(self: &Arc<Self>, slot: &Slot, path: &str, headers: &HeaderMap) -> bool {
-        let (all, root, path) = (Arc::clone(self), slot.root.clone(), path.to_owned());
+        let (all, root, path, asked) = (Arc::clone(self), slot.root.clone(), path.to_owned(), path.to_owned());
         let address = format!("{PREFIX}{}", slot.name);
         let remote = move || all.oauth.as_ref()?.remote(&address, root, &path);
         let remote = spawn_blocking(remote).await.ok().flatten();
-        api::knows(slot.root.clone(), headers, remote).await
+        api::knows(slot.root.clone(), &asked, headers, remote).await
     }
 
     /// Has every vault have its owner's token, by which it can be opened.
@@ -278,16 +300,8 @@ impl Vaults {
     }
 
     /// The vault of this name; `None` where there is none, now. It asks the disk.
-    #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
     fn slot(&self, name: &str) -> Option<Arc<Slot>> {
-        if !is_vault_name(name) {
-            return None;
-        }
-        let elsewhere = self.settings.vaults.iter().find(|vault| vault.name == name);
-        let root = elsewhere.map_or_else(|| self.folder.join(name), |vault| self.folder.join(&vault.path));
-        if !root.join(FILE_NAME).is_file() {
-            return None;
-        }
+        let root = self.settings.root_of(&self.folder, name)?;
         let new = || Arc::new(Slot { name: name.to_owned(), root, open: tokio::sync::Mutex::default() });
         Some(Arc::clone(self.known().entry(name.to_owned()).or_insert_with(new)))
     }
@@ -433,7 +447,7 @@ async fn pass(State(vaults): State<Arc<Vaults>>, mut request: Request) -> Respon
         },
     };
     let challenge = api::challenge(vaults.oauth.as_ref(), &address, &path, request.headers());
-    let asks_first = api::is_sign_out(&path, request.method());
+    let asks_first = api::asks_first(&path, request.method());
     let slot = match slot {
         // Who asks to be signed out is signed in to the vault alone.
         Some(slot) if person.is_some() && !asks_first => {

@@ -79,6 +79,7 @@ mod service;
 mod sessions;
 mod sessions_again;
 mod several;
+mod sharing;
 mod smoke;
 mod soak;
 mod state;

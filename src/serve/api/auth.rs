@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::ask::{ApiError, MAX_OPEN_BODY_BYTES, blocking};
 use super::oauth::{self, MCP, OAuth};
+use super::share::is_share;
 use crate::access::policy::RequestPermit;
 use crate::access::request::{Role, agent_limits};
 use crate::access::rules::{Authenticator, Caller, Principal, Session, Token, Turn};
@@ -186,7 +187,7 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
         return refused.into_response();
     }
     let path = request.uri().path();
-    if path == "/health" || is_open(path) {
+    if path == "/health" || is_open(path) || is_share(path) {
         return match too_long_for_nobody(request.headers()) {
             Some(refused) => refused,
             None => next.run(request).await,

@@ -15,6 +15,7 @@ mod qmd;
 mod router;
 mod serve;
 mod several;
+mod share;
 mod tls;
 
 pub(crate) use ask::on_request;
@@ -28,7 +29,7 @@ pub(crate) use router::without_token;
 pub use router::{Live, alone, document as openapi, guarded, local};
 pub(crate) use serve::{ConnectionLimits, is_late, serve};
 pub(crate) use several::{
-    call, challenge, for_all_vaults, is_sign_out, is_vault_name, knows, name_vault, no_vault, nobody, refused, several,
+    asks_first, call, challenge, for_all_vaults, is_vault_name, knows, name_vault, no_vault, nobody, refused, several,
     unavailable,
 };
 pub(crate) use tls::Door;

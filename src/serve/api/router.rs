@@ -18,7 +18,7 @@ use super::ask::{ApiError, JsonBody, MAX_BODY_BYTES};
 use super::auth::{Guard, guard, local as local_caller, only, only_from_here, within_limits};
 use super::oauth::{self, OAuth};
 use super::page::Sessions;
-use super::{endpoints, events, file, page, passing};
+use super::{endpoints, events, file, page, passing, share};
 use crate::access::request::{Owner, Viewer};
 use crate::access::rules::{Authenticator, Principal};
 use crate::serve::app::App;
@@ -93,6 +93,7 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .merge(declared)
         .merge(readers)
         .merge(media)
+        .merge(share::routes())
         .with_state(app)
         .merge(events)
         .merge(owners)

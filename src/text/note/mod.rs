@@ -39,5 +39,5 @@ pub use model::{BlockKind, Note, Visibility};
 pub(crate) use plain::{plain_heading, without_entities};
 pub(crate) use privacy::{sources, texts_in};
 pub(crate) use revise::{revise, summary_of, with_property, without_summary};
-pub use tree::Node;
+pub use tree::{Element, Node};
 pub(crate) use yaml::yaml_mapping;

@@ -279,6 +279,8 @@ fn owners_alone() -> Vec<Asked> {
         post("/api/agents", json!({ "name": "Mallory", "rules": { "can_read_user_memory": true } })),
         post("/api/agents/ada/rotate", json!({})),
         post("/api/sessions", json!({})),
+        post("/api/shares", json!({ "path": "notes/secret.md" })),
+        post("/api/shares/end", json!({ "link": "notes/secret.md" })),
         post("/api/ask", json!({ "question": "quokka" })),
         post("/api/sessions/end", json!({ "all_but": "x" })),
         ("PATCH", "/api/agents/ada/librarian".into(), Some(json!({ "enabled": true }))),
@@ -312,6 +314,7 @@ fn owners_alone() -> Vec<Asked> {
         "/api/agents/ada/log",
         "/api/agents/ada/librarian",
         "/api/sessions",
+        "/api/shares",
         "/api/conflicts/difference?path=notes/secret.md",
         "/api/agents/ada/explain?what=notes/secret.md",
     ] {

@@ -7,6 +7,7 @@ import { address, go, route } from "../lib/route.js";
 import { embeds, lineOfBlock } from "./media.js";
 import { elements, footnotes, mark } from "./tree.js";
 import { whoSees } from "../views/agent-sees.js";
+import { share } from "../views/share.js";
 import { annotate, remove } from "./change.js";
 import { edit, gone, isWanted, tellEditor } from "./edit.js";
 import { near } from "./near.js";
@@ -156,6 +157,7 @@ function render(note, line) {
         h("a", { class: "cite", href: note.obsidian_url, title: "Open in Obsidian" }, note.path), when(note.updated_at), tags,
         openIn(note, () => passage()?.line_start ?? 1),
         h("button", { type: "button", class: "quiet", on: { click: () => whoSees(note.path) } }, "Who can see this?"),
+        h("button", { type: "button", class: "quiet share", on: { click: () => share(note.path) } }, "Share"),
         h("button", { type: "button", class: "quiet danger", on: { click: () => remove(note.hash, note.path, { note: true }) } }, "Delete note"))),
     table, outline(body),
     elsewhere(note, from - 1, note.chunks.some((chunk) => chunk.line_start < from), "Earlier part"),
