@@ -69,8 +69,8 @@ pub(crate) enum Right {
 }
 
 impl Right {
-    /// As a page says it: `owner`, `editor` or `reader`, or a map with such a `right` and the rules of an agent's page.
-    fn read(value: &Value) -> Self {
+    /// As a person's page says it: `owner`, `editor` or `reader`, or a map with such a `right` and the rules of an agent's page.
+    fn read(value: &Value, person: &str) -> Self {
         let rules = value.as_object().cloned().unwrap_or_default();
         let name = value.as_str().or_else(|| value.get("right")?.as_str()).unwrap_or_default().trim();
         let known = ["right", "collections", "exclude_tags", "paths", "expires"];
@@ -86,7 +86,9 @@ impl Right {
                 if name == "editor" {
                     page.insert("write_collections".into(), json!(["*"]));
                 }
-                Self::Given(Arc::new(Policy::parse(&page)))
+                let mut policy = Policy::parse(&page);
+                policy.grant = policy.grant.map(|grant| grant.of_person(person));
+                Self::Given(Arc::new(policy))
             }
             other => Self::Given(Arc::new(Policy::nothing(format!("`{other}` is no right")))),
         }
@@ -153,7 +155,7 @@ impl Person {
             proxy_name: says("proxy_name").filter(|name| !name.is_empty()),
             passphrase: says("passphrase").filter(|hash| PasswordHash::new(hash).is_ok()),
             invited,
-            vaults: vaults.map(|(vault, right)| (vault.clone(), Right::read(right))).collect(),
+            vaults: vaults.map(|(vault, right)| (vault.clone(), Right::read(right, name))).collect(),
         }
     }
 }
@@ -369,7 +371,7 @@ impl People {
             Note::parse(&text, name).metadata.get("vaults").and_then(Value::as_object).cloned().unwrap_or_default();
         match next(vaults.get(vault)).map_err(PeopleError::Refused)? {
             Some(right) => {
-                if let Some(problem) = Right::read(&right).problems().first() {
+                if let Some(problem) = Right::read(&right, name).problems().first() {
                     return Err(PeopleError::Refused(problem.clone()));
                 }
                 vaults.insert(vault.to_owned(), right);
@@ -535,7 +537,7 @@ mod tests {
             (json!(true), "none"),
             (json!(null), "none"),
         ] {
-            assert_eq!(Right::read(&right).name(), name, "{right}");
+            assert_eq!(Right::read(&right, "sam").name(), name, "{right}");
         }
         let (folder, people) = people();
         people.add("Sam", &vaults(&[("family", "reader")])).unwrap();

@@ -205,6 +205,56 @@ fn no_endpoint_tells_a_member_of_what_is_hidden() {
 }
 
 #[test]
+fn a_note_is_private_to_one_person_of_several() {
+    let mut server = Server::of(&["family"], "");
+    server.write("family/memory.toml", "[embed]\nmodel = \"none\"\n[access]\nprivate = [\"notes/locked/**\"]\n");
+    let maya = joined(&server, "Maya", &["family=owner"]);
+    let sam = joined(&server, "Sam", &["family=editor"]);
+    let kim = joined(&server, "Kim", &["family=editor"]);
+    let write = |path: &str, text: &str| {
+        let file = server.path(&format!("family/{path}"));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    };
+    let sees = |word: &str| [&maya, &sam, &kim].map(|person| person.found("family", word).len());
+    for (path, front, seen) in [
+        ("notes/sams.md", "private: sam", [1, 1, 0]),
+        ("notes/kims.md", "private: kim", [1, 0, 1]),
+        ("notes/tagged.md", "private: sam\ntags: [private]", [1, 0, 0]),
+        ("notes/locked/sams.md", "private: sam", [1, 0, 0]),
+        ("notes/nobodys.md", "private: true", [1, 0, 0]),
+        ("agents/sam/MEMORY.md", "private: sam", [1, 0, 0]),
+    ] {
+        let word = format!("zebra{}", path.replace(|letter: char| !letter.is_alphanumeric(), ""));
+        write(path, &format!("---\n{front}\n---\nA {word}."));
+        assert_eq!(sees(&word), seen, "{path}");
+    }
+    // Agents see none of them, and no link shows one.
+    write("agents/sam/agent.md", READS);
+    let owner = server.token("family");
+    let rotated = Request::send("POST", "/v/family/api/agents/sam/rotate", &json!({})).bearer(&owner);
+    let agent = server.send(&rotated).ok()["token"].as_str().unwrap().to_owned();
+    let asks = Request::get("/v/family/api/user-memory/search?q=zebranotessamsmd&fresh=true").bearer(&agent);
+    assert_eq!(server.send(&asks).ok()["results"], json!([]));
+    let shares = Request::send("POST", "/v/family/api/shares", &json!({ "path": "notes/sams.md" })).bearer(&owner);
+    assert_eq!(server.send(&shares).status, 400);
+    // Sam writes in it and makes such notes, for themselves alone; and opens none to others.
+    let note = "/v/family/api/user-memory/note";
+    let now = sam.get("/v/family/api/user-memory/text?path=notes/sams.md").ok();
+    let edit = |text: &str| json!({ "path": "notes/sams.md", "text": text, "if_hash": now["hash"] });
+    for opened in
+        ["A zebraopened.", "---\nprivate: kim\n---\nA zebraopened.", "---\nprivate: true\n---\nA zebraopened."]
+    {
+        assert_eq!(sam.send("PUT", note, &edit(opened)).status, 400, "{opened}");
+    }
+    sam.send("PUT", note, &edit("---\nprivate: sam\n---\nA zebramore.")).ok();
+    let new = |to: &str| json!({ "path": "notes/new.md", "text": format!("---\nprivate: {to}\n---\nA zebranew.") });
+    assert_eq!(sam.send("POST", note, &new("kim")).status, 400);
+    sam.send("POST", note, &new("sam")).ok();
+    assert_eq!((sees("zebramore"), sees("zebranew")), ([1, 1, 0], [1, 1, 0]));
+}
+
+#[test]
 fn attempts_to_sign_in_are_alike_and_limited() {
     let server = Server::of(&["sam"], "");
     let sam = joined(&server, "Sam", &["sam=owner"]);

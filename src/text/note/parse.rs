@@ -5,7 +5,7 @@ use pulldown_cmark::Options;
 use super::conflicts::{CONFLICT_MARKS, first_mark};
 use super::tags::TagSet;
 use super::{Block, BlockKind, Heading, Lines, Note, Problem, Visibility, body, frontmatter, privacy, tags};
-use crate::access::rules::session_marks;
+use crate::access::rules::{private_mark, session_marks};
 
 impl Note {
     /// Reads a note. `stem` is the file's name without extension: the title of last resort.
@@ -46,6 +46,10 @@ impl Note {
                 visibility = Visibility::Ambiguous;
             }
             problems.push(Problem::new(*line, format!("{what}; until the note is split, only you see it")));
+        }
+
+        if too_much.iter().all(|(is_so, ..)| !is_so) {
+            doubtful.extend(privacy::person(&frontmatter, &tags, &doubtful).map(|person| private_mark(&person)));
         }
 
         let span = frontmatter.body_start..source.len();
