@@ -303,6 +303,33 @@ fn a_proxy_signs_in_from_where_it_is_known_alone() {
 }
 
 #[test]
+fn a_kill_in_a_sign_in_leaves_a_session_that_works_or_none() {
+    let mut server = Server::of(&["sam"], "");
+    drop(joined(&server, "Sam", &["sam=owner"]));
+    for point in 0..4 {
+        let mut connection = Connection::open(&server.address);
+        let sent = std::thread::spawn(move || {
+            let signs_in = json!({ "name": "sam", "passphrase": PASSPHRASE });
+            connection.send(&Request::send("POST", "/page/sign-in", &signs_in))
+        });
+        std::thread::sleep(Duration::from_millis(25 * point));
+        server.end(rustix::process::Signal::KILL);
+        let answered = sent.join().unwrap();
+        server = server.started();
+        for reply in answered.into_iter().chain([sign_in(&server, "sam", PASSPHRASE)]) {
+            let browser = signed_in(&server, &reply);
+            assert_eq!((browser.get("/page/me").status, browser.get("/v/sam/status").status), (200, 200));
+        }
+    }
+    // Each that is listed can be ended.
+    let last = sign_in(&server, "sam", PASSPHRASE);
+    let last = signed_in(&server, &last);
+    let listed = last.get("/page/me").ok()["sessions"].as_array().unwrap().len();
+    let id = last.key.split('.').next().unwrap();
+    assert_eq!(last.send("POST", "/page/me/end", &json!({ "all_but": id })).ok()["ended"], listed - 1);
+}
+
+#[test]
 fn a_kill_in_an_invitation_leaves_it_open_or_accepted() {
     let mut server = Server::of(&["sam"], "");
     for point in 0..4 {

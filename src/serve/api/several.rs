@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, Request};
-use axum::http::header::AUTHORIZATION;
+use axum::http::header::{ALLOW, AUTHORIZATION};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -64,13 +64,22 @@ pub(crate) async fn for_all_vaults(
 ) -> Option<Response> {
     let reads = [Method::GET, Method::HEAD].contains(method);
     match path {
-        SIGN_IN if !reads => None,
+        SIGN_IN if [Method::POST, Method::DELETE].contains(method) => None,
+        SIGN_IN if !reads => Some(other_method("POST,DELETE")),
         "/health" if reads => Some(health().await.into_response()),
+        "/health" => Some(other_method("GET,HEAD")),
         oauth::AUTHORIZE if has_oauth && reads => Some(page::open_file("/", headers)),
         path if is_open(path) && reads => Some(page::open_file(path, headers)),
-        path if is_open(path) || path == "/health" => Some(no_vault()),
+        path if is_open(path) => Some(no_vault()),
         _ => None,
     }
+}
+
+/// The answer to a method that an address does not accept.
+fn other_method(accepted: &'static str) -> Response {
+    let message = "this address does not accept this method";
+    let error = ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message);
+    ([(ALLOW, accepted)], error).into_response()
 }
 
 /// The answer of a vault that lets nobody in, to a request for a path within it.
