@@ -65,7 +65,7 @@ pub(crate) async fn for_all_vaults(
     let reads = [Method::GET, Method::HEAD].contains(method);
     match path {
         SIGN_IN if [Method::POST, Method::DELETE].contains(method) => None,
-        SIGN_IN if !reads => Some(other_method("POST,DELETE")),
+        SIGN_IN => Some(other_method("POST,DELETE")),
         "/health" if reads => Some(health().await.into_response()),
         "/health" => Some(other_method("GET,HEAD")),
         oauth::AUTHORIZE if has_oauth && reads => Some(page::open_file("/", headers)),
