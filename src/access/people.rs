@@ -306,7 +306,7 @@ impl People {
         self.change_right(name, vault, |_| Ok(right.cloned()))
     }
 
-    /// Gives somebody a note or folder of a vault, besides others that they were given so: with a right, until a day if that is said.
+    /// Gives somebody a note or folder of a vault, besides others that they were given so: with a right, for some days if that is said.
     ///
     /// # Errors
     /// When there is nobody of that name, they have the vault in another way already, or the disk refuses.
@@ -316,11 +316,13 @@ impl People {
         vault: &str,
         path: &str,
         right: &str,
-        until: Option<&str>,
+        days: Option<u16>,
     ) -> Result<Arc<Person>, PeopleError> {
         let (_one, path) = (self.lock()?, json!(literal(path)));
+        let last = |days: u16| Timestamp::now() + SignedDuration::from_hours(24 * i64::from(days));
+        let until = days.map(|days| last(days).strftime("%Y-%m-%d").to_string());
         self.change_right(name, vault, |before| {
-            let given = [("right", Some(right)), ("expires", until)].into_iter();
+            let given = [("right", Some(right)), ("expires", until.as_deref())].into_iter();
             let mut rules: Map<String, Value> =
                 given.filter_map(|(key, value)| Some((key.to_owned(), json!(value?)))).collect();
             let mut paths = Vec::new();
@@ -556,10 +558,7 @@ mod tests {
         share("a[1].md", "reader").unwrap();
         share("a[1].md", "reader").unwrap();
         assert_eq!(parts(), ["notes/recipes", "a\\[1\\].md"]);
-        assert!(
-            share("b.md", "editor").is_err()
-                && people.share("sam", "maya", "b.md", "reader", Some("2099-01-01")).is_err()
-        );
+        assert!(share("b.md", "editor").is_err() && people.share("sam", "maya", "b.md", "reader", Some(9)).is_err());
         assert!(people.end_share("sam", "maya", "notes").is_err());
         people.end_share("sam", "maya", "notes/recipes").unwrap();
         people.end_share("sam", "maya", "a[1].md").unwrap();

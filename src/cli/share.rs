@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::backend::{Backend, home};
@@ -121,14 +120,11 @@ impl ShareCommand {
             bail!("there is no `{path}` in this vault");
         }
         let right = if self.edit { "editor" } else { "reader" };
-        let until = self.days.map(|days| {
-            (Timestamp::now() + SignedDuration::from_hours(24 * i64::from(days))).strftime("%Y-%m-%d").to_string()
-        });
-        let shared = people.share(person, &name, path, right, until.as_deref())?;
-        answer(&json!({ "name": &*shared.name, "path": path, "right": right, "until": until }), true, |_| {
+        let shared = people.share(person, &name, path, right, self.days)?;
+        answer(&json!({ "name": &*shared.name, "path": path, "right": right }), true, |_| {
             let verb = if self.edit { "edits" } else { "reads" };
-            let until = until.as_ref().map(|until| format!(" until {until}")).unwrap_or_default();
-            remark!("`{person}` {verb} `{path}`{until}, in the vault `{name}`. Private notes in it stay yours.");
+            let days = self.days.map(|days| format!(" for {days} days")).unwrap_or_default();
+            remark!("`{person}` {verb} `{path}`{days}, in the vault `{name}`. Private notes in it stay yours.");
         })
     }
 
