@@ -145,7 +145,8 @@ function render(note, line) {
   open = { note, body, tools, line, from, to };
   const table = properties(note, how.follow);
   for (const part of [body, table].filter(Boolean)) part.addEventListener("click", chosen);
-  ticking(body, note);
+  if (right.is === "reader") for (const box of body.querySelectorAll("input")) box.disabled = true;
+  else ticking(body, note);
   place().setAttribute("aria-label", note.title);
   const tags = note.tags.map((tag) => h("a", { class: "tag", href: address({ view: "search", tag }) }, `#${tag}`));
   replace(place(),
