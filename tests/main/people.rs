@@ -3,13 +3,13 @@
 use crate::several::Server;
 use crate::support::prelude::*;
 
-const PASSPHRASE: &str = "correct horse battery";
+pub(crate) const PASSPHRASE: &str = "correct horse battery";
 
 /// A browser that is signed in.
-struct Browser<'a> {
+pub(crate) struct Browser<'a> {
     server: &'a Server,
     cookie: String,
-    key: String,
+    pub(crate) key: String,
 }
 
 impl Browser<'_> {
@@ -17,15 +17,15 @@ impl Browser<'_> {
         request.header("Cookie", &self.cookie).header("X-Vault-Key", &self.key)
     }
 
-    fn get(&self, target: &str) -> Reply {
+    pub(crate) fn get(&self, target: &str) -> Reply {
         self.server.send(&self.with(Request::get(target)))
     }
 
-    fn send(&self, method: &str, target: &str, body: &Value) -> Reply {
+    pub(crate) fn send(&self, method: &str, target: &str, body: &Value) -> Reply {
         self.server.send(&self.with(Request::send(method, target, body)))
     }
 
-    fn found(&self, vault: &str, word: &str) -> Vec<String> {
+    pub(crate) fn found(&self, vault: &str, word: &str) -> Vec<String> {
         until("the vault to be read", || self.get(&format!("/v/{vault}/status")).status == 200);
         let target = format!("/v/{vault}/api/user-memory/search?q=%22{word}%22&fresh=true");
         column(&self.get(&target).ok()["results"], "path")
@@ -33,17 +33,17 @@ impl Browser<'_> {
 }
 
 /// The command `vault person` for a server.
-fn person(server: &Server, args: &[&str]) -> Ran {
+pub(crate) fn person(server: &Server, args: &[&str]) -> Ran {
     Ran::of(vault_command().arg("person").args(args).arg("--vaults").arg(server.path("")))
 }
 
 /// An answer without its date.
-fn said(reply: &Reply) -> (u16, Vec<(String, String)>, Vec<u8>) {
+pub(crate) fn said(reply: &Reply) -> (u16, Vec<(String, String)>, Vec<u8>) {
     let headers = reply.headers.iter().filter(|(name, _)| name != "date").cloned();
     (reply.status, headers.collect(), reply.body.clone())
 }
 
-fn signed_in<'a>(server: &'a Server, reply: &Reply) -> Browser<'a> {
+pub(crate) fn signed_in<'a>(server: &'a Server, reply: &Reply) -> Browser<'a> {
     let cookie = reply.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     Browser { server, cookie, key: reply.ok()["key"].as_str().unwrap().to_owned() }
 }
@@ -59,7 +59,7 @@ fn joined<'a>(server: &'a Server, name: &str, gives: &[&str]) -> Browser<'a> {
     signed_in(server, &reply)
 }
 
-fn sign_in(server: &Server, name: &str, passphrase: &str) -> Reply {
+pub(crate) fn sign_in(server: &Server, name: &str, passphrase: &str) -> Reply {
     server.send(&Request::send("POST", "/page/sign-in", &json!({ "name": name, "passphrase": passphrase })))
 }
 
