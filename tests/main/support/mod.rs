@@ -36,7 +36,7 @@ pub use notes::{Notes, QUERIES, Random};
 pub use provider::{Back, Key, Provider, Twist};
 pub use rebuilt::assert_as_rebuilt;
 pub use screen::{At, Shown, at_terminal};
-pub use upstream::{Got, Upstream, respond};
+pub use upstream::{Upstream, respond};
 pub use vault::{TestVault, search_request};
 pub use victim::{Victim, Work, assert_once, sent_under_kills};
 
