@@ -154,25 +154,28 @@ fn a_token_that_is_not_the_providers_for_here_and_now_signs_nobody_in() {
     let past = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() - 1;
     let mut other = Key::ed25519("one");
     other.public["kid"] = json!("another");
-    for (what, twist) in [
-        ("another nonce", claims(json!({ "nonce": "x" }))),
-        ("no nonce", claims(json!({ "nonce": null }))),
-        ("for another", claims(json!({ "aud": "other" }))),
-        ("for another as well", claims(json!({ "aud": ["vault", "other"] }))),
-        ("another issuer", claims(json!({ "iss": "https://accounts.example.com" }))),
-        ("issuer with a slash", claims(json!({ "iss": format!("{}/", provider.issuer()) }))),
-        ("expired", claims(json!({ "exp": past }))),
-        ("no end", claims(json!({ "exp": null }))),
-        ("no subject", claims(json!({ "sub": "" }))),
-        ("a subject of two lines", claims(json!({ "sub": "sam-1\n" }))),
-        ("another key of the same id", signed(Key::ed25519("one"))),
-        ("another key", signed(other)),
-        ("no signature", signed(Key::other("none", &provider.key(), |_| Vec::new()))),
-        ("a signature of none", signed(Key::other("EdDSA", &provider.key(), |_| Vec::new()))),
-        ("the public key as a secret", signed(Key::other("HS256", &provider.key(), |text| text.to_vec()))),
+    // Each for its own reason, which only the log says.
+    for (why, twist) in [
+        ("nonce mismatch", claims(json!({ "nonce": "x" }))),
+        ("missing nonce", claims(json!({ "nonce": null }))),
+        ("must contain `vault`", claims(json!({ "aud": "other" }))),
+        ("`other` is not a trusted audience", claims(json!({ "aud": ["vault", "other"] }))),
+        ("Invalid issuer", claims(json!({ "iss": "https://accounts.example.com" }))),
+        ("Invalid issuer", claims(json!({ "iss": format!("{}/", provider.issuer()) }))),
+        ("Expired", claims(json!({ "exp": past }))),
+        ("missing field `exp`", claims(json!({ "exp": null }))),
+        ("subject is none", claims(json!({ "sub": "" }))),
+        ("subject is none", claims(json!({ "sub": "sam-1\n" }))),
+        ("incorrect EdDSA signature", signed(Key::ed25519("one"))),
+        ("No matching key", signed(other)),
+        ("No signature", signed(Key::other("none", &provider.key(), |_| Vec::new()))),
+        ("invalid signature", signed(Key::other("EdDSA", &provider.key(), |_| Vec::new()))),
+        ("algorithm `HS256`", signed(Key::other("HS256", &provider.key(), |text| text.to_vec()))),
     ] {
         provider.twist(twist);
-        assert_eq!(said(&sign_in_as(&server, &provider, "sam-1")), said(&unknown), "{what}");
+        assert_eq!(said(&sign_in_as(&server, &provider, "sam-1")), said(&unknown), "{why}");
+        let log = fs::read_to_string(server.path(LOG)).unwrap();
+        assert!(log.lines().last().is_some_and(|last| last.contains(why)), "{why}: {log}");
     }
     provider.twist(Twist::default());
     assert_eq!(sign_in_as(&server, &provider, "sam-1").status, 200);

@@ -137,7 +137,7 @@ async fn finish(
         }
         Ok(None) => {
             tracing::warn!(
-                "nobody is signed in as {account:?}; the page in people/ with `openid: {account:?}` would be"
+                "nobody has the account that signed in; `openid: {account:?}` on a page in people/ lets its person in"
             );
             Ok(nobody())
         }
