@@ -17,7 +17,7 @@ use super::policy::revised_page;
 use crate::access::rules::{Member, Policy, Principal, Token, literal};
 use crate::base::fs::{Context, FsError, create_private_dir, write_atomically};
 use crate::base::state::{PageSession, PageSessionTable, State, StateError};
-use crate::text::note::{Note, Visibility, compose};
+use crate::text::note::{Note, Visibility, compose, is_switch};
 use crate::vault::disk::slug;
 
 /// The folder of their pages, in the server's.
@@ -53,6 +53,8 @@ pub(crate) struct Person {
     proxy_name: Option<String>,
     /// Argon2id of their passphrase, as a PHC string.
     passphrase: Option<String>,
+    /// Their account at an OpenID provider, with its issuer.
+    pub(crate) openid: Option<String>,
     /// BLAKE3 of the code of an invitation, in hexadecimal, and until when it counts.
     invited: Option<(String, Timestamp)>,
     /// Their vaults.
@@ -154,6 +156,7 @@ impl Person {
             title: note.title,
             proxy_name: says("proxy_name").filter(|name| !name.is_empty()),
             passphrase: says("passphrase").filter(|hash| PasswordHash::new(hash).is_ok()),
+            openid: says("openid").filter(|account| !account.is_empty()),
             invited,
             vaults: vaults.map(|(vault, right)| (vault.clone(), Right::read(right, name))).collect(),
         }
@@ -240,11 +243,46 @@ impl People {
         person.filter(|_| fits)
     }
 
+    /// Whoever has this account at an OpenID provider. One that stands on two pages is nobody's.
+    pub(crate) fn with_openid(&self, account: &str) -> Option<Arc<Person>> {
+        let mut theirs = self.all().into_iter().filter(|person| person.openid.as_deref() == Some(account));
+        theirs.next().filter(|_| theirs.next().is_none())
+    }
+
     /// Accepts an invitation, once: whoever has its code chooses the passphrase. `None` where it does not count.
     ///
     /// # Errors
     /// When the page cannot be written.
     pub(crate) fn join(&self, code: &str, passphrase: &str) -> Result<Option<Arc<Person>>, PeopleError> {
+        self.accept(code, |_| Ok((hashed(passphrase).map_err(PeopleError::Refused)?, String::new())))
+    }
+
+    /// The same for whoever has signed in at an OpenID provider: with that account they sign in from now on.
+    ///
+    /// # Errors
+    /// When the account is another person's, or the page cannot be written.
+    pub(crate) fn join_with_openid(&self, code: &str, account: &str) -> Result<Option<Arc<Person>>, PeopleError> {
+        self.accept(code, |person| {
+            self.refuse_taken(account, &person.name)?;
+            Ok((String::new(), account.to_owned()))
+        })
+    }
+
+    /// Refuses an account that is on the page of another than this person.
+    fn refuse_taken(&self, account: &str, name: &str) -> Result<(), PeopleError> {
+        let is_other = |person: &Arc<Person>| person.openid.as_deref() == Some(account) && &*person.name != name;
+        match self.all().iter().any(is_other) {
+            true => Err(PeopleError::Refused("this account is another person's here".into())),
+            false => Ok(()),
+        }
+    }
+
+    /// Accepts an invitation with a passphrase's hash and an account, in the place of those that there are.
+    fn accept(
+        &self,
+        code: &str,
+        with: impl FnOnce(&Person) -> Result<(String, String), PeopleError>,
+    ) -> Result<Option<Arc<Person>>, PeopleError> {
         let _one = self.lock()?;
         let code = Token::from_text(code).hash();
         let is_of = |person: &Arc<Person>| {
@@ -252,8 +290,8 @@ impl People {
             invited.is_some_and(|invited| invited == code) && person.is_invited()
         };
         let Some(person) = self.all().into_iter().find(is_of) else { return Ok(None) };
-        let hash = hashed(passphrase).map_err(PeopleError::Refused)?;
-        let set = json!({ "passphrase": hash, "invitation": "", "invited_until": "" });
+        let (hash, account) = with(&person)?;
+        let set = json!({ "passphrase": hash, "openid": account, "invitation": "", "invited_until": "" });
         // Before, as a kill may come after; and after, as the old passphrase opens some until then.
         self.end_sessions(&person.name)?;
         self.revise(&person.name, &set)?;
@@ -261,25 +299,36 @@ impl People {
         Ok(self.named(&person.name))
     }
 
-    /// Adds somebody with some vaults: their page, without a way to sign in yet.
+    /// Adds somebody with some vaults: their page, with their account at an OpenID provider, or without a way to sign in yet.
     ///
     /// # Errors
-    /// When there is somebody of that name, the name makes no file's, or the disk refuses.
-    pub(crate) fn add(&self, title: &str, vaults: &BTreeMap<String, String>) -> Result<Arc<Person>, PeopleError> {
+    /// When there is somebody of that name or account, the name makes no file's, or the disk refuses.
+    pub(crate) fn add(
+        &self,
+        title: &str,
+        vaults: &BTreeMap<String, String>,
+        openid: Option<&str>,
+    ) -> Result<Arc<Person>, PeopleError> {
         let name = slug(title);
         if !title.chars().any(char::is_alphanumeric)
             || title.chars().any(char::is_control)
             || self.file(&name).is_none()
+            || is_switch(&name)
         {
-            return Err(PeopleError::Refused(format!("{title:?} gives no name; use letters or digits")));
+            return Err(PeopleError::Refused(format!(
+                "{title:?} gives no name; use letters or digits, and not a yes or no"
+            )));
         }
         let _one = self.lock()?;
         if self.named(&name).is_some() {
             return Err(PeopleError::Refused(format!("there is a person `{name}` already")));
         }
+        openid.map_or(Ok(()), |account| self.refuse_taken(account, &name))?;
         self.end_sessions(&name)?;
-        let front =
-            json!({ "title": title, "vaults": vaults, "passphrase": "", "invitation": "", "invited_until": "" });
+        let front = json!({
+            "title": title, "vaults": vaults, "passphrase": "", "openid": openid.unwrap_or_default(), "invitation": "",
+            "invited_until": "",
+        });
         create_private_dir(&self.folder)?;
         let text = compose(front.as_object().unwrap_or(&Map::new()), BODY);
         self.write(&name, &text)?;
@@ -326,12 +375,16 @@ impl People {
             let mut rules: Map<String, Value> =
                 given.filter_map(|(key, value)| Some((key.to_owned(), json!(value?)))).collect();
             let mut paths = Vec::new();
-            if let Some(before) = before {
+            // A right that is over is none.
+            let is_over = |right: &&Value| Right::read(right, name).parts().1.is_some_and(|end| end <= Timestamp::now());
+            if let Some(before) = before.filter(|right| !is_over(right)) {
                 let mut before = before.as_object().cloned().unwrap_or_default();
                 paths = before.shift_remove("paths").and_then(|all| all.as_array().cloned()).unwrap_or_default();
                 // To a right that says more, or has all of the vault, nothing is added.
                 if paths.is_empty() || before != rules {
-                    return Err(format!("`{name}` has `{vault}` in another way already; edit {FOLDER}/{name}.md"));
+                    return Err(format!(
+                        "`{name}` has `{vault}` with another right, or until another day; end that first, or edit {FOLDER}/{name}.md"
+                    ));
                 }
             }
             if !paths.contains(&path) {
@@ -479,7 +532,8 @@ const BODY: &str = "This page says which vaults a person has. An edit counts at 
 
 - `vaults`: for each vault `owner` (everything), `editor` or `reader` (all that is not private); or a map with such a `right`,
   and `collections`, `exclude_tags`, `paths` and `expires` as on an agent's page.
-- `passphrase`: a hash (Argon2id). `vault person invite` makes a link by which a new one is chosen.
+- `passphrase`: a hash (Argon2id). `openid`: the issuer of an OpenID provider, a space, and the person's subject there. `vault person invite`
+  makes a link by which one of them is set, in the place of both.
 
 To delete this page signs them out everywhere. What they wrote stays.
 ";
@@ -501,8 +555,8 @@ mod tests {
     #[test]
     fn an_invitation_is_accepted_once_and_signs_in_until_the_page_is_gone() {
         let (_folder, people) = people();
-        people.add("Sam", &vaults(&[("family", "editor"), ("sam", "owner")])).unwrap();
-        assert!(people.add("sam", &BTreeMap::new()).is_err() && people.add("…", &BTreeMap::new()).is_err());
+        people.add("Sam", &vaults(&[("family", "editor"), ("sam", "owner")]), None).unwrap();
+        assert!(people.add("sam", &BTreeMap::new(), None).is_err() && people.add("…", &BTreeMap::new(), None).is_err());
         let none = |passphrase| people.with_passphrase("sam", passphrase).is_none();
         assert!(none("") && none(NOT_ONE), "there is none yet");
         let (old, code) = (people.invite("sam").unwrap(), people.invite("sam").unwrap());
@@ -519,8 +573,37 @@ mod tests {
         assert!(people.holder(&token).is_some() && people.holder(&Token::from_text("x")).is_none());
         people.remove("sam").unwrap();
         assert!(people.holder(&token).is_none() && people.with_passphrase("sam", "correct horse").is_none());
-        people.add("Sam", &BTreeMap::new()).unwrap();
+        people.add("Sam", &BTreeMap::new(), None).unwrap();
         assert!(people.holder(&token).is_none(), "who comes again is another");
+    }
+
+    #[test]
+    fn an_account_signs_in_one_person_in_the_place_of_what_did_before() {
+        let (folder, people) = people();
+        for name in ["Sam", "Kim"] {
+            people.add(name, &BTreeMap::new(), None).unwrap();
+        }
+        let joined = |name: &str, account: &str| {
+            let code = people.invite(name).unwrap();
+            (people.join_with_openid(code.reveal(), account), code)
+        };
+        let is = |account: &str| people.with_openid(account).map(|person| person.name.to_string());
+        assert_eq!(is(""), None);
+        people.join(people.invite("sam").unwrap().reveal(), "correct horse").unwrap().unwrap();
+        let token = people.give_token("sam").unwrap();
+        joined("sam", "https://a.example #1: x").0.unwrap().unwrap();
+        assert_eq!(is("https://a.example #1: x").as_deref(), Some("sam"));
+        assert!(people.holder(&token).is_none() && people.with_passphrase("sam", "correct horse").is_none());
+        assert!(is("https://b.example #1: x").is_none() && is("#1: x").is_none());
+        let (taken, code) = joined("kim", "https://a.example #1: x");
+        assert!(matches!(taken, Err(PeopleError::Refused(_))));
+        assert!(people.add("Ann", &BTreeMap::new(), Some("https://a.example #1: x")).is_err());
+        people.join(code.reveal(), "correct horse").unwrap().expect("an invitation that was refused still counts");
+        joined("sam", "https://a.example 2").0.unwrap().unwrap();
+        assert_eq!((is("https://a.example #1: x"), is("https://a.example 2").as_deref()), (None, Some("sam")));
+        let page = std::fs::read_to_string(folder.path().join("people/sam.md")).unwrap();
+        std::fs::write(folder.path().join("people/ann.md"), page).unwrap();
+        assert_eq!(is("https://a.example 2"), None, "whose it is nobody knows");
     }
 
     #[test]
@@ -542,7 +625,7 @@ mod tests {
             assert_eq!(Right::read(&right, "sam").name(), name, "{right}");
         }
         let (folder, people) = people();
-        people.add("Sam", &vaults(&[("family", "reader")])).unwrap();
+        people.add("Sam", &vaults(&[("family", "reader")]), None).unwrap();
         let is = |vault: &str| people.named("sam").unwrap().principal(vault).is_some();
         assert!(is("family") && !is("other"));
         people.give("sam", "work", Some(&json!({ "right": "editor", "expires": "2020-01-01" }))).unwrap();

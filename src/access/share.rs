@@ -4,19 +4,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use blake3::Hash;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, json};
 
-use crate::access::request::{Owner, Reader, RequestError, read_seen, rfc3339};
+use crate::access::request::{Owner, RequestError, read_seen, rfc3339};
 use crate::access::rules::{Member, Policy, Principal, Token, literal};
-use crate::base::fs::Context;
-use crate::base::state::{ShareLink, ShareLinkTable, State, StateError};
+use crate::base::fs::{Context, FsError};
+use crate::base::state::{ShareLink, ShareLinks};
 use crate::serve::wire::{EndShareParams, NewShareLink, ShareLinkView, ShareLinksView, ShareParams, SharesEnded};
+use crate::vault::disk::Home;
 
 /// Addresses of shared notes begin so, before the secret.
 pub(crate) const SHARE: &str = "/share/";
-/// Characters of a link's id.
-const ID_CHARS: usize = 8;
 /// Days that a link counts where nothing is said, and at most.
 const DAYS: u16 = 7;
 const MAX_DAYS: u16 = 366;
@@ -29,41 +29,42 @@ pub(crate) fn secret(path: &str) -> Option<Token> {
 /// The link with a secret, while it counts.
 ///
 /// # Errors
-/// When the state cannot be read.
-pub(crate) fn link_of(state: &Arc<State>, secret: &Token) -> Result<Option<ShareLink>, StateError> {
-    let link = ShareLinkTable::new(state).holder(&secret.hash())?;
-    Ok(link.filter(|link| link.until > Timestamp::now()))
+/// When its file cannot be read.
+pub(crate) fn link_of(home: &Home, secret: &Token) -> Result<Option<ShareLink>, FsError> {
+    ShareLinks::in_folder(&home.state_dir()).with(&secret.hash())
 }
 
-/// Who a link is to the vault: somebody who reads that note.
-pub(crate) fn principal(link: &ShareLink) -> Principal {
-    let page = [("can_read_user_memory", json!(true)), ("paths", json!([literal(&link.path)]))];
+/// Who a link to a note is to the vault: somebody who reads that note.
+pub(crate) fn principal(path: &str) -> Principal {
+    let page = [("can_read_user_memory", json!(true)), ("paths", json!([literal(path)]))];
     let page: Map<_, _> = page.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    Principal::Member(Member { name: format!("link {}", link.id).into(), policy: Arc::new(Policy::parse(&page)) })
+    // Nobody who has a name is called so.
+    Principal::Member(Member { name: "a link".into(), policy: Arc::new(Policy::parse(&page)) })
 }
 
 /// Makes a link.
 ///
 /// # Errors
-/// When there is no such note, or it is hidden from others; when the days are none, or too many; when the state cannot be written.
+/// When there is no such note, or it is hidden from others; when the days are none, or too many; when the disk refuses.
 pub(crate) fn share(owner: &Owner, params: &ShareParams) -> Result<NewShareLink, RequestError> {
     let days = params.days.unwrap_or(DAYS);
     if !(1..=MAX_DAYS).contains(&days) {
         return Err(RequestError::invalid(format!("`days` is {days}; it takes 1 to {MAX_DAYS}")));
     }
     let path = read_seen(&owner.read_scope()?, &params.path)?.0.path.to_string();
-    let random = || Token::random().on("get random numbers from", Path::new("the system")).map_err(StateError::from);
-    let (secret, id, now) = (random()?, random()?, Timestamp::now());
-    let id = id.reveal().chars().take(ID_CHARS).collect();
-    let until = now + SignedDuration::from_hours(24 * i64::from(days));
-    let link = ShareLink { id, path, made_at: now, until, hash: secret.hash() };
-    let others: Reader = owner.seen_as(principal(&link))?;
-    if read_seen(&others.read_scope()?, &link.path).is_err() {
-        let message = format!("`{}` cannot be shared: it is private, made of private notes, or an agent's", link.path);
+    if read_seen(&owner.seen_as(principal(&path))?.read_scope()?, &path).is_err() {
+        let message = format!("`{path}` cannot be shared: it is private, made of private notes, or an agent's");
         return Err(RequestError::invalid(message));
     }
-    ShareLinkTable::new(&owner.workspace().state).add(&link)?;
-    Ok(NewShareLink { address: address(owner) + SHARE + secret.reveal(), link: view(link) })
+    let secret = Token::random().on("get random numbers from", Path::new("the system"))?;
+    let (hash, now) = (secret.hash(), Timestamp::now());
+    let link = ShareLink { path, made_at: now, until: now + SignedDuration::from_hours(24 * i64::from(days)) };
+    links(owner).add(&hash, &link)?;
+    Ok(NewShareLink { address: address(owner) + SHARE + secret.reveal(), link: view(&hash, link) })
+}
+
+fn links(owner: &Owner) -> ShareLinks {
+    ShareLinks::in_folder(&owner.workspace().home.state_dir())
 }
 
 /// Where the vault is reached: from outside where that is said, else on this machine.
@@ -80,22 +81,25 @@ fn address(owner: &Owner) -> String {
 /// The links that count, the newest first.
 ///
 /// # Errors
-/// When the state cannot be read.
+/// When they cannot be read.
 pub(crate) fn list(owner: &Owner) -> Result<ShareLinksView, RequestError> {
-    let (mut links, now) = (ShareLinkTable::new(&owner.workspace().state).list()?, Timestamp::now());
-    links.retain(|link| link.until > now);
-    Ok(ShareLinksView { links: links.into_iter().rev().map(view).collect() })
+    let (mut links, now) = (links(owner).all()?, Timestamp::now());
+    links.retain(|(_, link)| link.until > now);
+    links.sort_by_key(|(_, link)| std::cmp::Reverse(link.made_at));
+    Ok(ShareLinksView { links: links.into_iter().map(|(hash, link)| view(&hash, link)).collect() })
 }
 
 /// Ends a link by its id, or all of a note by its path.
 ///
 /// # Errors
-/// When there is none such, or the state cannot be written.
+/// When there is none such, or the disk refuses.
 pub(crate) fn end(owner: &Owner, params: &EndShareParams) -> Result<SharesEnded, RequestError> {
-    let table = ShareLinkTable::new(&owner.workspace().state);
-    let mut ended = 0;
-    for link in table.list()?.iter().filter(|link| link.id == params.link || link.path == params.link) {
-        ended += usize::from(table.remove(&link.id)?);
+    let (links, mut ended) = (links(owner), 0);
+    for (hash, link) in links.all()? {
+        if ShareLinks::id(&hash) == params.link || link.path == params.link {
+            links.remove(&hash)?;
+            ended += 1;
+        }
     }
     match ended {
         0 => Err(RequestError::not_found(format!("no link has the id or shows the note `{}`", params.link))),
@@ -103,7 +107,7 @@ pub(crate) fn end(owner: &Owner, params: &EndShareParams) -> Result<SharesEnded,
     }
 }
 
-fn view(link: ShareLink) -> ShareLinkView {
+fn view(hash: &Hash, link: ShareLink) -> ShareLinkView {
     let at = |time: Timestamp| rfc3339(time.as_millisecond());
-    ShareLinkView { made_at: at(link.made_at), until: at(link.until), id: link.id, path: link.path }
+    ShareLinkView { id: ShareLinks::id(hash), made_at: at(link.made_at), until: at(link.until), path: link.path }
 }

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use super::backend::{Backend, home};
 use super::terminal::{DIM, Outcome, PLAIN, TITLE, answer, remark, say};
-use crate::access::people::{FOLDER, People, Person};
+use crate::access::people::{People, Person};
+use crate::access::rules::{is_agents, literal};
+use crate::access::share::SHARE;
 use crate::base::address::WebAddress;
 use crate::base::path::VaultPath;
 use crate::serve::api::endpoints::routes;
@@ -53,7 +55,8 @@ pub(super) struct ShareCommand {
 }
 
 impl ShareCommand {
-    pub(super) fn run(self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+    pub(super) fn run(mut self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
+        self.path = self.path.map(|path| path.trim_start_matches("./").trim_end_matches('/').to_owned());
         match (&self.path, &self.with) {
             (None, _) => self.list(vault),
             (Some(path), Some(person)) => self.with_person(vault, path, person),
@@ -63,8 +66,17 @@ impl ShareCommand {
                 answer(&ended, true, |_| remark!("{} ended", if ended.ended == 1 { "1 link" } else { "All its links" }))
             }
             (Some(path), None) if self.link => {
+                let home = home(vault)?;
+                if home.root().join(path).is_dir() {
+                    bail!("a link shows one note; `--with NAME` shares a folder");
+                }
                 let params = ShareParams { path: path.clone(), days: self.days };
-                let made = Backend::caught_up(vault)?.ask(&routes::SHARE, &params)?;
+                let mut made = Backend::caught_up(vault)?.ask(&routes::SHARE, &params)?;
+                // One that its server has closed knows nothing of it.
+                if let (None, Some(server)) = (home.daemon(), self.server(&home)?) {
+                    let secret = made.address.rsplit_once(SHARE).map(|(_, secret)| secret).unwrap_or_default();
+                    made.address = format!("{}/v/{}{SHARE}{secret}", server.settings.place(), server.vault);
+                }
                 answer(&made, true, |_| {
                     let day = made.link.until.split('T').next().unwrap_or_default();
                     remark!(
@@ -85,7 +97,7 @@ impl ShareCommand {
 
     fn list(&self, vault: Option<&Path>) -> anyhow::Result<Outcome> {
         let links = Backend::caught_up(vault)?.ask(&routes::SHARES, &())?.links;
-        let people = self.server(&home(vault)?)?.map(|(people, name)| people_with(&people, &name)).unwrap_or_default();
+        let people = self.server(&home(vault)?)?.map(|server| people_with(&server)).unwrap_or_default();
         let found = json!({ "links": links, "people": people });
         answer(&found, !(links.is_empty() && people.is_empty()), |out| {
             for link in &links {
@@ -105,10 +117,9 @@ impl ShareCommand {
 
     fn with_person(&self, vault: Option<&Path>, path: &str, person: &str) -> anyhow::Result<Outcome> {
         let home = home(vault)?;
-        let Some((people, name)) = self.server(&home)? else {
+        let Some(Server { people, vault: name, .. }) = self.server(&home)? else {
             bail!("this vault is of no server of several vaults; `--vaults DIR` says which one");
         };
-        let path = path.trim_start_matches("./").trim_end_matches('/');
         let place = VaultPath::new(path).with_context(|| format!("`{path}` is no path in the vault"))?;
         if self.end {
             let ended = people.end_share(person, &name, path)?;
@@ -116,8 +127,10 @@ impl ShareCommand {
                 remark!("`{person}` does not see `{path}` by it any more");
             });
         }
-        if !place.on_disk(home.root()).exists() {
-            bail!("there is no `{path}` in this vault");
+        let file = place.on_disk(home.root());
+        let is_open = !path.split('/').any(|part| part.starts_with('.')) && !is_agents(path);
+        if !is_open || !(file.is_dir() || file.is_file() && path.ends_with(".md")) {
+            bail!("`{path}` is no note or folder of notes in this vault");
         }
         let right = if self.edit { "editor" } else { "reader" };
         let shared = people.share(person, &name, path, right, self.days)?;
@@ -128,27 +141,39 @@ impl ShareCommand {
         })
     }
 
-    /// The people of the server that the vault is of, and its name there: of the folder that is named, or that it is in.
-    fn server(&self, home: &Home) -> anyhow::Result<Option<(People, String)>> {
-        let named =
-            self.vaults.as_deref().or_else(|| home.root().parent().filter(|parent| parent.join(FOLDER).is_dir()));
+    /// The server that the vault is of: in the folder that is named, or that the vault is in.
+    fn server(&self, home: &Home) -> anyhow::Result<Option<Server>> {
+        let around = home.root().parent().filter(|parent| ServerSettings::are_in(parent));
+        let named = self.vaults.as_deref().or(around);
         let Some(folder) = named else { return Ok(None) };
         let folder = std::fs::canonicalize(folder).with_context(|| format!("cannot open {}", folder.display()))?;
-        match ServerSettings::load(&folder)?.name_of(&folder, home.root()) {
-            Some(name) => Ok(Some((People::of(&folder), name))),
+        let settings = ServerSettings::load(&folder)?;
+        match settings.name_of(&folder, home.root()) {
+            Some(vault) => Ok(Some(Server { people: People::of(&folder), settings, vault })),
+            None if self.vaults.is_none() => Ok(None),
             None => bail!("{} is no vault of the server in {}", home.root().display(), folder.display()),
         }
     }
 }
 
-/// What each of the people was given of a vault, note by note and folder by folder.
-fn people_with(people: &People, vault: &str) -> Vec<Value> {
+/// A server, and what the vault is called there.
+struct Server {
+    people: People,
+    settings: ServerSettings,
+    vault: String,
+}
+
+/// What each of the people was given of a vault, note by note and folder by folder, as far as that is not over.
+fn people_with(server: &Server) -> Vec<Value> {
     let shared = |person: &Person| {
-        let right = person.vaults.get(vault)?;
+        let right = person.vaults.get(&server.vault)?;
         let (paths, until) = right.parts();
-        let view =
-            |path: &String| json!({ "name": &*person.name, "path": path, "right": right.name(), "until": until });
-        Some(paths.iter().map(view).collect::<Vec<_>>())
+        let view = |glob: &String| {
+            let plain = glob.replace('\\', "");
+            let path = if literal(&plain) == *glob { plain } else { glob.clone() };
+            json!({ "name": &*person.name, "path": path, "right": right.name(), "until": until })
+        };
+        person.principal(&server.vault).map(|_| paths.iter().map(view).collect::<Vec<_>>())
     };
-    people.all().iter().filter_map(|person| shared(person)).flatten().collect()
+    server.people.all().iter().filter_map(|person| shared(person)).flatten().collect()
 }

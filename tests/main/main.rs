@@ -59,6 +59,7 @@ mod model;
 mod models;
 mod named;
 mod next_model;
+mod openid;
 mod osaurus;
 mod packages;
 mod page;

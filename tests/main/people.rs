@@ -3,13 +3,13 @@
 use crate::several::Server;
 use crate::support::prelude::*;
 
-const PASSPHRASE: &str = "correct horse battery";
+pub(crate) const PASSPHRASE: &str = "correct horse battery";
 
 /// A browser that is signed in.
 pub(crate) struct Browser<'a> {
     server: &'a Server,
     cookie: String,
-    key: String,
+    pub(crate) key: String,
 }
 
 impl Browser<'_> {
@@ -43,7 +43,7 @@ pub(crate) fn said(reply: &Reply) -> (u16, Vec<(String, String)>, Vec<u8>) {
     (reply.status, headers.collect(), reply.body.clone())
 }
 
-fn signed_in<'a>(server: &'a Server, reply: &Reply) -> Browser<'a> {
+pub(crate) fn signed_in<'a>(server: &'a Server, reply: &Reply) -> Browser<'a> {
     let cookie = reply.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     Browser { server, cookie, key: reply.ok()["key"].as_str().unwrap().to_owned() }
 }
@@ -59,7 +59,7 @@ pub(crate) fn joined<'a>(server: &'a Server, name: &str, gives: &[&str]) -> Brow
     signed_in(server, &reply)
 }
 
-fn sign_in(server: &Server, name: &str, passphrase: &str) -> Reply {
+pub(crate) fn sign_in(server: &Server, name: &str, passphrase: &str) -> Reply {
     server.send(&Request::send("POST", "/page/sign-in", &json!({ "name": name, "passphrase": passphrase })))
 }
 
@@ -251,6 +251,21 @@ fn a_note_is_private_to_one_person_of_several() {
     let new = |to: &str| json!({ "path": "notes/new.md", "text": format!("---\nprivate: {to}\n---\nA zebranew.") });
     assert_eq!(sam.send("POST", note, &new("kim")).status, 400);
     sam.send("POST", note, &new("sam")).ok();
+    // A mark that they write themselves opens nothing that becomes private.
+    for (at, tags) in
+        ["[\"plans @private/sam\"]", "{\"@private/sam\": true}", "[\"x @Private/sam\"]"].iter().enumerate()
+    {
+        let path = format!("notes/planted-{at}.md");
+        let planted = format!("---\ntags: {tags}\n---\nA zebraplanted{at}.");
+        sam.send("POST", note, &json!({ "path": path, "text": planted })).ok();
+        let word = format!("zebraplanted{at}");
+        assert_eq!(sees(&word), [1, 1, 1], "{tags}");
+        write(&path, &planted.replace("tags:", "private: true\ntags:"));
+        assert_eq!(sees(&word), [1, 0, 0], "{tags}");
+        write(&format!("notes/locked/planted-{at}.md"), &planted.replace("planted", "locked"));
+        assert_eq!(sees(&word.replace("planted", "locked")), [1, 0, 0], "{tags}");
+    }
+    assert_ne!(person(&server, &["add", "Yes"]).code, 0, "nothing is private to a yes");
     assert_eq!((sees("zebramore"), sees("zebranew")), ([1, 1, 0], [1, 1, 0]));
 }
 

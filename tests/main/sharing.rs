@@ -92,20 +92,23 @@ fn a_link_shows_one_note_without_scripts_until_it_is_ended() {
     let listed = daemon.get("/api/shares").ok();
     assert_eq!(column(&listed["links"], "path"), ["notes/bread.md", "notes/odd[1],{x}!.md", "notes/bread.md"]);
     assert!(!listed.to_string().contains(&secret[..16]), "the secret is shown once");
-    for file in ["state.db", "state.db-wal"] {
-        let bytes = fs::read(daemon.path(&format!(".vault/state/{file}"))).unwrap_or_default();
-        assert!(!bytes.windows(16).any(|at| at == &secret.as_bytes()[..16]), "{file}");
-    }
+    let kept = contents(&daemon.path(".vault/state/links"));
+    let says = |part: &str, text: &[u8]| String::from_utf8_lossy(text).contains(part);
+    assert_eq!(kept.len(), 3);
+    assert!(
+        kept.iter().all(|(file, text)| !says(&secret[..16], text) && !file.to_str().unwrap().contains(&secret[..16]))
+    );
     assert_eq!(daemon.post("/api/shares/end", &json!({ "link": id })).ok()["ended"], 1);
     assert_eq!((shown(&daemon, &link).0, shown(&daemon, &second).0), (404, 200));
     assert_eq!(daemon.post("/api/shares/end", &json!({ "link": "notes/bread.md" })).ok()["ended"], 1);
     assert_eq!((shown(&daemon, &second).0, shown(&daemon, &odd).0), (404, 200));
     assert_eq!(daemon.post("/api/shares/end", &json!({ "link": "notes/bread.md" })).status, 404);
     // One whose days are over counts no more.
-    let state = rusqlite::Connection::open(daemon.path(".vault/state/state.db")).unwrap();
-    assert_eq!(state.execute("UPDATE share_links SET until = 0", []).unwrap(), 1);
-    drop(state);
-    assert_eq!(shown(&daemon, &odd).0, 404);
+    let [(file, text)] = &contents(&daemon.path(".vault/state/links"))[..] else { panic!("one is left") };
+    let mut link: Value = serde_json::from_slice(text).unwrap();
+    link["until"] = json!("2026-01-01T00:00:00Z");
+    fs::write(file, link.to_string()).unwrap();
+    assert_eq!((shown(&daemon, &odd).0, daemon.get("/api/shares").ok()["links"].clone()), (404, json!([])));
 }
 
 #[test]
@@ -131,14 +134,16 @@ fn the_command_makes_lists_and_ends_links() {
 fn a_link_of_one_vault_of_a_server_tells_nothing_of_another() {
     let server = Server::of(&["maya", "sam"], "");
     let made = server.run("maya", &["share", "notes/one.md", "--link"]).ok();
-    let secret = made.stdout.trim().rsplit('/').next().unwrap().to_owned();
+    // Its server has not opened it: the address is what the settings say.
+    let (place, secret) = made.stdout.trim().rsplit_once('/').unwrap();
+    assert_eq!(place, "http://127.0.0.1:7833/v/maya/share");
     let get = |vault: &str, secret: &str| server.send(&Request::get(&format!("/v/{vault}/share/{secret}")));
-    let opened = get("maya", &secret);
+    let opened = get("maya", secret);
     assert!(opened.status == 200 && String::from_utf8(opened.body).unwrap().contains("zebramaya"));
     // Which vaults there are nobody learns: neither of one that is open, nor of one that is closed, nor by who is signed in.
-    let none = get("none", &secret);
+    let none = get("none", secret);
     assert_eq!(none.status, 404);
-    for (vault, secret) in [("sam", &*secret), ("maya", "x"), ("sam", ""), ("none", "x"), ("Not", "x")] {
+    for (vault, secret) in [("sam", secret), ("maya", "x"), ("sam", ""), ("none", "x"), ("Not", "x")] {
         if secret.is_empty() {
             continue;
         }
@@ -160,6 +165,10 @@ fn a_folder_is_shared_with_a_person() {
     let sam = joined(&server, "Sam", &["sam=owner"]);
     let share = |args: &[&str]| server.run("maya", &[&["share"], args].concat());
     assert!(share(&["notes/none", "--with", "sam"]).code != 0 && share(&["notes/recipes", "--with", "kim"]).code != 0);
+    for none in ["agents", ".vault", "memory.toml", "../sam"] {
+        assert_ne!(share(&[none, "--with", "sam"]).code, 0, "{none}");
+    }
+    assert!(share(&["notes/recipes", "--link"]).stderr.contains("one note"));
     share(&["notes/recipes", "--with", "sam", "--read"]).ok();
     assert_eq!(sam.found("maya", "zebrabread"), ["notes/recipes/bread.md"]);
     assert_eq!(sam.found("maya", "zebraplan"), [""; 0]);

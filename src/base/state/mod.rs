@@ -30,7 +30,7 @@ pub use page_sessions::{PageSession, PageSessionTable};
 pub use queue::{Batch, EventQueue, EventReader, Extent, NewEvent, WaitingEvent};
 pub use remote::{RemoteGrant, RemoteGrantTable, RemoteTerms};
 pub use seen::SeenTable;
-pub use share_links::{ShareLink, ShareLinkTable};
+pub use share_links::{ShareLink, ShareLinks};
 pub use sources::{ImportRow, ImportTable, ImportedFile, NoteOrigin, SessionNote, SessionSource, SessionTable};
 pub use store::{State, StateError};
 pub use tokens::{AgentRow, AgentTable, TokenRow, TokenTable};

@@ -1,86 +1,107 @@
-//! Links that show one note to whoever has them, each as the hash of its secret.
+//! Links that show one note to whoever has them: each a file, named by the hash of its secret. So whoever asks, of whom nothing is known, has one
+//! file opened, and none written.
 
-use std::sync::Arc;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use blake3::Hash;
 use jiff::Timestamp;
-use rusqlite::{Connection, Row, params};
+use serde::{Deserialize, Serialize};
 
-use super::schema::checksum;
-use super::store::{State, StateError};
-use super::tokens::Tokens;
+use crate::base::fs::{Context, FsError, create_private_dir, write_atomically};
 
 /// A link that shows one note.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShareLink {
-    /// Names it where links are listed. No secret.
-    pub id: String,
     /// The note.
     pub path: String,
     /// When it was made.
     pub made_at: Timestamp,
     /// Until when it counts.
     pub until: Timestamp,
-    /// BLAKE3 of its secret. `==` takes the same time for every pair.
-    pub hash: Hash,
 }
 
 /// Those of a vault.
-pub type ShareLinkTable = Tokens<ShareLink>;
+#[derive(Debug)]
+pub struct ShareLinks {
+    folder: PathBuf,
+}
 
-/// Made when the first link is: a state of before has no such table, and an archive never has.
-const TABLE: &str = "CREATE TABLE IF NOT EXISTS share_links(
-    id TEXT NOT NULL, path TEXT NOT NULL, made_at INTEGER NOT NULL, until INTEGER NOT NULL, hash TEXT NOT NULL,
-    checksum INTEGER NOT NULL) STRICT";
 /// Maximum number of links; the oldest gives way.
-const MAX_LINKS: i64 = 256;
+const MAX_LINKS: usize = 256;
+/// Characters of an id, with which the hash begins.
+const ID_CHARS: usize = 8;
 
-impl Tokens<ShareLink> {
-    /// Those of a vault's state.
-    pub fn new(state: &Arc<State>) -> Self {
-        let delete = "DELETE FROM share_links WHERE id = ?1";
-        Self::of(state, ShareLink::all, |row| &row.hash, delete, ("shared link", "vault share"))
+impl ShareLinks {
+    /// Those of the vault whose own files are in this folder.
+    pub fn in_folder(state: &Path) -> Self {
+        Self { folder: state.join("links") }
+    }
+
+    /// What names a link where links are listed. No secret.
+    pub fn id(hash: &Hash) -> String {
+        hash.to_hex().chars().take(ID_CHARS).collect()
+    }
+
+    /// The link whose secret has a hash, while it counts.
+    ///
+    /// # Errors
+    /// When its file cannot be read.
+    pub fn with(&self, hash: &Hash) -> Result<Option<ShareLink>, FsError> {
+        Ok(read(&self.file(hash))?.filter(|link| link.until > Timestamp::now()))
     }
 
     /// Adds one, and removes those that are over.
     ///
     /// # Errors
-    /// When the state cannot be written.
-    pub fn add(&self, link: &ShareLink) -> Result<(), StateError> {
-        let (made, until) = (link.made_at.as_second(), link.until.as_second());
-        self.handle.with(|opened| {
-            let transaction = opened.connection.transaction()?;
-            transaction.execute_batch(TABLE)?;
-            let others = "DELETE FROM share_links WHERE until <= ?1 OR rowid NOT IN (
-                SELECT rowid FROM share_links ORDER BY rowid DESC LIMIT ?2)";
-            transaction.execute(others, params![made, MAX_LINKS - 1])?;
-            let all = params![link.id, link.path, made, until, &*link.hash.to_hex(), link.checksum()];
-            transaction.execute("INSERT INTO share_links VALUES (?1, ?2, ?3, ?4, ?5, ?6)", all)?;
-            transaction.commit()
-        })
+    /// When the disk refuses.
+    pub fn add(&self, hash: &Hash, link: &ShareLink) -> Result<(), FsError> {
+        create_private_dir(&self.folder)?;
+        let mut all = self.all()?;
+        all.sort_by_key(|(_, link)| link.made_at);
+        let too_many = (all.len() + 1).saturating_sub(MAX_LINKS);
+        for (at, (hash, old)) in all.iter().enumerate() {
+            if at < too_many || old.until <= link.made_at {
+                self.remove(hash)?;
+            }
+        }
+        write_atomically(&self.file(hash), &serde_json::to_vec(link).unwrap_or_default(), 0o600)
+    }
+
+    /// All that are there, those that are over too; with the hashes of their secrets.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn all(&self) -> Result<Vec<(Hash, ShareLink)>, FsError> {
+        let entries = match std::fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.on("read", &self.folder)?,
+        };
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let hashes = names.filter_map(|name| Hash::from_hex(name).ok());
+        let read = |hash: Hash| Ok(read(&self.file(&hash))?.map(|link| (hash, link)));
+        hashes.map(read).filter_map(Result::transpose).collect()
+    }
+
+    /// Ends one.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn remove(&self, hash: &Hash) -> Result<(), FsError> {
+        let file = self.file(hash);
+        std::fs::remove_file(&file).on("remove", &file)
+    }
+
+    fn file(&self, hash: &Hash) -> PathBuf {
+        self.folder.join(hash.to_hex().as_str())
     }
 }
 
-impl ShareLink {
-    fn all(connection: &Connection) -> rusqlite::Result<Vec<Option<Self>>> {
-        connection.execute_batch(TABLE)?;
-        let rows = "SELECT id, path, made_at, until, hash, checksum FROM share_links ORDER BY rowid";
-        let mut rows = connection.prepare_cached(rows)?;
-        rows.query_map([], Self::read)?.collect()
-    }
-
-    fn read(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
-        let (made, until) = (Timestamp::from_second(row.get(2)?), Timestamp::from_second(row.get(3)?));
-        let (Ok(made_at), Ok(until), Ok(hash)) = (made, until, Hash::from_hex(row.get::<_, String>(4)?)) else {
-            return Ok(None);
-        };
-        let read = Self { id: row.get(0)?, path: row.get(1)?, made_at, until, hash };
-        Ok((read.checksum() == row.get::<_, i64>(5)?).then_some(read))
-    }
-
-    fn checksum(&self) -> i64 {
-        let (made, until) = (self.made_at.as_second().to_le_bytes(), self.until.as_second().to_le_bytes());
-        checksum(&[self.id.as_bytes(), self.path.as_bytes(), &made, &until, self.hash.as_bytes()])
+/// A link's file; `None` where there is none, or it is no link.
+fn read(file: &Path) -> Result<Option<ShareLink>, FsError> {
+    match std::fs::read(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        bytes => Ok(serde_json::from_slice(&bytes.on("read", file)?).ok()),
     }
 }
 
@@ -89,29 +110,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_outlives_its_process_until_it_is_over_and_there_are_never_many() {
+    fn a_link_counts_until_it_is_over_and_there_are_never_many() {
         let folder = tempfile::tempdir().unwrap();
-        let table = || ShareLinkTable::new(&State::in_folder(folder.path()));
-        let at = |second: i64| Timestamp::from_second(1_800_000_000 + second).unwrap();
-        let link = |id: i64, made: i64, until: i64| ShareLink {
-            id: id.to_string(),
-            path: "notes/a.md".into(),
-            made_at: at(made),
-            until: at(until),
-            hash: blake3::hash(&id.to_le_bytes()),
-        };
-        table().add(&link(0, 0, 9)).unwrap();
-        assert_eq!(table().holder(&link(0, 0, 9).hash).unwrap(), Some(link(0, 0, 9)));
-        for id in 1..=MAX_LINKS {
-            table().add(&link(id, 9, 99)).unwrap();
+        let links = ShareLinks::in_folder(folder.path());
+        let day = |day: usize| Timestamp::from_second(1_800_000_000 + 86_400 * day as i64).unwrap();
+        let link =
+            |made: usize, until: usize| ShareLink { path: "notes/a.md".into(), made_at: day(made), until: day(until) };
+        let hash = |id: usize| blake3::hash(&id.to_le_bytes());
+        assert!(links.with(&hash(0)).unwrap().is_none() && links.all().unwrap().is_empty());
+        assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "who asks writes nothing");
+        links.add(&hash(0), &link(0, 400)).unwrap();
+        assert_eq!(links.with(&hash(0)).unwrap(), Some(link(0, 400)));
+        links.add(&hash(1), &link(1, 2)).unwrap();
+        links.add(&hash(2), &link(3, 400)).unwrap();
+        assert_eq!(links.all().unwrap().len(), 2, "one was over");
+        for id in 3..=MAX_LINKS + 1 {
+            links.add(&hash(id), &link(id, 999)).unwrap();
         }
-        let all = table().list().unwrap();
-        assert_eq!((all.len() as i64, all[0].id.as_str()), (MAX_LINKS, "1"), "the one that was over is gone");
-        table().add(&link(MAX_LINKS + 1, 9, 99)).unwrap();
-        assert_eq!(table().list().unwrap()[0].id, "2", "the oldest gives way");
-        assert!(table().remove("2").unwrap() && !table().remove("2").unwrap());
-        let hand = Connection::open(State::in_folder(folder.path()).file()).unwrap();
-        hand.execute("UPDATE share_links SET path = 'diary.md'", []).unwrap();
-        assert!(table().list().unwrap().is_empty(), "no other hand says what is shown");
+        assert!(links.all().unwrap().len() <= MAX_LINKS && links.with(&hash(0)).unwrap().is_none());
+        links.remove(&hash(9)).unwrap();
+        assert!(links.with(&hash(9)).unwrap().is_none() && links.remove(&hash(9)).is_err());
+        std::fs::write(links.file(&hash(10)), "{").unwrap();
+        assert!(links.with(&hash(10)).unwrap().is_none());
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream, Bytes, HttpBody};
-use axum::http::header::CONNECTION;
+use axum::http::header::{CONNECTION, EXPECT};
 use axum::http::{HeaderValue, Request};
 use axum::serve::Listener;
 use axum::{BoxError, Router};
@@ -65,11 +65,11 @@ pub(crate) async fn serve<L: Listener<Addr: Sync + 'static>>(
                 let peer = Arc::new(address);
                 let service = service_fn(move |mut request: Request<Incoming>| {
                     request.extensions_mut().insert(Arc::clone(&peer));
-                    let left = Unread::default();
+                    let (left, waits) = (Unread::default(), request.headers().contains_key(EXPECT));
                     let answer = service.call(request.map(|body| timed(body, limits.body, &left)));
                     async move {
                         let mut answer = answer.await?;
-                        if !read_rest(left).await {
+                        if !read_rest(left, waits).await {
                             answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                         }
                         Ok::<_, Infallible>(answer)
@@ -127,15 +127,16 @@ fn timed(body: Incoming, within: Duration, left: &Unread) -> Body {
 }
 
 /// Maximum length of what is read of a body that no answer needs, in bytes, and for how long.
-const MAX_UNREAD_BYTES: usize = 1 << 20;
-const UNREAD_WITHIN: Duration = Duration::from_secs(1);
+const MAX_UNREAD_BYTES: usize = 64 << 10;
+const UNREAD_WITHIN: Duration = Duration::from_millis(200);
 
 /// Reads what is left of a body, as of a request that was refused by its head: the HTTP library would hang up without a word where it has not come
-/// yet, and whoever sent it would ask on a connection that is gone. False where it is too much, or does not come.
-async fn read_rest(left: Unread) -> bool {
+/// yet, and whoever sent it would ask on a connection that is gone. False where it is too much, or does not come, as from who waits to be told to send
+/// it.
+async fn read_rest(left: Unread, waits: bool) -> bool {
     let left = left.lock().unwrap_or_else(PoisonError::into_inner).take();
     let Some(mut parts) = left.filter(|parts| !parts.is_end_stream()) else { return true };
-    if parts.size_hint().lower() > MAX_UNREAD_BYTES as u64 {
+    if waits || parts.size_hint().lower() > MAX_UNREAD_BYTES as u64 {
         return false;
     }
     let reading = async {

@@ -137,7 +137,7 @@ pub(crate) fn asks_first(path: &str, method: &Method) -> bool {
 pub(crate) async fn knows(root: PathBuf, path: &str, headers: &HeaderMap, remote: Option<Remote>) -> bool {
     if is_share(path) {
         let of = secret(path);
-        let look = move || link_of(&Home::open(&root).ok()?.state(), &of?).ok()?;
+        let look = move || link_of(&Home::open(&root).ok()?, &of?).ok()?;
         return blocking(look).await.is_ok_and(|link| link.is_some());
     }
     let Some(token) = token(headers).map(|token| token.hash()) else { return false };

@@ -10,7 +10,7 @@ use axum::routing::get;
 
 use super::ask::{ApiError, AppState, answer, blocking};
 use super::auth::Asking;
-use crate::access::request::{Reader, RequestError};
+use crate::access::request::Reader;
 use crate::access::rules::Turn;
 use crate::access::share::{SHARE, link_of, principal, secret};
 use crate::serve::wire::{NoteParams, NoteView};
@@ -42,17 +42,23 @@ pub(super) fn no_share() -> Response {
 }
 
 async fn shared(State(app): State<AppState>, uri: Uri) -> Result<Response, ApiError> {
-    let (state, of) = (Arc::clone(&app.state), secret(uri.path()));
-    let look = move || of.map(|secret| link_of(&state, &secret)).transpose();
-    let link = blocking(look).await?.map_err(RequestError::from)?;
-    let Some(link) = link.flatten() else { return Ok(no_share()) };
-    let (principal, params) = (principal(&link), NoteParams::of(link.path));
+    let (of, known) = (secret(uri.path()), Arc::clone(&app));
+    let look = move || of.map(|secret| link_of(&known.home, &secret)).transpose();
+    let link = match blocking(look).await? {
+        Ok(link) => link.flatten(),
+        Err(error) => {
+            tracing::warn!("a shared note cannot be shown: {error}");
+            return Err(ApiError::failed());
+        }
+    };
+    let Some(link) = link else { return Ok(no_share()) };
+    let (principal, params) = (principal(&link.path), NoteParams::of(link.path));
     let asking = Asking { principal, turn: Turn::default(), place: None, is_local: false, sees_saves: false };
     match answer(app, asking, move |reader: &Reader| whole_note(reader, &params)).await {
         Ok(note) => Ok(document(&note.title, &html_of(&note)).into_response()),
         Err(error) => match error.into_response() {
             gone if gone.status() == StatusCode::NOT_FOUND => Ok(no_share()),
-            failed => Ok(failed),
+            _ => Err(ApiError::failed()),
         },
     }
 }
@@ -84,6 +90,8 @@ fn html_of(note: &NoteView) -> String {
     html
 }
 
+/// What links may lead to.
+const SCHEMES: [&str; 3] = ["https://", "http://", "mailto:"];
 /// Elements without an end.
 const VOID: [&str; 2] = ["br", "hr"];
 
@@ -92,11 +100,12 @@ fn write_node(node: &Node, html: &mut String) {
         Node::Text(text) => return escape(text, html),
         Node::Element(element) => element,
     };
-    // A link into the vault leads nobody anywhere.
-    let tag = if *tag == "a" && !attrs.contains_key("href") { "span" } else { tag };
+    // A link into the vault, or to a program, leads nobody anywhere.
+    let leads = attrs.get("href").is_some_and(|href| SCHEMES.iter().any(|scheme| href.starts_with(scheme)));
+    let tag = if *tag == "a" && !leads { "span" } else { tag };
     html.push('<');
     html.push_str(tag);
-    for (name, value) in attrs.iter().filter(|(name, _)| !name.starts_with("data-")) {
+    for (name, value) in attrs.iter().filter(|(name, _)| !name.starts_with("data-") && (leads || **name != "href")) {
         html.push_str(&format!(" {name}=\""));
         escape(value, html);
         html.push('"');

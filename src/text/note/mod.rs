@@ -37,7 +37,7 @@ pub(crate) use mask::code;
 pub(crate) use model::{Block, Heading, Lines, Link, LinkKind, LinkProperty, Problem, merged, outside};
 pub use model::{BlockKind, Note, Visibility};
 pub(crate) use plain::{plain_heading, without_entities};
-pub(crate) use privacy::{sources, texts_in};
+pub(crate) use privacy::{is_switch, sources, texts_in};
 pub(crate) use revise::{revise, summary_of, with_property, without_summary};
 pub use tree::{Element, Node};
 pub(crate) use yaml::yaml_mapping;

@@ -34,7 +34,12 @@ pub(super) fn person(frontmatter: &Frontmatter, tags: &[String], doubtful: &[Str
     let is_plain = !frontmatter.broken && !frontmatter.misplaced_private && is_of_note;
     let is_tagged = tags.iter().chain(doubtful).any(|tag| is_private(tag));
     let name = folded(name.trim());
-    (is_plain && !is_tagged && !name.is_empty()).then_some(name)
+    (is_plain && !is_tagged && !is_switch(&name)).then_some(name)
+}
+
+/// Whether a text, [`folded`], says yes or no, as YAML does or people do, and so names nobody.
+pub(crate) fn is_switch(text: &str) -> bool {
+    ["", "true", "false", "yes", "no", "on", "off", "y", "n", "0", "1"].contains(&text)
 }
 
 /// What captured files say of where they come from.

@@ -14,6 +14,7 @@ fn a_note_is_private_to_one_person_where_nothing_else_makes_it_private() {
     assert_eq!(to("---\nprivate: ' Maya '\n---\nx").as_deref(), Some("maya"));
     for text in [
         "---\nprivate: true\n---\n",
+        "---\nprivate: Yes\n---\n",
         "---\nprivate: [maya]\n---\n",
         "---\nprivate: maya\nmore: {private: true}\n---\n",
         "---\nmore: {private: maya}\n---\n",
@@ -25,6 +26,14 @@ fn a_note_is_private_to_one_person_where_nothing_else_makes_it_private() {
         "\n---\nprivate: maya\n---\n",
     ] {
         assert_eq!(to(text), None, "{text}");
+    }
+    // Nobody writes the mark itself.
+    for tags in ["[\"x @private/sam\"]", "{\"@Private/sam\": true}", "\"@private/sam\"", "a;@private/sam"] {
+        assert_eq!(
+            to(&format!("---\nprivate: true\ntags: {tags}\n---\n%% #@private/sam %% #@private/sam")),
+            None,
+            "{tags}"
+        );
     }
 }
 
