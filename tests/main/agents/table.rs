@@ -405,6 +405,9 @@ fn what_is_hidden_from_a_person_is_as_if_it_were_not_there() {
         let mut server = Server::of(&[], &format!("[[vaults]]\nname = \"family\"\npath = {:?}\n", world.path("")));
         server.write("people/sam.md", SAM);
         let token = person(&server, &["token", "sam"]).ok().stdout.trim().to_owned();
+        let owner = fs::read_to_string(world.path(".vault/owner-token")).unwrap();
+        let status = Request::get("/v/family/status").bearer(owner.trim());
+        until("the vault to be read", || server.send(&status).ok()["caught_up"] == true);
         (server, token)
     });
     let told = |asked: &Asked| {
