@@ -14,10 +14,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::policy::revised_page;
-use crate::access::rules::{Member, Policy, Principal, Token};
+use crate::access::rules::{Member, Policy, Principal, Token, literal};
 use crate::base::fs::{Context, FsError, create_private_dir, write_atomically};
 use crate::base::state::{PageSession, PageSessionTable, State, StateError};
-use crate::text::note::{Note, Visibility, compose};
+use crate::text::note::{Note, Visibility, compose, is_switch};
 use crate::vault::disk::slug;
 
 /// The folder of their pages, in the server's.
@@ -53,6 +53,8 @@ pub(crate) struct Person {
     proxy_name: Option<String>,
     /// Argon2id of their passphrase, as a PHC string.
     passphrase: Option<String>,
+    /// Their account at an OpenID provider, with its issuer.
+    pub(crate) openid: Option<String>,
     /// BLAKE3 of the code of an invitation, in hexadecimal, and until when it counts.
     invited: Option<(String, Timestamp)>,
     /// Their vaults.
@@ -69,8 +71,8 @@ pub(crate) enum Right {
 }
 
 impl Right {
-    /// As a page says it: `owner`, `editor` or `reader`, or a map with such a `right` and the rules of an agent's page.
-    fn read(value: &Value) -> Self {
+    /// As a person's page says it: `owner`, `editor` or `reader`, or a map with such a `right` and the rules of an agent's page.
+    fn read(value: &Value, person: &str) -> Self {
         let rules = value.as_object().cloned().unwrap_or_default();
         let name = value.as_str().or_else(|| value.get("right")?.as_str()).unwrap_or_default().trim();
         let known = ["right", "collections", "exclude_tags", "paths", "expires"];
@@ -86,7 +88,9 @@ impl Right {
                 if name == "editor" {
                     page.insert("write_collections".into(), json!(["*"]));
                 }
-                Self::Given(Arc::new(Policy::parse(&page)))
+                let mut policy = Policy::parse(&page);
+                policy.grant = policy.grant.map(|grant| grant.of_person(person));
+                Self::Given(Arc::new(policy))
             }
             other => Self::Given(Arc::new(Policy::nothing(format!("`{other}` is no right")))),
         }
@@ -99,6 +103,14 @@ impl Right {
             Self::Given(policy) if policy.grant.is_none() => "none",
             Self::Given(policy) if policy.write_collections.is_empty() => "reader",
             Self::Given(_) => "editor",
+        }
+    }
+
+    /// The notes and folders to which it is narrowed, as globs, and until when.
+    pub(crate) fn parts(&self) -> (&[String], Option<Timestamp>) {
+        match self {
+            Self::Owner => (&[], None),
+            Self::Given(policy) => (&policy.rules.paths, policy.expires),
         }
     }
 
@@ -144,8 +156,9 @@ impl Person {
             title: note.title,
             proxy_name: says("proxy_name").filter(|name| !name.is_empty()),
             passphrase: says("passphrase").filter(|hash| PasswordHash::new(hash).is_ok()),
+            openid: says("openid").filter(|account| !account.is_empty()),
             invited,
-            vaults: vaults.map(|(vault, right)| (vault.clone(), Right::read(right))).collect(),
+            vaults: vaults.map(|(vault, right)| (vault.clone(), Right::read(right, name))).collect(),
         }
     }
 }
@@ -230,11 +243,46 @@ impl People {
         person.filter(|_| fits)
     }
 
+    /// Whoever has this account at an OpenID provider. One that stands on two pages is nobody's.
+    pub(crate) fn with_openid(&self, account: &str) -> Option<Arc<Person>> {
+        let mut theirs = self.all().into_iter().filter(|person| person.openid.as_deref() == Some(account));
+        theirs.next().filter(|_| theirs.next().is_none())
+    }
+
     /// Accepts an invitation, once: whoever has its code chooses the passphrase. `None` where it does not count.
     ///
     /// # Errors
     /// When the page cannot be written.
     pub(crate) fn join(&self, code: &str, passphrase: &str) -> Result<Option<Arc<Person>>, PeopleError> {
+        self.accept(code, |_| Ok((hashed(passphrase).map_err(PeopleError::Refused)?, String::new())))
+    }
+
+    /// The same for whoever has signed in at an OpenID provider: with that account they sign in from now on.
+    ///
+    /// # Errors
+    /// When the account is another person's, or the page cannot be written.
+    pub(crate) fn join_with_openid(&self, code: &str, account: &str) -> Result<Option<Arc<Person>>, PeopleError> {
+        self.accept(code, |person| {
+            self.refuse_taken(account, &person.name)?;
+            Ok((String::new(), account.to_owned()))
+        })
+    }
+
+    /// Refuses an account that is on the page of another than this person.
+    fn refuse_taken(&self, account: &str, name: &str) -> Result<(), PeopleError> {
+        let is_other = |person: &Arc<Person>| person.openid.as_deref() == Some(account) && &*person.name != name;
+        match self.all().iter().any(is_other) {
+            true => Err(PeopleError::Refused("this account is another person's here".into())),
+            false => Ok(()),
+        }
+    }
+
+    /// Accepts an invitation with a passphrase's hash and an account, in the place of those that there are.
+    fn accept(
+        &self,
+        code: &str,
+        with: impl FnOnce(&Person) -> Result<(String, String), PeopleError>,
+    ) -> Result<Option<Arc<Person>>, PeopleError> {
         let _one = self.lock()?;
         let code = Token::from_text(code).hash();
         let is_of = |person: &Arc<Person>| {
@@ -242,8 +290,8 @@ impl People {
             invited.is_some_and(|invited| invited == code) && person.is_invited()
         };
         let Some(person) = self.all().into_iter().find(is_of) else { return Ok(None) };
-        let hash = hashed(passphrase).map_err(PeopleError::Refused)?;
-        let set = json!({ "passphrase": hash, "invitation": "", "invited_until": "" });
+        let (hash, account) = with(&person)?;
+        let set = json!({ "passphrase": hash, "openid": account, "invitation": "", "invited_until": "" });
         // Before, as a kill may come after; and after, as the old passphrase opens some until then.
         self.end_sessions(&person.name)?;
         self.revise(&person.name, &set)?;
@@ -251,25 +299,36 @@ impl People {
         Ok(self.named(&person.name))
     }
 
-    /// Adds somebody with some vaults: their page, without a way to sign in yet.
+    /// Adds somebody with some vaults: their page, with their account at an OpenID provider, or without a way to sign in yet.
     ///
     /// # Errors
-    /// When there is somebody of that name, the name makes no file's, or the disk refuses.
-    pub(crate) fn add(&self, title: &str, vaults: &BTreeMap<String, String>) -> Result<Arc<Person>, PeopleError> {
+    /// When there is somebody of that name or account, the name makes no file's, or the disk refuses.
+    pub(crate) fn add(
+        &self,
+        title: &str,
+        vaults: &BTreeMap<String, String>,
+        openid: Option<&str>,
+    ) -> Result<Arc<Person>, PeopleError> {
         let name = slug(title);
         if !title.chars().any(char::is_alphanumeric)
             || title.chars().any(char::is_control)
             || self.file(&name).is_none()
+            || is_switch(&name)
         {
-            return Err(PeopleError::Refused(format!("{title:?} gives no name; use letters or digits")));
+            return Err(PeopleError::Refused(format!(
+                "{title:?} gives no name; use letters or digits, and not a yes or no"
+            )));
         }
         let _one = self.lock()?;
         if self.named(&name).is_some() {
             return Err(PeopleError::Refused(format!("there is a person `{name}` already")));
         }
+        openid.map_or(Ok(()), |account| self.refuse_taken(account, &name))?;
         self.end_sessions(&name)?;
-        let front =
-            json!({ "title": title, "vaults": vaults, "passphrase": "", "invitation": "", "invited_until": "" });
+        let front = json!({
+            "title": title, "vaults": vaults, "passphrase": "", "openid": openid.unwrap_or_default(), "invitation": "",
+            "invited_until": "",
+        });
         create_private_dir(&self.folder)?;
         let text = compose(front.as_object().unwrap_or(&Map::new()), BODY);
         self.write(&name, &text)?;
@@ -293,16 +352,84 @@ impl People {
     /// # Errors
     /// When there is nobody of that name, the right makes no sense, or the disk refuses.
     pub(crate) fn give(&self, name: &str, vault: &str, right: Option<&Value>) -> Result<Arc<Person>, PeopleError> {
-        let _one = self.lock()?;
+        self.change_right(name, vault, |_| Ok(right.cloned()))
+    }
+
+    /// Gives somebody a note or folder of a vault, besides others that they were given so: with a right, for some days if that is said.
+    ///
+    /// # Errors
+    /// When there is nobody of that name, they have the vault in another way already, or the disk refuses.
+    pub(crate) fn share(
+        &self,
+        name: &str,
+        vault: &str,
+        path: &str,
+        right: &str,
+        days: Option<u16>,
+    ) -> Result<Arc<Person>, PeopleError> {
+        let (_one, path) = (self.lock()?, json!(literal(path)));
+        let last = |days: u16| Timestamp::now() + SignedDuration::from_hours(24 * i64::from(days));
+        let until = days.map(|days| last(days).strftime("%Y-%m-%d").to_string());
+        self.change_right(name, vault, |before| {
+            let given = [("right", Some(right)), ("expires", until.as_deref())].into_iter();
+            let mut rules: Map<String, Value> =
+                given.filter_map(|(key, value)| Some((key.to_owned(), json!(value?)))).collect();
+            let mut paths = Vec::new();
+            // A right that is over is none.
+            let is_over = |right: &&Value| Right::read(right, name).parts().1.is_some_and(|end| end <= Timestamp::now());
+            if let Some(before) = before.filter(|right| !is_over(right)) {
+                let mut before = before.as_object().cloned().unwrap_or_default();
+                paths = before.shift_remove("paths").and_then(|all| all.as_array().cloned()).unwrap_or_default();
+                // To a right that says more, or has all of the vault, nothing is added.
+                if paths.is_empty() || before != rules {
+                    return Err(format!(
+                        "`{name}` has `{vault}` with another right, or until another day; end that first, or edit {FOLDER}/{name}.md"
+                    ));
+                }
+            }
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+            rules.insert("paths".into(), Value::Array(paths));
+            Ok(Some(Value::Object(rules)))
+        })
+    }
+
+    /// Takes a note or folder from somebody to whom it was given so; whoever has nothing else of the vault then does not have the vault.
+    ///
+    /// # Errors
+    /// When there is nobody of that name, it was not given to them, or the disk refuses.
+    pub(crate) fn end_share(&self, name: &str, vault: &str, path: &str) -> Result<Arc<Person>, PeopleError> {
+        let (_one, glob) = (self.lock()?, json!(literal(path)));
+        self.change_right(name, vault, |before| {
+            let mut rules = before.and_then(Value::as_object).cloned().unwrap_or_default();
+            let paths = rules.get_mut("paths").and_then(Value::as_array_mut);
+            let at = paths.as_ref().and_then(|paths| paths.iter().position(|path| *path == glob));
+            let (Some(paths), Some(at)) = (paths, at) else {
+                return Err(format!("`{path}` is not shared with `{name}`"));
+            };
+            paths.remove(at);
+            let is_over = paths.is_empty();
+            Ok((!is_over).then_some(Value::Object(rules)))
+        })
+    }
+
+    /// Puts what `next` makes of the right that somebody has in a vault in its place.
+    fn change_right(
+        &self,
+        name: &str,
+        vault: &str,
+        next: impl FnOnce(Option<&Value>) -> Result<Option<Value>, String>,
+    ) -> Result<Arc<Person>, PeopleError> {
         let text = self.whole(name)?;
         let mut vaults =
             Note::parse(&text, name).metadata.get("vaults").and_then(Value::as_object).cloned().unwrap_or_default();
-        match right {
+        match next(vaults.get(vault)).map_err(PeopleError::Refused)? {
             Some(right) => {
-                if let Some(problem) = Right::read(right).problems().first() {
+                if let Some(problem) = Right::read(&right, name).problems().first() {
                     return Err(PeopleError::Refused(problem.clone()));
                 }
-                vaults.insert(vault.to_owned(), right.clone());
+                vaults.insert(vault.to_owned(), right);
             }
             None => _ = vaults.shift_remove(vault),
         }
@@ -405,7 +532,8 @@ const BODY: &str = "This page says which vaults a person has. An edit counts at 
 
 - `vaults`: for each vault `owner` (everything), `editor` or `reader` (all that is not private); or a map with such a `right`,
   and `collections`, `exclude_tags`, `paths` and `expires` as on an agent's page.
-- `passphrase`: a hash (Argon2id). `vault person invite` makes a link by which a new one is chosen.
+- `passphrase`: a hash (Argon2id). `openid`: the issuer of an OpenID provider, a space, and the person's subject there. `vault person invite`
+  makes a link by which one of them is set, in the place of both.
 
 To delete this page signs them out everywhere. What they wrote stays.
 ";
@@ -427,8 +555,8 @@ mod tests {
     #[test]
     fn an_invitation_is_accepted_once_and_signs_in_until_the_page_is_gone() {
         let (_folder, people) = people();
-        people.add("Sam", &vaults(&[("family", "editor"), ("sam", "owner")])).unwrap();
-        assert!(people.add("sam", &BTreeMap::new()).is_err() && people.add("…", &BTreeMap::new()).is_err());
+        people.add("Sam", &vaults(&[("family", "editor"), ("sam", "owner")]), None).unwrap();
+        assert!(people.add("sam", &BTreeMap::new(), None).is_err() && people.add("…", &BTreeMap::new(), None).is_err());
         let none = |passphrase| people.with_passphrase("sam", passphrase).is_none();
         assert!(none("") && none(NOT_ONE), "there is none yet");
         let (old, code) = (people.invite("sam").unwrap(), people.invite("sam").unwrap());
@@ -445,8 +573,37 @@ mod tests {
         assert!(people.holder(&token).is_some() && people.holder(&Token::from_text("x")).is_none());
         people.remove("sam").unwrap();
         assert!(people.holder(&token).is_none() && people.with_passphrase("sam", "correct horse").is_none());
-        people.add("Sam", &BTreeMap::new()).unwrap();
+        people.add("Sam", &BTreeMap::new(), None).unwrap();
         assert!(people.holder(&token).is_none(), "who comes again is another");
+    }
+
+    #[test]
+    fn an_account_signs_in_one_person_in_the_place_of_what_did_before() {
+        let (folder, people) = people();
+        for name in ["Sam", "Kim"] {
+            people.add(name, &BTreeMap::new(), None).unwrap();
+        }
+        let joined = |name: &str, account: &str| {
+            let code = people.invite(name).unwrap();
+            (people.join_with_openid(code.reveal(), account), code)
+        };
+        let is = |account: &str| people.with_openid(account).map(|person| person.name.to_string());
+        assert_eq!(is(""), None);
+        people.join(people.invite("sam").unwrap().reveal(), "correct horse").unwrap().unwrap();
+        let token = people.give_token("sam").unwrap();
+        joined("sam", "https://a.example #1: x").0.unwrap().unwrap();
+        assert_eq!(is("https://a.example #1: x").as_deref(), Some("sam"));
+        assert!(people.holder(&token).is_none() && people.with_passphrase("sam", "correct horse").is_none());
+        assert!(is("https://b.example #1: x").is_none() && is("#1: x").is_none());
+        let (taken, code) = joined("kim", "https://a.example #1: x");
+        assert!(matches!(taken, Err(PeopleError::Refused(_))));
+        assert!(people.add("Ann", &BTreeMap::new(), Some("https://a.example #1: x")).is_err());
+        people.join(code.reveal(), "correct horse").unwrap().expect("an invitation that was refused still counts");
+        joined("sam", "https://a.example 2").0.unwrap().unwrap();
+        assert_eq!((is("https://a.example #1: x"), is("https://a.example 2").as_deref()), (None, Some("sam")));
+        let page = std::fs::read_to_string(folder.path().join("people/sam.md")).unwrap();
+        std::fs::write(folder.path().join("people/ann.md"), page).unwrap();
+        assert_eq!(is("https://a.example 2"), None, "whose it is nobody knows");
     }
 
     #[test]
@@ -465,16 +622,32 @@ mod tests {
             (json!(true), "none"),
             (json!(null), "none"),
         ] {
-            assert_eq!(Right::read(&right).name(), name, "{right}");
+            assert_eq!(Right::read(&right, "sam").name(), name, "{right}");
         }
         let (folder, people) = people();
-        people.add("Sam", &vaults(&[("family", "reader")])).unwrap();
+        people.add("Sam", &vaults(&[("family", "reader")]), None).unwrap();
         let is = |vault: &str| people.named("sam").unwrap().principal(vault).is_some();
         assert!(is("family") && !is("other"));
         people.give("sam", "work", Some(&json!({ "right": "editor", "expires": "2020-01-01" }))).unwrap();
         assert!(!is("work"), "it is over");
         people.give("sam", "family", None).unwrap();
         assert!(!is("family") && people.give("sam", "family", Some(&json!("king"))).is_err());
+        let parts = || match &people.named("sam").unwrap().vaults.get("maya") {
+            Some(right) => right.parts().0.to_vec(),
+            None => Vec::new(),
+        };
+        let share = |path: &str, right: &str| people.share("sam", "maya", path, right, None).map(drop);
+        share("notes/recipes", "reader").unwrap();
+        share("a[1].md", "reader").unwrap();
+        share("a[1].md", "reader").unwrap();
+        assert_eq!(parts(), ["notes/recipes", "a\\[1\\].md"]);
+        assert!(share("b.md", "editor").is_err() && people.share("sam", "maya", "b.md", "reader", Some(9)).is_err());
+        assert!(people.end_share("sam", "maya", "notes").is_err());
+        people.end_share("sam", "maya", "notes/recipes").unwrap();
+        people.end_share("sam", "maya", "a[1].md").unwrap();
+        assert!(!people.named("sam").unwrap().vaults.contains_key("maya"));
+        people.give("sam", "maya", Some(&json!({ "right": "reader" }))).unwrap();
+        assert!(share("b.md", "reader").is_err(), "it would narrow what they have");
         std::fs::write(folder.path().join("people/sam.md"), "---\nvaults: {family: owner\n---\n").unwrap();
         assert!(!is("family"), "what cannot be read gives nothing");
     }

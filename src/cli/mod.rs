@@ -24,6 +24,7 @@ mod review;
 mod search;
 mod serve;
 mod service;
+mod share;
 mod status;
 mod terminal;
 
@@ -94,6 +95,7 @@ commands! {
         Agent(agent::AgentCommand),
         Import(import::ImportCommand),
         Person(person::PersonCommand),
+        Share(share::ShareCommand),
     }
     "Reading" {
         Context(context::ContextCommand),

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
 use super::terminal::{DIM, Outcome, PLAIN, TITLE, answer, list, remark, say};
+use crate::access::openid::account;
 use crate::access::people::{People, Person, Right};
 use crate::base::config::FILE_NAME;
 use crate::serve::server::ServerSettings;
@@ -30,15 +31,18 @@ pub(super) struct PersonCommand {
 
 #[derive(Debug, Subcommand)]
 enum PersonAction {
-    /// Add somebody, and print a link by which they choose a passphrase. It counts for a week, once.
+    /// Add somebody, and print a link by which they choose how they sign in. It counts for a week, once.
     Add {
         /// What they are called; the name to sign in with is made of it.
         name: String,
         /// A vault and a right: `family=owner`, `editor` or `reader`.
         #[arg(long, value_name = "VAULT=RIGHT")]
         give: Vec<String>,
+        /// Their subject at the server's OpenID provider: they sign in there, and need no link.
+        #[arg(long, value_name = "SUBJECT")]
+        openid: Option<String>,
     },
-    /// Print a new link by which somebody chooses a passphrase, in the place of the one they have.
+    /// Print a new link by which somebody chooses how they sign in, in the place of what there is.
     Invite {
         /// Their name.
         name: String,
@@ -89,10 +93,17 @@ impl PersonCommand {
         }
         let people = People::of(&folder);
         match self.action {
-            PersonAction::Add { name, give } => {
+            PersonAction::Add { name, give, openid } => {
                 let vaults = give.iter().map(|give| pair(give)).collect::<anyhow::Result<BTreeMap<_, _>>>()?;
-                let person = people.add(&name, &vaults)?;
-                invite(&people, &settings, &person.name)
+                vaults.keys().for_each(|vault| remark_missing(&settings, &folder, vault));
+                let Some(subject) = openid else {
+                    let person = people.add(&name, &vaults, None)?;
+                    return invite(&people, &settings, &person.name);
+                };
+                let issuer = settings.sign_in.issuer().context("`sign_in.openid_issuer` is not set in server.toml")?;
+                let account = account(issuer, &subject).with_context(|| format!("{subject:?} is no subject"))?;
+                let person = people.add(&name, &vaults, Some(&account))?;
+                answer(&view(&person), true, |_| remark!("`{}` signs in at {issuer}", person.name))
             }
             PersonAction::Invite { name } => invite(&people, &settings, &name),
             PersonAction::List => {
@@ -100,12 +111,13 @@ impl PersonCommand {
                 let found = json!({ "people": all.iter().map(|person| view(person)).collect::<Vec<_>>() });
                 list(&found, &all, "nobody was added yet; `vault person add` does", |person, out| {
                     let vaults = person.vaults.iter().map(|(vault, right)| format!("{vault} ({})", right.name()));
-                    let state = match (person.has_passphrase(), person.is_invited()) {
-                        (_, true) => "  invited",
-                        (false, false) => "  cannot sign in: `vault person invite`",
-                        (true, false) => "",
+                    let ways = [person.has_passphrase().then_some("passphrase"), person.openid.as_deref()];
+                    let state = match (ways.into_iter().flatten().collect::<Vec<_>>(), person.is_invited()) {
+                        (_, true) => "  invited".to_owned(),
+                        (ways, false) if ways.is_empty() => "  cannot sign in: `vault person invite`".to_owned(),
+                        (ways, false) => format!("  {}", ways.join(", ")),
                     };
-                    out.row(&[(TITLE, &person.name), (PLAIN, &vaults.collect::<Vec<_>>().join(", ")), (DIM, state)]);
+                    out.row(&[(TITLE, &person.name), (PLAIN, &vaults.collect::<Vec<_>>().join(", ")), (DIM, &state)]);
                     for problem in person.vaults.values().flat_map(Right::problems) {
                         writeln!(out, "  {problem}");
                     }
@@ -125,6 +137,7 @@ impl PersonCommand {
                     }
                 };
                 let person = people.give(&name, &vault, Some(&right))?;
+                remark_missing(&settings, &folder, &vault);
                 answer(&view(&person), true, |_| remark!("`{name}` has `{vault}` as {given}"))
             }
             PersonAction::Take { name, from } => {
@@ -146,6 +159,13 @@ impl PersonCommand {
     }
 }
 
+/// Says that there is no vault of a name yet, if so.
+fn remark_missing(settings: &ServerSettings, folder: &Path, vault: &str) {
+    if settings.root_of(folder, vault).is_none() {
+        remark!("There is no vault `{vault}` in {} yet.", folder.display());
+    }
+}
+
 /// A vault and a right, as they are typed.
 fn pair(give: &str) -> anyhow::Result<(String, String)> {
     match give.split_once('=') {
@@ -158,12 +178,11 @@ fn pair(give: &str) -> anyhow::Result<(String, String)> {
 
 fn invite(people: &People, settings: &ServerSettings, name: &str) -> anyhow::Result<Outcome> {
     let code = people.invite(name)?;
-    let config = &settings.server;
-    let scheme = if config.tls_cert.as_os_str().is_empty() { "http" } else { "https" };
-    let place = config.public().unwrap_or_else(|| format!("{scheme}://{}:{}", config.host, config.port));
+    let place = settings.place();
     let link = format!("{place}/v/#invite={}", code.reveal());
     answer(&json!({ "name": name, "link": link }), true, |_| {
-        remark!("`{name}` opens this link within a week and chooses a passphrase; it works once.");
+        let or = if settings.sign_in.issuer().is_some() { ", or signs in with the OpenID provider" } else { "" };
+        remark!("`{name}` opens this link within a week and chooses a passphrase{or}; it works once.");
         say!("{link}");
     })
 }
@@ -175,7 +194,8 @@ fn view(person: &Person) -> Value {
         .map(|(vault, right)| (vault.clone(), json!({ "right": right.name(), "problems": right.problems() })))
         .collect();
     json!({
-        "name": &*person.name, "title": person.title, "vaults": vaults, "can_sign_in": person.has_passphrase(),
+        "name": &*person.name, "title": person.title, "vaults": vaults, "passphrase": person.has_passphrase(),
+        "openid": person.openid, "can_sign_in": person.has_passphrase() || person.openid.is_some(),
         "invited": person.is_invited(),
     })
 }

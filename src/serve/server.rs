@@ -21,10 +21,13 @@ use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::access::people::People;
+use crate::access::openid::{OpenId, is_issuer};
+use crate::access::people::{FOLDER, People};
 use crate::base::config::{Config, ConfigError, FILE_NAME, ServerConfig};
 use crate::base::fs::{Context, FsError};
-use crate::serve::api::{self, ConnectionLimits, Door, OAuthOfServer, PeopleDoor, is_vault_name, make_page_ready};
+use crate::serve::api::{
+    self, ConnectionLimits, Door, HOME, OAuthOfServer, PeopleDoor, is_vault_name, make_page_ready,
+};
 use crate::serve::daemon::{Daemon, DaemonError, Serves, listen};
 use crate::vault::disk::{Home, HomeError};
 
@@ -54,17 +57,23 @@ pub(crate) struct ServerSettings {
     /// Vaults in other folders.
     vaults: Vec<ElsewhereVault>,
     /// Who else may say who is signed in.
-    sign_in: SignInSettings,
+    pub(crate) sign_in: SignInSettings,
 }
 
-/// A proxy that signs people in.
+/// A proxy or an OpenID provider that signs people in.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct SignInSettings {
+pub(crate) struct SignInSettings {
     /// The header in which it says who: the name of a page in `people/`, or the `proxy_name` on it.
     proxy_header: String,
     /// The addresses from which that counts.
     proxies: Vec<IpAddr>,
+    /// The issuer of an OpenID provider, as it writes it itself.
+    openid_issuer: String,
+    /// What the provider calls this server.
+    openid_client_id: String,
+    /// The name of the environment variable with the secret that the provider has given this server, if it has.
+    openid_secret_env: String,
 }
 
 impl SignInSettings {
@@ -72,6 +81,50 @@ impl SignInSettings {
     fn proxy(&self) -> Option<(HeaderName, Vec<IpAddr>)> {
         let header = self.proxy_header.parse().ok().filter(|_| !self.proxies.is_empty())?;
         Some((header, self.proxies.clone()))
+    }
+
+    /// The issuer of the OpenID provider, if there is one.
+    pub(crate) fn issuer(&self) -> Option<&str> {
+        Some(&*self.openid_issuer).filter(|issuer| !issuer.is_empty())
+    }
+
+    /// What is wrong, as a sentence that names the keys.
+    fn violation(&self, server: &ServerConfig) -> Option<String> {
+        let Self { proxy_header, proxies, openid_issuer, openid_client_id, openid_secret_env } = self;
+        let is_half =
+            proxy_header.is_empty() != proxies.is_empty() || (!proxy_header.is_empty() && self.proxy().is_none());
+        let is_anywhere = server.host.parse().is_ok_and(|host: IpAddr| host.is_unspecified());
+        if is_half {
+            Some("`[sign_in]` takes `proxy_header`, the name of a header, and `proxies`, its addresses".into())
+        } else if [openid_client_id, openid_secret_env].iter().any(|key| !key.is_empty()) && openid_issuer.is_empty()
+            || openid_client_id.is_empty() && !openid_issuer.is_empty()
+        {
+            Some("`[sign_in]` takes `openid_issuer`, the address of a provider, and `openid_client_id`, what it calls this server".into())
+        } else if !openid_issuer.is_empty() && !is_issuer(openid_issuer) {
+            Some(format!(
+                "`sign_in.openid_issuer` is {openid_issuer:?}; it has to be an address such as https://accounts.example.com, as the provider writes it"
+            ))
+        } else if !openid_issuer.is_empty() && is_anywhere && server.public().is_none() {
+            Some(format!(
+                "`sign_in.openid_issuer` needs `server.public_url`, as {} is no address to come back to",
+                server.host
+            ))
+        } else {
+            None
+        }
+    }
+
+    /// The OpenID provider, which sends browsers back to the server at this address.
+    fn openid(&self, server: &str) -> Result<Option<OpenId>, String> {
+        let Some(issuer) = self.issuer() else { return Ok(None) };
+        let name = &self.openid_secret_env;
+        let secret = Some(name).filter(|name| !name.is_empty()).map(std::env::var);
+        let secret = secret.transpose().ok().filter(|secret| secret.as_ref().is_none_or(|secret| !secret.is_empty()));
+        let secret = secret.ok_or_else(|| {
+            format!("`sign_in.openid_secret_env` names the environment variable {name:?}, which is not set")
+        })?;
+        let openid = OpenId::new(issuer, &self.openid_client_id, secret, format!("{server}{HOME}"));
+        openid.map(Some).map_err(|why| format!("`sign_in.openid_issuer` {why}"))
     }
 }
 
@@ -117,11 +170,43 @@ impl ServerSettings {
             .map(|vault| format!("the vault `{}` needs a name of small letters, digits, `-` and `_`", vault.name));
         let wrong = wrong.or_else(|| settings.server.violation());
         let none = (settings.open_vaults == 0).then(|| "`open_vaults` has to be 1 at least".to_owned());
-        let proxy = &settings.sign_in;
-        let half = (proxy.proxy_header.is_empty() != proxy.proxies.is_empty()
-            || (!proxy.proxy_header.is_empty() && proxy.proxy().is_none()))
-        .then(|| "`[sign_in]` takes `proxy_header`, the name of a header, and `proxies`, its addresses".to_owned());
-        wrong.or(none).or(half).map_or(Ok(settings), |message| Err(ConfigError::Range { path, message }))
+        let half = || settings.sign_in.violation(&settings.server);
+        wrong.or(none).or_else(half).map_or(Ok(settings), |message| Err(ConfigError::Range { path, message }))
+    }
+
+    /// The folder of a vault of the server in `folder`, if there is one of that name now. It asks the disk.
+    #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
+    pub(crate) fn root_of(&self, folder: &Path, name: &str) -> Option<PathBuf> {
+        if !is_vault_name(name) {
+            return None;
+        }
+        let elsewhere = self.vaults.iter().find(|vault| vault.name == name);
+        let root = elsewhere.map_or_else(|| folder.join(name), |vault| folder.join(&vault.path));
+        root.join(FILE_NAME).is_file().then_some(root)
+    }
+
+    /// Whether a server has been in a folder: it has settings or people there.
+    #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
+    pub(crate) fn are_in(folder: &Path) -> bool {
+        folder.join(SETTINGS).is_file() || folder.join(FOLDER).is_dir()
+    }
+
+    /// Where the server is reached: from outside where that is said, else on this machine.
+    pub(crate) fn place(&self) -> String {
+        let config = &self.server;
+        let scheme = if config.tls_cert.as_os_str().is_empty() { "http" } else { "https" };
+        config.public().unwrap_or_else(|| format!("{scheme}://{}:{}", config.host, config.port))
+    }
+
+    /// The name of the vault in a folder, if it is one of the server in `folder`; both without symbolic links.
+    #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
+    pub(crate) fn name_of(&self, folder: &Path, root: &Path) -> Option<String> {
+        let is_it = |name: &String| {
+            self.root_of(folder, name)
+                .is_some_and(|known| std::fs::canonicalize(known).is_ok_and(|known| known == root))
+        };
+        let here = root.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+        self.vaults.iter().map(|vault| vault.name.clone()).chain(here).find(is_it)
     }
 }
 
@@ -178,8 +263,11 @@ impl Server {
     pub(crate) fn start(folder: &Path, settings: ServerSettings, allow_remote: bool) -> Result<Self, DaemonError> {
         let folder = std::fs::canonicalize(folder).on("open", folder)?;
         let (listener, address) = listen(&settings.server, allow_remote)?;
+        let at = settings.server.public().unwrap_or_else(|| format!("{}://{address}", listener.scheme()));
+        let openid = settings.sign_in.openid(&at);
+        let openid = openid.map_err(|message| ConfigError::Range { path: folder.join(SETTINGS), message })?;
         let vaults = Vaults {
-            people: PeopleDoor::new(People::of(&folder), settings.sign_in.proxy()),
+            people: PeopleDoor::new(People::of(&folder), settings.sign_in.proxy(), openid),
             folder,
             address,
             scheme: listener.scheme(),
@@ -260,11 +348,11 @@ impl Vaults {
 
     /// Whether a vault, which may be closed, knows the token of a request for a path within it.
     async fn knows(self: &Arc<Self>, slot: &Slot, path: &str, headers: &HeaderMap) -> bool {
-        let (all, root, path) = (Arc::clone(self), slot.root.clone(), path.to_owned());
+        let (all, root, path, asked) = (Arc::clone(self), slot.root.clone(), path.to_owned(), path.to_owned());
         let address = format!("{PREFIX}{}", slot.name);
         let remote = move || all.oauth.as_ref()?.remote(&address, root, &path);
         let remote = spawn_blocking(remote).await.ok().flatten();
-        api::knows(slot.root.clone(), headers, remote).await
+        api::knows(slot.root.clone(), &asked, headers, remote).await
     }
 
     /// Has every vault have its owner's token, by which it can be opened.
@@ -278,16 +366,8 @@ impl Vaults {
     }
 
     /// The vault of this name; `None` where there is none, now. It asks the disk.
-    #[allow(clippy::disallowed_methods, reason = "called on a thread that may block")]
     fn slot(&self, name: &str) -> Option<Arc<Slot>> {
-        if !is_vault_name(name) {
-            return None;
-        }
-        let elsewhere = self.settings.vaults.iter().find(|vault| vault.name == name);
-        let root = elsewhere.map_or_else(|| self.folder.join(name), |vault| self.folder.join(&vault.path));
-        if !root.join(FILE_NAME).is_file() {
-            return None;
-        }
+        let root = self.settings.root_of(&self.folder, name)?;
         let new = || Arc::new(Slot { name: name.to_owned(), root, open: tokio::sync::Mutex::default() });
         Some(Arc::clone(self.known().entry(name.to_owned()).or_insert_with(new)))
     }
@@ -433,7 +513,7 @@ async fn pass(State(vaults): State<Arc<Vaults>>, mut request: Request) -> Respon
         },
     };
     let challenge = api::challenge(vaults.oauth.as_ref(), &address, &path, request.headers());
-    let asks_first = api::is_sign_out(&path, request.method());
+    let asks_first = api::asks_first(&path, request.method());
     let slot = match slot {
         // Who asks to be signed out is signed in to the vault alone.
         Some(slot) if person.is_some() && !asks_first => {

@@ -723,6 +723,7 @@ mod tests_of_place {
             parts: Vec::new(),
             sessions: Vec::new(),
             own: "ada".into(),
+            person: String::new(),
         };
         let reads = |place: &ForgottenNote, slug: &str, grant: Option<Grant>| {
             let reach = Scope::Own { slugs: vec![slug.into()], given: grant.map(Arc::new) };

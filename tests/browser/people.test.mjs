@@ -76,7 +76,8 @@ describe("people", () => {
     assert.deepEqual(await rooms(page), ["search", "notes"]);
     await page.click(".hit-title");
     await page.waitForSelector("#reader h2");
-    assert.ok(!(await page.isVisible("#reader .edit")) && !(await page.isVisible("#reader .danger")) && !(await page.isVisible("#save")));
+    assert.ok(!(await page.isVisible("#reader .edit")) && !(await page.isVisible("#reader .danger")) && !(await page.isVisible("#save")) && !(await page.isVisible("#reader .share")));
+    assert.ok(await page.isDisabled("#reader .body input[type=checkbox]"));
     assert.deepEqual(await overflow(page), []);
     await page.click("#rooms [data-room=notes]");
     await page.waitForSelector("#view >> text=plan");

@@ -3,13 +3,13 @@
 use crate::several::Server;
 use crate::support::prelude::*;
 
-const PASSPHRASE: &str = "correct horse battery";
+pub(crate) const PASSPHRASE: &str = "correct horse battery";
 
 /// A browser that is signed in.
-struct Browser<'a> {
+pub(crate) struct Browser<'a> {
     server: &'a Server,
     cookie: String,
-    key: String,
+    pub(crate) key: String,
 }
 
 impl Browser<'_> {
@@ -17,15 +17,15 @@ impl Browser<'_> {
         request.header("Cookie", &self.cookie).header("X-Vault-Key", &self.key)
     }
 
-    fn get(&self, target: &str) -> Reply {
+    pub(crate) fn get(&self, target: &str) -> Reply {
         self.server.send(&self.with(Request::get(target)))
     }
 
-    fn send(&self, method: &str, target: &str, body: &Value) -> Reply {
+    pub(crate) fn send(&self, method: &str, target: &str, body: &Value) -> Reply {
         self.server.send(&self.with(Request::send(method, target, body)))
     }
 
-    fn found(&self, vault: &str, word: &str) -> Vec<String> {
+    pub(crate) fn found(&self, vault: &str, word: &str) -> Vec<String> {
         until("the vault to be read", || self.get(&format!("/v/{vault}/status")).status == 200);
         let target = format!("/v/{vault}/api/user-memory/search?q=%22{word}%22&fresh=true");
         column(&self.get(&target).ok()["results"], "path")
@@ -33,23 +33,23 @@ impl Browser<'_> {
 }
 
 /// The command `vault person` for a server.
-fn person(server: &Server, args: &[&str]) -> Ran {
+pub(crate) fn person(server: &Server, args: &[&str]) -> Ran {
     Ran::of(vault_command().arg("person").args(args).arg("--vaults").arg(server.path("")))
 }
 
 /// An answer without its date.
-fn said(reply: &Reply) -> (u16, Vec<(String, String)>, Vec<u8>) {
+pub(crate) fn said(reply: &Reply) -> (u16, Vec<(String, String)>, Vec<u8>) {
     let headers = reply.headers.iter().filter(|(name, _)| name != "date").cloned();
     (reply.status, headers.collect(), reply.body.clone())
 }
 
-fn signed_in<'a>(server: &'a Server, reply: &Reply) -> Browser<'a> {
+pub(crate) fn signed_in<'a>(server: &'a Server, reply: &Reply) -> Browser<'a> {
     let cookie = reply.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     Browser { server, cookie, key: reply.ok()["key"].as_str().unwrap().to_owned() }
 }
 
 /// Adds somebody with vaults, and accepts the invitation.
-fn joined<'a>(server: &'a Server, name: &str, gives: &[&str]) -> Browser<'a> {
+pub(crate) fn joined<'a>(server: &'a Server, name: &str, gives: &[&str]) -> Browser<'a> {
     let gives = gives.iter().flat_map(|give| ["--give", give]);
     let ran = person(server, &["add", name].into_iter().chain(gives).collect::<Vec<_>>()).ok();
     let code = ran.stdout.trim().split_once("#invite=").unwrap().1.to_owned();
@@ -59,7 +59,7 @@ fn joined<'a>(server: &'a Server, name: &str, gives: &[&str]) -> Browser<'a> {
     signed_in(server, &reply)
 }
 
-fn sign_in(server: &Server, name: &str, passphrase: &str) -> Reply {
+pub(crate) fn sign_in(server: &Server, name: &str, passphrase: &str) -> Reply {
     server.send(&Request::send("POST", "/page/sign-in", &json!({ "name": name, "passphrase": passphrase })))
 }
 
@@ -205,6 +205,71 @@ fn no_endpoint_tells_a_member_of_what_is_hidden() {
 }
 
 #[test]
+fn a_note_is_private_to_one_person_of_several() {
+    let mut server = Server::of(&["family"], "");
+    server.write("family/memory.toml", "[embed]\nmodel = \"none\"\n[access]\nprivate = [\"notes/locked/**\"]\n");
+    let maya = joined(&server, "Maya", &["family=owner"]);
+    let sam = joined(&server, "Sam", &["family=editor"]);
+    let kim = joined(&server, "Kim", &["family=editor"]);
+    let write = |path: &str, text: &str| {
+        let file = server.path(&format!("family/{path}"));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    };
+    let sees = |word: &str| [&maya, &sam, &kim].map(|person| person.found("family", word).len());
+    for (path, front, seen) in [
+        ("notes/sams.md", "private: sam", [1, 1, 0]),
+        ("notes/kims.md", "private: kim", [1, 0, 1]),
+        ("notes/tagged.md", "private: sam\ntags: [private]", [1, 0, 0]),
+        ("notes/locked/sams.md", "private: sam", [1, 0, 0]),
+        ("notes/nobodys.md", "private: true", [1, 0, 0]),
+        ("agents/sam/MEMORY.md", "private: sam", [1, 0, 0]),
+    ] {
+        let word = format!("zebra{}", path.replace(|letter: char| !letter.is_alphanumeric(), ""));
+        write(path, &format!("---\n{front}\n---\nA {word}."));
+        assert_eq!(sees(&word), seen, "{path}");
+    }
+    // Agents see none of them, and no link shows one.
+    write("agents/sam/agent.md", READS);
+    let owner = server.token("family");
+    let rotated = Request::send("POST", "/v/family/api/agents/sam/rotate", &json!({})).bearer(&owner);
+    let agent = server.send(&rotated).ok()["token"].as_str().unwrap().to_owned();
+    let asks = Request::get("/v/family/api/user-memory/search?q=zebranotessamsmd&fresh=true").bearer(&agent);
+    assert_eq!(server.send(&asks).ok()["results"], json!([]));
+    let shares = Request::send("POST", "/v/family/api/shares", &json!({ "path": "notes/sams.md" })).bearer(&owner);
+    assert_eq!(server.send(&shares).status, 400);
+    // Sam writes in it and makes such notes, for themselves alone; and opens none to others.
+    let note = "/v/family/api/user-memory/note";
+    let now = sam.get("/v/family/api/user-memory/text?path=notes/sams.md").ok();
+    let edit = |text: &str| json!({ "path": "notes/sams.md", "text": text, "if_hash": now["hash"] });
+    for opened in
+        ["A zebraopened.", "---\nprivate: kim\n---\nA zebraopened.", "---\nprivate: true\n---\nA zebraopened."]
+    {
+        assert_eq!(sam.send("PUT", note, &edit(opened)).status, 400, "{opened}");
+    }
+    sam.send("PUT", note, &edit("---\nprivate: sam\n---\nA zebramore.")).ok();
+    let new = |to: &str| json!({ "path": "notes/new.md", "text": format!("---\nprivate: {to}\n---\nA zebranew.") });
+    assert_eq!(sam.send("POST", note, &new("kim")).status, 400);
+    sam.send("POST", note, &new("sam")).ok();
+    // A mark that they write themselves opens nothing that becomes private.
+    for (at, tags) in
+        ["[\"plans @private/sam\"]", "{\"@private/sam\": true}", "[\"x @Private/sam\"]"].iter().enumerate()
+    {
+        let path = format!("notes/planted-{at}.md");
+        let planted = format!("---\ntags: {tags}\n---\nA zebraplanted{at}.");
+        sam.send("POST", note, &json!({ "path": path, "text": planted })).ok();
+        let word = format!("zebraplanted{at}");
+        assert_eq!(sees(&word), [1, 1, 1], "{tags}");
+        write(&path, &planted.replace("tags:", "private: true\ntags:"));
+        assert_eq!(sees(&word), [1, 0, 0], "{tags}");
+        write(&format!("notes/locked/planted-{at}.md"), &planted.replace("planted", "locked"));
+        assert_eq!(sees(&word.replace("planted", "locked")), [1, 0, 0], "{tags}");
+    }
+    assert_ne!(person(&server, &["add", "Yes"]).code, 0, "nothing is private to a yes");
+    assert_eq!((sees("zebramore"), sees("zebranew")), ([1, 1, 0], [1, 1, 0]));
+}
+
+#[test]
 fn attempts_to_sign_in_are_alike_and_limited() {
     let server = Server::of(&["sam"], "");
     let sam = joined(&server, "Sam", &["sam=owner"]);
@@ -250,6 +315,33 @@ fn a_proxy_signs_in_from_where_it_is_known_alone() {
     let elsewhere = Server::of(&["sam"], &settings("192.0.2.1"));
     person(&elsewhere, &["add", "Sam", "--give", "sam=owner"]).ok();
     assert_eq!(ask(&elsewhere, "sam").status, 401);
+}
+
+#[test]
+fn a_kill_in_a_sign_in_leaves_a_session_that_works_or_none() {
+    let mut server = Server::of(&["sam"], "");
+    drop(joined(&server, "Sam", &["sam=owner"]));
+    for point in 0..4 {
+        let mut connection = Connection::open(&server.address);
+        let sent = std::thread::spawn(move || {
+            let signs_in = json!({ "name": "sam", "passphrase": PASSPHRASE });
+            connection.send(&Request::send("POST", "/page/sign-in", &signs_in))
+        });
+        std::thread::sleep(Duration::from_millis(25 * point));
+        server.end(rustix::process::Signal::KILL);
+        let answered = sent.join().unwrap();
+        server = server.started();
+        for reply in answered.into_iter().chain([sign_in(&server, "sam", PASSPHRASE)]) {
+            let browser = signed_in(&server, &reply);
+            assert_eq!((browser.get("/page/me").status, browser.get("/v/sam/status").status), (200, 200));
+        }
+    }
+    // Each that is listed can be ended.
+    let last = sign_in(&server, "sam", PASSPHRASE);
+    let last = signed_in(&server, &last);
+    let listed = last.get("/page/me").ok()["sessions"].as_array().unwrap().len();
+    let id = last.key.split('.').next().unwrap();
+    assert_eq!(last.send("POST", "/page/me/end", &json!({ "all_but": id })).ok()["ended"], listed - 1);
 }
 
 #[test]

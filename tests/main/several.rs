@@ -5,6 +5,9 @@ use std::process::Child;
 
 use crate::support::prelude::*;
 
+/// What a server says on standard error, in its folder.
+pub(crate) const LOG: &str = "server.log";
+
 /// A server over a folder of vaults, without models.
 pub(crate) struct Server {
     folder: TempDir,
@@ -31,9 +34,10 @@ impl Server {
     }
 
     pub(crate) fn started(mut self) -> Self {
+        let log = fs::File::options().create(true).append(true).open(self.path(LOG)).unwrap();
         let mut command = vault_command();
         command.args(["serve", "--port", "0", "--vaults"]).arg(self.folder.path());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut said = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         said.read_line(&mut line).unwrap();
@@ -238,8 +242,9 @@ fn a_vault_that_nobody_asks_is_closed_and_opened_again() {
     let mut server = server.started();
     assert_eq!(server.found("maya", "quagga"), ["notes/two.md"]);
     let events = server.events("maya");
-    assert!(server.end(rustix::process::Signal::TERM).success());
-    assert!(!server.is_open("maya"));
+    // What cannot be closed in two seconds, as on a slow disk, is told by the exit code, and loses nothing.
+    let ended = server.end(rustix::process::Signal::TERM);
+    assert!(ended.code().is_some() && (!ended.success() || !server.is_open("maya")), "{ended}");
     drop(events);
 }
 

@@ -16,6 +16,7 @@ const NOT_DESCRIBED: &[&str] = &[
     "GET /.well-known/oauth-protected-resource/mcp",
     "POST /api/remote/request",
     "POST /api/remote/consent",
+    "GET /share/{secret}",
 ];
 
 /// Routes of which no row of `agents/table.rs` is: they have no notes in them, or change what the next row would be told.
@@ -27,6 +28,7 @@ const NOT_IN_THE_TABLE: &[(&str, &str)] = &[
     ("GET /.well-known/oauth-protected-resource/mcp", "says where one signs in; `remote.rs`"),
     ("POST /api/remote/request", "is of the page alone; `remote.rs`"),
     ("POST /api/remote/consent", "is of the page alone; `remote.rs`"),
+    ("GET /share/{secret}", "shows a page to who has its link; `sharing.rs`"),
     ("POST /api/agent-preview", "shows the owner what a page would give; `remote.rs`"),
     ("POST /embed", "embeds what it is given, and the table's vaults have no model; `agents/programs.rs`"),
     ("POST /v1/chat/completions", "leads to a model; `passing.rs`"),
@@ -45,8 +47,8 @@ const NOT_IN_THE_TABLE: &[(&str, &str)] = &[
 fn routes() -> BTreeSet<Way> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/serve");
     let mut files: Vec<_> = fs::read_dir(src.join("api")).unwrap().map(|file| file.unwrap().path()).collect();
-    // A server of several people has those beside its vaults: `people.rs`.
-    files.retain(|file| !file.ends_with("people.rs"));
+    // A server of several people has these beside its vaults: `people.rs`, `openid.rs`.
+    files.retain(|file| !["people.rs", "openid.rs"].iter().any(|other| file.ends_with(other)));
     files.push(src.join("mcp/server.rs"));
     let mut routes = BTreeSet::new();
     for file in files.into_iter().filter(|file| file.extension().is_some_and(|end| end == "rs")) {
@@ -155,7 +157,7 @@ fn every_route_needs_a_token_but_those_that_say_not() {
     let operations = operations(&document);
     for way in routes() {
         let open = operations.get(&way).is_some_and(|operation| operation["security"] == json!([{}]))
-            || ["GET /", "GET /page/{*name}", "POST /page/code"].contains(&said(&way).as_str());
+            || ["GET /", "GET /page/{*name}", "POST /page/code", "GET /share/{secret}"].contains(&said(&way).as_str());
         let path = way.1.replace("{name}", "app.js").replace(['{', '}'], "");
         let reply = daemon.send(&Request::new(&way.0, &path).json("{}"));
         // The socket's own is over TCP a file of the page, which takes no method but GET.

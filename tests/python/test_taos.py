@@ -6,6 +6,8 @@ import time
 import httpx
 import pytest
 
+from vault import Server
+
 
 class QmdClient:
     """The calls of taOS's client, which knows a base URL and nothing of tokens."""
@@ -217,3 +219,25 @@ def test_an_edit_in_an_editor_is_found_without_being_asked_for(memory, vault):
         assert time.monotonic() < deadline
         time.sleep(0.02)
     assert hits[0]["citation"].startswith("notes/owl.md#L")
+
+
+def test_each_user_has_a_vault_of_a_server():
+    server = Server(["maya", "sam"])
+
+    async def work():
+        users = {}
+        for name in ("maya", "sam"):
+            token = server.person(name.title(), f"{name}=owner")
+            users[name] = QmdClient(f"{server.address.replace('//', f'//{token}@')}/v/{name}")
+            body = f"{name} likes medlars."
+            saved = await users[name].post("/ingest", collection="knowledge", path="knowledge/7/chunk_0", title="Medlars", body=body)
+            assert saved["ok"]
+        for name, qmd in users.items():
+            items = (await qmd.post("/search", query="medlars", limit=5))["items"]
+            assert [name in item["content"] for item in items] == [True], "each finds what is theirs"
+            await qmd.http.aclose()
+
+    try:
+        asyncio.run(work())
+    finally:
+        server.stop()

@@ -100,3 +100,41 @@ class Vault:
         self.log.close()
         self.scratch.cleanup()
         assert was_there and code == 0 and "panicked" not in said, f"it ended with {code}: {said}"
+
+
+class Server:
+    """A server of several vaults without models, while it runs."""
+
+    def __init__(self, names):
+        self.scratch = tempfile.TemporaryDirectory(prefix="vault-python-")
+        self.folder = Path(self.scratch.name)
+        limits = "[agents]\nrequests_per_minute = 100000\ntimeout_ms = 60000\n"
+        for name in names:
+            (self.folder / name / "notes").mkdir(parents=True)
+            (self.folder / name / "memory.toml").write_text(f'[embed]\nmodel = "none"\n{limits}')
+            (self.folder / name / "notes/bread.md").write_text("The sourdough rests overnight in the cold.\n")
+            (self.folder / name / "notes/diary.md").write_text("---\nprivate: true\n---\nSourdough is my secret.\n")
+        self.log = open(self.folder / "log", "w+", encoding="utf-8")
+        serve = [BINARY, "serve", "--vaults", str(self.folder), "--port", "0"]
+        self.process = subprocess.Popen(serve, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.address = "http://" + self.process.stdout.readline().strip().rsplit("http://", 1)[-1]
+
+    def command(self, *args):
+        """Runs a command on the server's people; gives what it says."""
+        command = [BINARY, "person", *args, "--vaults", str(self.folder)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    def person(self, name, *gives):
+        """Adds somebody with vaults, such as `family=reader`; gives a token of theirs."""
+        self.command("add", name, *[part for give in gives for part in ("--give", give)])
+        return self.command("token", name.lower()).strip()
+
+    def stop(self):
+        """Ends the server, which must be there still and must not have panicked."""
+        was_there = self.process.poll() is None
+        self.process.terminate()
+        code = self.process.wait(PATIENCE)
+        said = (self.folder / "log").read_text(encoding="utf-8")
+        self.log.close()
+        self.scratch.cleanup()
+        assert was_there and code == 0 and "panicked" not in said, f"it ended with {code}: {said}"

@@ -1,6 +1,7 @@
 //! The one error of all use cases, which becomes an HTTP status or an exit code.
 
 use crate::access::rules::Principal;
+use crate::base::fs::FsError;
 use crate::base::state::StateError;
 use crate::index::engine::EngineError;
 use crate::index::sync::RefusedError;
@@ -185,6 +186,12 @@ impl From<GeneratedError> for RequestError {
             GeneratedError::State(error) => error.into(),
             GeneratedError::Refused(message) => Self::conflict(message),
         }
+    }
+}
+
+impl From<FsError> for RequestError {
+    fn from(error: FsError) -> Self {
+        StateError::from(error).into()
     }
 }
 

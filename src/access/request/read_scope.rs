@@ -424,8 +424,9 @@ impl Visibility {
         }
         let Ok(source) = workspace.source(path) else { return false };
         let note = Note::parse(head(&source.text), path.stem());
-        let private = note.is_private() || workspace.is_private(path);
-        let subject = Subject { path: path.as_str(), tags: &note.tags, doubtful: &note.doubtful, private };
+        let is_private = workspace.is_private(path);
+        let (private, doubtful) = (note.is_private() || is_private, if is_private { &[][..] } else { &note.doubtful });
+        let subject = Subject { path: path.as_str(), tags: &note.tags, doubtful, private };
         match (is_agents(path.as_str()), grant) {
             (true, _) => !private,
             (false, grant) => grant.as_ref().is_some_and(|grant| grant.refusal(&subject).is_none()),

@@ -225,6 +225,15 @@ impl Owner {
         Ok(SeenByAgent { given, own, session_is_open: asking.is_of_open_session() })
     }
 
+    /// Somebody else who reads, held to the same state of the index as this request.
+    ///
+    /// # Errors
+    /// When the index is not open yet, or they may not read.
+    pub(crate) fn seen_as(&self, principal: Principal) -> Result<Reader, RequestError> {
+        self.read_scope()?;
+        Reader::of(self.by(principal))
+    }
+
     /// What an agent may read now, to be held against what was forgotten; at least what it keeps itself. `None` where there is no such agent.
     pub(crate) fn reach_of(&self, slug: &str) -> Option<Scope> {
         let agents = &self.workspace().agents;

@@ -123,8 +123,8 @@ impl Policy {
         };
         let exclude_tags = exclude_tags.iter().map(|tag| folded(tag)).collect();
         let sessions = sessions.unwrap_or_else(|| vec![ChannelScope::Group, ChannelScope::Channel]);
-        let (parts, own) = (Vec::new(), String::new());
-        let grant = Grant { collections, exclude_tags, allowed, denied, scopes, parts, sessions, own };
+        let (parts, own, person) = Default::default();
+        let grant = Grant { collections, exclude_tags, allowed, denied, scopes, parts, sessions, own, person };
         let grant = grant.with_folders(&[]);
         Self {
             grant: (may_read && problems.is_empty()).then_some(grant),

@@ -50,6 +50,15 @@ fn shown(glob: &str) -> String {
     if short.len() < glob.len() { short + "…" } else { short }
 }
 
+/// A glob that means what has this path, and what is in it.
+pub(crate) fn literal(path: &str) -> String {
+    let escaped = |letter: char| {
+        let is_special = matches!(letter, '\\' | '!' | '*' | '?' | '[' | ']' | '{' | '}' | ',');
+        is_special.then_some('\\').into_iter().chain([letter])
+    };
+    path.chars().flat_map(escaped).collect()
+}
+
 impl Globs {
     /// Compiles globs over paths in the vault.
     ///
@@ -261,6 +270,15 @@ mod tests {
 
     fn matches(glob: &str, path: &str) -> bool {
         Globs::new(&[glob]).unwrap().is_match(path)
+    }
+
+    #[test]
+    fn a_literal_means_its_path_and_what_is_in_it() {
+        for path in ["notes/a.md", "!a*[b]{c,d}?\\e/f", "é, ü"] {
+            let globs = Globs::new(&[literal(path)]).unwrap();
+            assert!(globs.is_match(path) && globs.is_match(&format!("{path}/x")) && !globs.is_match("notes/b.md"));
+            assert!(!globs.is_match(&format!("{path}x")) && !globs.is_match("!ax/f"), "{path}");
+        }
     }
 
     #[test]

@@ -8,9 +8,9 @@ mod principal;
 
 pub use agent_page::Policy;
 pub(crate) use agent_page::{LIBRARIAN_OFF, LIBRARIAN_TASKS, MemoryMode, PromptMemoryMode};
-pub(crate) use globs::{GlobError, Globs};
+pub(crate) use globs::{GlobError, Globs, literal};
 pub(crate) use principal::{
-    AGENTS, Authenticator, Grant, Refusal, SESSION_AGENT, SESSION_SCOPE, Subject, is_agents, is_agents_elsewhere,
-    may_read, own_file, session_marks,
+    AGENTS, Authenticator, Grant, PRIVATE_TO, Refusal, SESSION_AGENT, SESSION_SCOPE, Subject, is_agents,
+    is_agents_elsewhere, may_read, own_file, private_mark, session_marks,
 };
 pub use principal::{Caller, Member, OwnerToken, Principal, Scope, Session, Token, Turn};

@@ -125,6 +125,14 @@ fn session_mark(scope: ChannelScope, agent: &str) -> String {
     format!("{BEGIN}{scope}/{agent}")
 }
 
+/// The mark of a note that is private to one of several people, whose name is [`folded`]; nothing that is written after a `#` begins so.
+pub(crate) fn private_mark(person: &str) -> String {
+    format!("{PRIVATE_TO}{person}")
+}
+
+/// What such marks begin with.
+pub(crate) const PRIVATE_TO: &str = "@private/";
+
 const OPEN: u8 = 0;
 const BEGUN: u8 = 1;
 const GIVEN_UP: u8 = 2;
@@ -264,6 +272,8 @@ pub struct Grant {
     pub(crate) sessions: Vec<ChannelScope>,
     /// Its own name, [`folded`]: sessions of its own it reads in any case.
     pub(crate) own: String,
+    /// The name of the person, [`folded`], whom notes that are private to them are not hidden from; empty for agents.
+    pub(crate) person: String,
 }
 
 /// What the rules look at in a note.
@@ -321,7 +331,7 @@ impl Grant {
     /// Why a note is not given; `None` when it is. The whole check, and nothing but it: sets of files are made of the parts.
     pub fn refusal(&self, subject: &Subject<'_>) -> Option<Refusal> {
         let collection = collection(subject.path);
-        if subject.private {
+        if subject.private && !self.is_private_to(subject.doubtful) {
             Some(Refusal::Private)
         } else if is_agents(subject.path) {
             Some(Refusal::Agents)
@@ -360,6 +370,22 @@ impl Grant {
     #[must_use]
     pub(crate) fn of_agent(self, slug: &str) -> Self {
         Self { own: folded(slug), ..self }
+    }
+
+    /// The same for this person.
+    #[must_use]
+    pub(crate) fn of_person(self, name: &str) -> Self {
+        Self { person: folded(name), ..self }
+    }
+
+    /// The mark of what is private to the person alone.
+    pub(crate) fn own_mark(&self) -> Option<String> {
+        (!self.person.is_empty()).then(|| private_mark(&self.person))
+    }
+
+    /// Whether a private note with these marks is private to the person.
+    pub(crate) fn is_private_to(&self, marks: &[String]) -> bool {
+        self.own_mark().is_some_and(|own| marks.contains(&own))
     }
 
     /// Whether a tag, or a mark of sessions, [`folded`], hides a note.

@@ -15,6 +15,7 @@ use super::embeddings::{Embeddings, VectorSets};
 use super::keyword::{self, FORMAT, KeywordSearcher, KeywordWriter, Payload, WordDocument};
 use super::recovery::{MARKER, MERGES_END_WITHIN, Marker};
 use super::snapshot::Snapshot;
+use crate::access::rules::PRIVATE_TO;
 use crate::base::config::StemmerLanguage;
 use crate::base::fs::{Context, FsError, crash, create_dir, create_private_dir};
 use crate::base::path::VaultPath;
@@ -105,7 +106,10 @@ impl Store {
     /// The catalog keeps what a note says of itself; what the configuration says is added here, so that a change of it needs
     /// no reading.
     fn enter(&mut self, mut file: FileEntry) {
-        file.info.private = self.is_private(&file);
+        if self.settings.private.is_match(file.path.as_str()) {
+            file.info.private = true;
+            file.info.doubtful.retain(|mark| !mark.starts_with(PRIVATE_TO));
+        }
         self.files.insert(Arc::new(file));
     }
 

@@ -111,7 +111,10 @@ fn hides(scope: &Scope, file: &FileEntry) -> bool {
         let tags = file.tags.iter().chain(&file.doubtful);
         grant.denied.is_match(file.path.as_str()) || tags.into_iter().any(|tag| grant.excludes(&folded(tag)))
     };
-    file.private || matches!(scope, Scope::Given(grant) if denied(grant))
+    match scope {
+        Scope::Given(grant) => file.private && !grant.is_private_to(&file.doubtful) || denied(grant),
+        _ => file.private,
+    }
 }
 
 /// The files that a scope has by what they are themselves; `None` for all.
@@ -137,7 +140,13 @@ fn alone(scope: &Scope, files: &FileTable) -> Option<FileSet> {
             agents.iter().filter(|id| files.get(*id).is_some_and(|file| is_own(file.path.as_str()))).collect()
         }
     };
-    set.subtract(facets.private());
+    let mut private = facets.private().clone();
+    if let Scope::Given(grant) = scope
+        && let Some(own) = grant.own_mark()
+    {
+        private.subtract(&facets.with_doubtful(|mark| mark == own));
+    }
+    set.subtract(&private);
     // What one name of a file hides no other shows. A name that is merely not given says nothing of the others.
     for names in facets.linked() {
         if names.iter().filter_map(|id| files.get(*id)).any(|file| hides(scope, file)) {

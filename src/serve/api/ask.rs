@@ -95,6 +95,7 @@ pub(super) async fn read_json<T: DeserializeOwned>(request: Request, as_object: 
         return invalid(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
     }
     let at_most = match request.uri().path() {
+        "/page/openid/finish" => MAX_CODE_BODY_BYTES,
         path if is_open(path) => MAX_OPEN_BODY_BYTES,
         path if is_trace(path) || path == NOTE => MAX_TRACE_BYTES,
         _ => MAX_BODY_BYTES,
@@ -131,6 +132,9 @@ pub(super) const MAX_TRACE_BYTES: usize = 1 << 24;
 
 /// Maximum length of a body at the addresses that need no token, in bytes: a code of the page has 64.
 pub(super) const MAX_OPEN_BODY_BYTES: usize = 1024;
+
+/// Maximum length of a body with what an OpenID provider has sent a browser back with, in bytes: some codes have two thousand.
+pub(super) const MAX_CODE_BODY_BYTES: usize = 8 << 10;
 
 /// What every failed request answers.
 #[derive(Debug, Serialize, ToSchema)]

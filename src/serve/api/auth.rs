@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 
 use super::ask::{ApiError, MAX_OPEN_BODY_BYTES, blocking};
 use super::oauth::{self, MCP, OAuth};
+use super::share::is_share;
 use crate::access::policy::RequestPermit;
 use crate::access::request::{Role, agent_limits};
 use crate::access::rules::{Authenticator, Caller, Principal, Session, Token, Turn};
@@ -127,9 +128,8 @@ pub(crate) const VAULT_NAME: HeaderName = HeaderName::from_static("x-vault-name"
 /// The token that a request carries, or the two secrets of a session of the page as one.
 pub(super) fn token(headers: &HeaderMap) -> Option<Token> {
     let Some(value) = headers.get(AUTHORIZATION) else {
-        let (key, [name, locked]) = (once(headers, &KEY).ok()??, cookie_names(headers));
-        let cookie = cookie(headers, &locked).or_else(|| cookie(headers, &name))?;
-        return Some(session_token(cookie, key));
+        let key = once(headers, &KEY).ok()??;
+        return Some(session_token(cookie(headers, SESSION)?, key));
     };
     let value = value.to_str().ok()?;
     let (scheme, credentials) = value.split_once(' ').unwrap_or((value, ""));
@@ -143,19 +143,28 @@ pub(super) fn token(headers: &HeaderMap) -> Option<Token> {
     Some(Token::from_text(&token?))
 }
 
-/// What the cookie of a session is called at the address that a request names: a browser sends the cookies of all ports of a host to each of
+/// The kind of cookie that a session of the page has.
+pub(super) const SESSION: &str = "vault-session";
+
+/// What a kind of cookie is called at the address that a request names: a browser sends the cookies of all ports of a host to each of
 /// them, and those of all vaults of a server to each. Then its name where the browser came by TLS, which no other host or page without TLS can set.
-pub(super) fn cookie_names(headers: &HeaderMap) -> [String; 2] {
+pub(super) fn cookie_names(kind: &str, headers: &HeaderMap) -> [String; 2] {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let port = host_of(host).map_or("", |name| host[name.len()..].trim_start_matches(':'));
     let vault = headers.get(VAULT_NAME).and_then(|name| name.to_str().ok()).unwrap_or_default();
-    let parts = ["vault-session", port, vault];
+    let parts = [kind, port, vault];
     let name = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
     let locked = format!("__Host-{name}");
     [name, locked]
 }
 
-fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+/// The cookie of a kind that a request carries.
+pub(super) fn cookie<'a>(headers: &'a HeaderMap, kind: &str) -> Option<&'a str> {
+    let [name, locked] = cookie_names(kind, headers);
+    cookie_named(headers, &locked).or_else(|| cookie_named(headers, &name))
+}
+
+fn cookie_named<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let all = headers.get_all(COOKIE).iter().filter_map(|all| all.to_str().ok()).flat_map(|all| all.split(';'));
     all.filter_map(|one| one.trim().split_once('=')).find(|(known, _)| *known == name).map(|(_, value)| value)
 }
@@ -186,7 +195,7 @@ pub(super) async fn guard(State(guard): State<Arc<Guard>>, mut request: Request,
         return refused.into_response();
     }
     let path = request.uri().path();
-    if path == "/health" || is_open(path) {
+    if path == "/health" || is_open(path) || is_share(path) {
         return match too_long_for_nobody(request.headers()) {
             Some(refused) => refused,
             None => next.run(request).await,

@@ -42,6 +42,15 @@ endpoints! {
         END_PAGE_SESSIONS = POST "/api/sessions/end", JsonBody<EndSessionsParams> => SessionsEnded, Owner:
             crate::access::page_sessions::end;
 
+        /// Lists the links that show a note to whoever has them.
+        SHARES = GET "/api/shares", () => ShareLinksView, Owner: |a| crate::access::share::list(a.role);
+
+        /// Makes a link that shows one note, read only, for some days. The address is given this once.
+        SHARE = POST "/api/shares", JsonBody<ShareParams> => NewShareLink, Owner: crate::access::share::share;
+
+        /// Ends a link, or all links that show a note.
+        END_SHARE = POST "/api/shares/end", JsonBody<EndShareParams> => SharesEnded, Owner: crate::access::share::end;
+
         /// Finds passages by their words, their meaning, or both.
         SEARCH = GET "/api/user-memory/search", Query<SearchQuery> => SearchResponse, Reader:
             |a| {

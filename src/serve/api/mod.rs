@@ -7,6 +7,7 @@ pub(crate) mod endpoints;
 mod events;
 mod file;
 mod oauth;
+mod openid;
 mod page;
 mod page_files;
 mod passing;
@@ -17,6 +18,7 @@ mod query;
 mod router;
 mod serve;
 mod several;
+mod share;
 mod tls;
 
 pub(crate) use ask::on_request;
@@ -25,14 +27,14 @@ pub(crate) use auth::{AS_AGENT, Asking};
 pub(crate) use endpoint::{Endpoint, EndpointCall, Input};
 pub(crate) use oauth::{OAuth, OAuthOfServer};
 pub(crate) use page_files::make_ready as make_page_ready;
-pub(crate) use people::PeopleDoor;
+pub(crate) use people::{HOME, PeopleDoor};
 #[cfg(feature = "postgres")]
 pub(crate) use query::QueryServer;
 pub(crate) use router::without_token;
 pub use router::{Live, alone, document as openapi, guarded, local};
 pub(crate) use serve::{ConnectionLimits, is_late, serve};
 pub(crate) use several::{
-    call, challenge, for_all_vaults, is_sign_out, is_vault_name, knows, name_vault, no_vault, nobody, refused, several,
+    asks_first, call, challenge, for_all_vaults, is_vault_name, knows, name_vault, no_vault, nobody, refused, several,
     unavailable,
 };
 pub(crate) use tls::Door;

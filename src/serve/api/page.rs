@@ -19,7 +19,7 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::ask::{ApiError, ErrorBody, JsonBody, MAX_OPEN_BODY_BYTES, blocking};
-use super::auth::Asking;
+use super::auth::{Asking, SESSION};
 use super::{auth, page_files};
 use crate::access::request::RequestError;
 use crate::access::rules::{Authenticator, Principal, Token};
@@ -134,7 +134,8 @@ pub(super) async fn start(sessions: Arc<Sessions>, person: &str, headers: Header
         sessions.open(&person, browser, Timestamp::now())
     });
     let (cookie, key) = opened.await??;
-    Ok(([(SET_COOKIE, set_cookie(&headers, cookie.reveal(), COOKIE_SECONDS))], Json(PageKey { key })).into_response())
+    Ok(([(SET_COOKIE, set_cookie(SESSION, &headers, cookie.reveal(), COOKIE_SECONDS))], Json(PageKey { key }))
+        .into_response())
 }
 
 /// Ends the session of the request.
@@ -147,12 +148,12 @@ pub(super) async fn leave(
     if let Some(token) = auth::token(&headers) {
         blocking(move || sessions.end(&token.hash())).await?.map_err(RequestError::from)?;
     }
-    Ok(([(SET_COOKIE, set_cookie(&headers, "", 0))], Json(json!({ "ok": true }))))
+    Ok(([(SET_COOKIE, set_cookie(SESSION, &headers, "", 0))], Json(json!({ "ok": true }))))
 }
 
-/// The cookie of a session. Whether the browser came by TLS, its own `Origin` says, which pages cannot forge and the guard has checked.
-fn set_cookie(headers: &HeaderMap, value: &str, seconds: u32) -> String {
-    let [name, locked] = auth::cookie_names(headers);
+/// A cookie of a kind, for this browser alone. Whether the browser came by TLS, its own `Origin` says, which pages cannot forge and the guard has checked.
+pub(super) fn set_cookie(kind: &str, headers: &HeaderMap, value: &str, seconds: u64) -> String {
+    let [name, locked] = auth::cookie_names(kind, headers);
     let is_by_tls = headers.get(ORIGIN).is_some_and(|origin| origin.as_bytes().starts_with(b"https://"));
     let (name, secure) = if is_by_tls { (locked, "; Secure") } else { (name, "") };
     format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
@@ -195,7 +196,7 @@ const CODE_LIFE: Duration = Duration::from_secs(60);
 /// Maximum number of codes that wait; the oldest gives way.
 const MAX_CODES: usize = 8;
 /// Seconds that a browser keeps the cookie: longer than any session, as browsers allow at most.
-const COOKIE_SECONDS: u32 = 400 * 24 * 3600;
+const COOKIE_SECONDS: u64 = 400 * 24 * 3600;
 
 /// The codes that wait, with when each was made, and the sessions that are open.
 #[derive(Debug)]

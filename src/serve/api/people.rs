@@ -16,7 +16,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::ask::{ApiError, JsonBody, MAX_OPEN_BODY_BYTES, blocking};
 use super::auth::{VAULT_NAME, no_token, token};
+use super::openid::{self, OpenIdDoor};
 use super::page::{self, Sessions};
+use crate::access::openid::OpenId;
 use crate::access::page_sessions::{end_of, list_of};
 use crate::access::people::{PASSPHRASE_BYTES, People, Person};
 use crate::access::policy::RateLimiter;
@@ -26,7 +28,7 @@ use crate::base::state::PageSessionTable;
 use crate::serve::wire::{EndSessionsParams, PageSessionView};
 
 /// Where people sign in and see their vaults.
-pub(super) const HOME: &str = "/v/";
+pub(crate) const HOME: &str = "/v/";
 /// In this header a browser says whose page makes a request.
 const FETCH_SITE: &str = "sec-fetch-site";
 /// Attempts to sign in a minute: with one name, and from one address.
@@ -41,7 +43,8 @@ const AT_A_TIME: usize = 4;
 #[derive(Clone)]
 pub(crate) struct PeopleDoor {
     pub(crate) people: Arc<People>,
-    sessions: Arc<Sessions>,
+    pub(super) sessions: Arc<Sessions>,
+    pub(super) openid: Option<OpenIdDoor>,
     /// The header in which a proxy says who is signed in, and the addresses from which it counts.
     proxy: Option<(HeaderName, Vec<IpAddr>)>,
     attempts: Arc<RateLimiter>,
@@ -81,9 +84,10 @@ struct VaultOfPerson {
 }
 
 impl PeopleDoor {
-    /// Of these people.
-    pub(crate) fn new(people: People, proxy: Option<(HeaderName, Vec<IpAddr>)>) -> Self {
+    /// Of these people, who may sign in with an OpenID provider as well.
+    pub(crate) fn new(people: People, proxy: Option<(HeaderName, Vec<IpAddr>)>, openid: Option<OpenId>) -> Self {
         Self {
+            openid: openid.map(OpenIdDoor::new),
             sessions: Arc::new(Sessions::new(people.state())),
             people: Arc::new(people),
             proxy,
@@ -99,6 +103,7 @@ impl PeopleDoor {
             .route(HOME, get(|uri: Uri, headers: HeaderMap| async move { page::open_file(uri.path(), &headers) }))
             .route("/page/sign-in", post(sign_in))
             .route("/page/join", post(join))
+            .merge(openid::routes())
             .route("/page/me", get(me))
             .route("/page/me/end", post(end))
             .route("/page/token", delete(leave))
@@ -157,24 +162,29 @@ impl PeopleDoor {
 
     /// Counts an attempt to sign in; how many seconds it has to wait, where there were too many.
     fn attempt(&self, name: &str, extensions: &Extensions) -> Result<(), u64> {
+        self.attempt_from("from", extensions)?;
+        self.take("name", name, ATTEMPTS_OF_NAME)
+    }
+
+    /// The same of a kind for which only the address that it comes from counts.
+    pub(super) fn attempt_from(&self, kind: &str, extensions: &Extensions) -> Result<(), u64> {
         let peer = extensions.get::<Arc<SocketAddr>>().map(|peer| peer.ip().to_string()).unwrap_or_default();
-        let group = |of: &str| {
-            let hash = blake3::hash(of.as_bytes());
-            u64::from_le_bytes(hash.as_bytes()[..8].try_into().unwrap_or_default()) % GROUPS
-        };
-        let now = Instant::now();
-        let seconds = |wait: std::time::Duration| wait.as_secs() + 1;
-        self.attempts.take(&format!("from {}", group(&peer)), ATTEMPTS_FROM, now).map_err(seconds)?;
-        self.attempts.take(&format!("name {}", group(name)), ATTEMPTS_OF_NAME, now).map_err(seconds)
+        self.take(kind, &peer, ATTEMPTS_FROM)
+    }
+
+    fn take(&self, kind: &str, of: &str, per_minute: u32) -> Result<(), u64> {
+        let hash = blake3::hash(of.as_bytes());
+        let group = u64::from_le_bytes(hash.as_bytes()[..8].try_into().unwrap_or_default()) % GROUPS;
+        self.attempts.take(&format!("{kind} {group}"), per_minute, Instant::now()).map_err(|wait| wait.as_secs() + 1)
     }
 }
 
-fn too_many(seconds: u64) -> Response {
+pub(super) fn too_many(seconds: u64) -> Response {
     let error = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "too many attempts in a minute");
     ([(RETRY_AFTER, seconds.to_string())], error.hint(format!("wait {seconds} s"))).into_response()
 }
 
-fn unknown(message: &str) -> Response {
+pub(super) fn unknown(message: &str) -> Response {
     ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", message).into_response()
 }
 

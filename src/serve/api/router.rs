@@ -18,8 +18,8 @@ use super::ask::{ApiError, JsonBody, MAX_BODY_BYTES};
 use super::auth::{Guard, guard, local as local_caller, only, only_from_here, within_limits};
 use super::oauth::{self, OAuth};
 use super::page::Sessions;
-use super::{endpoints, events, file, page, passing};
-use crate::access::request::{Owner, Viewer};
+use super::{endpoints, events, file, page, passing, share};
+use crate::access::request::{Owner, Reader, Viewer};
 use crate::access::rules::{Authenticator, Principal};
 use crate::serve::app::App;
 
@@ -77,10 +77,11 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
     let events = events.route_layer(middleware::from_fn(only::<Owner>));
     let owners = page::owner_routes(&live.sessions).route_layer(middleware::from_fn(only::<Owner>));
     let readers = Router::new()
-        .route("/openapi.json", get(|| async { Json(document()) }))
         .route("/api/context", post(events::context))
         .merge(passing::routes(&app))
         .route_layer(middleware::from_fn(only::<Viewer>));
+    let described = Router::new().route("/openapi.json", get(|| async { Json(document()) }));
+    let described = described.route_layer(middleware::from_fn(only::<Reader>));
     let media = Router::new().route("/api/user-memory/file", get(file::file));
     let media = media.route_layer(middleware::from_fn(only::<Owner>));
     let declared = endpoints::all(None).router;
@@ -92,7 +93,9 @@ fn routes(app: Arc<App>, live: &Live) -> Router {
         .route("/api/user-memory/drop", post(events::drop_file))
         .merge(declared)
         .merge(readers)
+        .merge(described)
         .merge(media)
+        .merge(share::routes())
         .with_state(app)
         .merge(events)
         .merge(owners)

@@ -1,12 +1,14 @@
 //! Serves a router on a listener: so many connections, so long to send a request, and a drain at the stop.
 
+use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
-use axum::http::Request;
+use axum::body::{Body, BodyDataStream, Bytes, HttpBody};
+use axum::http::header::{CONNECTION, EXPECT};
+use axum::http::{HeaderValue, Request};
 use axum::serve::Listener;
 use axum::{BoxError, Router};
 use futures_util::{StreamExt, stream};
@@ -17,7 +19,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// What a listener's connections may take.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +65,15 @@ pub(crate) async fn serve<L: Listener<Addr: Sync + 'static>>(
                 let peer = Arc::new(address);
                 let service = service_fn(move |mut request: Request<Incoming>| {
                     request.extensions_mut().insert(Arc::clone(&peer));
-                    service.call(request.map(|body| timed(body, limits.body)))
+                    let (left, waits) = (Unread::default(), request.headers().contains_key(EXPECT));
+                    let answer = service.call(request.map(|body| timed(body, limits.body, &left)));
+                    async move {
+                        let mut answer = answer.await?;
+                        if !read_rest(left, waits).await {
+                            answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                        }
+                        Ok::<_, Infallible>(answer)
+                    }
                 });
                 let mut http = http1::Builder::new();
                 http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(MAX_HEAD_BYTES);
@@ -87,18 +97,59 @@ pub(crate) async fn serve<L: Listener<Addr: Sync + 'static>>(
     connections.shutdown().await;
 }
 
+/// What an answer has left unread of its request's body.
+type Unread = Arc<Mutex<Option<BodyDataStream>>>;
+
+/// A body that is being read, and left to be read on when that ends.
+struct Reading {
+    parts: Option<BodyDataStream>,
+    left: Unread,
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        *self.left.lock().unwrap_or_else(PoisonError::into_inner) = self.parts.take();
+    }
+}
+
 /// The body of a request, which fails when it has not come whole in time: whoever sends it byte by byte would else keep the
 /// connection for as long as they like.
-fn timed(body: Incoming, within: Duration) -> Body {
+fn timed(body: Incoming, within: Duration, left: &Unread) -> Body {
     let deadline = Instant::now() + within;
-    let parts = Body::new(body).into_data_stream();
-    Body::from_stream(stream::unfold(parts, move |mut parts| async move {
-        let part: Result<Bytes, BoxError> = match timeout_at(deadline, parts.next()).await {
+    let reading = Reading { parts: Some(Body::new(body).into_data_stream()), left: Arc::clone(left) };
+    Body::from_stream(stream::unfold(reading, move |mut reading| async move {
+        let part: Result<Bytes, BoxError> = match timeout_at(deadline, reading.parts.as_mut()?.next()).await {
             Ok(part) => part?.map_err(Into::into),
             Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
         };
-        Some((part, parts))
+        Some((part, reading))
     }))
+}
+
+/// Maximum length of what is read of a body that no answer needs, in bytes, and for how long.
+const MAX_UNREAD_BYTES: usize = 64 << 10;
+const UNREAD_WITHIN: Duration = Duration::from_millis(200);
+
+/// Reads what is left of a body, as of a request that was refused by its head: the HTTP library would hang up without a word where it has not come
+/// yet, and whoever sent it would ask on a connection that is gone. False where it is too much, or does not come, as from who waits to be told to send
+/// it.
+async fn read_rest(left: Unread, waits: bool) -> bool {
+    let left = left.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let Some(mut parts) = left.filter(|parts| !parts.is_end_stream()) else { return true };
+    if waits || parts.size_hint().lower() > MAX_UNREAD_BYTES as u64 {
+        return false;
+    }
+    let reading = async {
+        let mut read = 0;
+        while let Some(part) = parts.next().await {
+            read = part.map_or(usize::MAX, |part| read + part.len());
+            if read > MAX_UNREAD_BYTES {
+                return false;
+            }
+        }
+        true
+    };
+    timeout(UNREAD_WITHIN, reading).await.unwrap_or(false)
 }
 
 /// Whether a body could not be read because it did not come in time.
@@ -115,7 +166,6 @@ mod tests {
     use serde_json::Value;
     use std::io::{ErrorKind, Read, Write};
     use std::net::{SocketAddr, TcpStream};
-    use std::sync::Mutex;
     use std::sync::mpsc::channel;
     use tokio::net::TcpListener;
     use tokio::runtime::Runtime;
@@ -211,6 +261,28 @@ mod tests {
         let slow = rest(served.connect(&format!("{head}{{")));
         assert!(slow.starts_with("HTTP/1.1 408") && slow.contains("timed out"), "{slow}");
         assert!(rest(served.connect(&format!("{head}{{}}"))).ends_with("{}"));
+    }
+
+    #[test]
+    fn a_connection_stays_open_behind_a_body_that_nobody_read_unless_it_is_too_much() {
+        let (entered, is_entered) = channel();
+        let unread = move || {
+            entered.send(()).unwrap();
+            async { "here" }
+        };
+        let served = Served::new(router().route("/unread", post(unread)), LIMITS);
+        let head = |length: usize| format!("POST /unread HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n");
+        // It is answered before its body comes.
+        let mut stream = served.connect(&head(4));
+        is_entered.recv().unwrap();
+        stream.write_all(b"body").unwrap();
+        stream.write_all(ASK.as_bytes()).unwrap();
+        let said = rest(stream);
+        assert_eq!(said.matches("HTTP/1.1 200 OK").count(), 2, "{said}");
+        let said = rest(served.connect(&head(MAX_UNREAD_BYTES + 1)));
+        assert!(said.to_lowercase().contains("connection: close") && said.ends_with("here"), "{said}");
+        let said = rest(served.connect(&head(4)));
+        assert!(said.to_lowercase().contains("connection: close"), "it never comes: {said}");
     }
 
     #[test]

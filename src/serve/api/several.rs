@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, Request};
-use axum::http::header::AUTHORIZATION;
+use axum::http::header::{ALLOW, AUTHORIZATION};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -19,10 +19,12 @@ use super::oauth::{self, MCP, OAuthOfServer};
 use super::page::{self, Sessions};
 use super::people::PeopleDoor;
 use super::router::{headers, health};
+use super::share::{is_share, no_share};
 use crate::access::people::FOLDER;
 use crate::access::policy::AgentRegistry;
 use crate::access::remote::Remote;
 use crate::access::rules::{Authenticator, OwnerToken};
+use crate::access::share::{link_of, secret};
 use crate::memory::capture::CaptureTokens;
 use crate::vault::disk::Home;
 
@@ -62,13 +64,22 @@ pub(crate) async fn for_all_vaults(
 ) -> Option<Response> {
     let reads = [Method::GET, Method::HEAD].contains(method);
     match path {
-        SIGN_IN if !reads => None,
+        SIGN_IN if [Method::POST, Method::DELETE].contains(method) => None,
+        SIGN_IN => Some(other_method("POST,DELETE")),
         "/health" if reads => Some(health().await.into_response()),
+        "/health" => Some(other_method("GET,HEAD")),
         oauth::AUTHORIZE if has_oauth && reads => Some(page::open_file("/", headers)),
         path if is_open(path) && reads => Some(page::open_file(path, headers)),
-        path if is_open(path) || path == "/health" => Some(no_vault()),
+        path if is_open(path) => Some(no_vault()),
         _ => None,
     }
+}
+
+/// The answer to a method that an address does not accept.
+fn other_method(accepted: &'static str) -> Response {
+    let message = "this address does not accept this method";
+    let error = ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message);
+    ([(ALLOW, accepted)], error).into_response()
 }
 
 /// The answer of a vault that lets nobody in, to a request for a path within it.
@@ -93,7 +104,11 @@ pub(crate) async fn nobody(path: &str, request: Request, challenge: Option<&str>
 
 /// The answer to who is not let in, but where one signs in.
 pub(crate) fn refused(path: &str, headers: &HeaderMap, challenge: Option<&str>) -> Option<Response> {
-    (path != SIGN_IN).then(|| no_token(headers, challenge))
+    match path {
+        SIGN_IN => None,
+        path if is_share(path) => Some(no_share()),
+        _ => Some(no_token(headers, challenge)),
+    }
 }
 
 /// What is asked of who has no token of the vault at a path, for a path within it.
@@ -112,13 +127,19 @@ pub(crate) fn unavailable(message: &str, hint: &str) -> Response {
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message).hint(hint).into_response()
 }
 
-/// Whether the vault, open or not, is asked for a token before it gets the request: to whoever has none it would say that it is there.
-pub(crate) fn is_sign_out(path: &str, method: &Method) -> bool {
-    path == SIGN_IN && method != Method::POST
+/// Whether the vault, open or not, is asked whether it knows who asks before it gets the request, whoever is signed in: to whoever it does not
+/// know it would say that it is there.
+pub(crate) fn asks_first(path: &str, method: &Method) -> bool {
+    is_share(path) || path == SIGN_IN && method != Method::POST
 }
 
-/// Whether a vault knows the token of a request. Its index is not looked at, so it may be closed.
-pub(crate) async fn knows(root: PathBuf, headers: &HeaderMap, remote: Option<Remote>) -> bool {
+/// Whether a vault knows the token of a request for a path within it. Its index is not looked at, so it may be closed.
+pub(crate) async fn knows(root: PathBuf, path: &str, headers: &HeaderMap, remote: Option<Remote>) -> bool {
+    if is_share(path) {
+        let of = secret(path);
+        let look = move || link_of(&Home::open(&root).ok()?, &of?).ok()?;
+        return blocking(look).await.is_ok_and(|link| link.is_some());
+    }
     let Some(token) = token(headers).map(|token| token.hash()) else { return false };
     let look = move || {
         let home = Home::open(&root).ok()?;

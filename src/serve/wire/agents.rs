@@ -627,3 +627,60 @@ pub(crate) struct SessionsEnded {
     /// Number of ended sessions.
     pub ended: usize,
 }
+
+/// A note to show to whoever has a link.
+#[skip_serializing_none]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ShareParams {
+    /// The note's path.
+    pub path: String,
+    /// Days that the link counts, 1 to 366. Default: 7.
+    #[serde(default)]
+    pub days: Option<u16>,
+}
+
+/// A link that was made. Its address is shown this once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub(crate) struct NewShareLink {
+    /// The address: from outside where `[server] public_url` is set, else on this machine.
+    pub address: String,
+    /// The link.
+    #[serde(flatten)]
+    pub link: ShareLinkView,
+}
+
+/// The links that count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub(crate) struct ShareLinksView {
+    /// The newest first.
+    pub links: Vec<ShareLinkView>,
+}
+
+/// A link that shows one note.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub(crate) struct ShareLinkView {
+    /// Its id.
+    pub id: String,
+    /// The note's path.
+    pub path: String,
+    /// When it was made, RFC 3339.
+    pub made_at: String,
+    /// Until when it counts, RFC 3339.
+    pub until: String,
+}
+
+/// Which links to end.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EndShareParams {
+    /// The id of a link, or the path of a note, for all that show it.
+    pub link: String,
+}
+
+/// Ended links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub(crate) struct SharesEnded {
+    /// Number of ended links.
+    pub ended: usize,
+}

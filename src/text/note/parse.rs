@@ -5,7 +5,8 @@ use pulldown_cmark::Options;
 use super::conflicts::{CONFLICT_MARKS, first_mark};
 use super::tags::TagSet;
 use super::{Block, BlockKind, Heading, Lines, Note, Problem, Visibility, body, frontmatter, privacy, tags};
-use crate::access::rules::session_marks;
+use crate::access::rules::{PRIVATE_TO, private_mark, session_marks};
+use crate::base::path::folded;
 
 impl Note {
     /// Reads a note. `stem` is the file's name without extension: the title of last resort.
@@ -23,7 +24,8 @@ impl Note {
         // A tag with blanks in it, as a list may have one, may be several.
         tags.tags.iter().flat_map(|tag| tags::pieces(tag)).for_each(|piece| doubts.add(piece));
         let mut doubtful = doubts.tags;
-        doubtful.retain(|tag| !tags.has(tag));
+        // A mark is made here, and is nothing that anybody wrote.
+        doubtful.retain(|tag| !tags.has(tag) && !folded(tag).starts_with(PRIVATE_TO));
         // From where a session comes hides it as a tag does.
         doubtful.extend(session_marks(&frontmatter.metadata));
         let tags = tags.tags;
@@ -46,6 +48,10 @@ impl Note {
                 visibility = Visibility::Ambiguous;
             }
             problems.push(Problem::new(*line, format!("{what}; until the note is split, only you see it")));
+        }
+
+        if too_much.iter().all(|(is_so, ..)| !is_so) {
+            doubtful.extend(privacy::person(&frontmatter, &tags, &doubtful).map(|person| private_mark(&person)));
         }
 
         let span = frontmatter.body_start..source.len();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::frontmatter::Frontmatter;
 use super::tags::{TagSet, is_private, pieces, words};
 use super::{Lines, Problem, Visibility};
-use crate::base::path::AttachmentKind;
+use crate::base::path::{AttachmentKind, folded};
 
 /// Decides from the frontmatter, the note's tags, and what may be meant as one where none counts.
 pub(super) fn decide(frontmatter: &Frontmatter, tags: &[String], doubtful: &[String]) -> Visibility {
@@ -22,6 +22,24 @@ pub(super) fn decide(frontmatter: &Frontmatter, tags: &[String], doubtful: &[Str
     } else {
         Visibility::Public
     }
+}
+
+/// The person that a note is private to, [`folded`]: `private: maya` in its frontmatter, once, and nothing else that makes it private.
+pub(super) fn person(frontmatter: &Frontmatter, tags: &[String], doubtful: &[String]) -> Option<String> {
+    let is_key = |key: &str| key.trim().eq_ignore_ascii_case("private");
+    let said: Vec<&Value> =
+        values_in(&frontmatter.metadata).into_iter().filter(|(key, _)| is_key(key)).map(|(_, value)| value).collect();
+    let [Value::String(name)] = said[..] else { return None };
+    let is_of_note = frontmatter.metadata.get("private").is_some();
+    let is_plain = !frontmatter.broken && !frontmatter.misplaced_private && is_of_note;
+    let is_tagged = tags.iter().chain(doubtful).any(|tag| is_private(tag));
+    let name = folded(name.trim());
+    (is_plain && !is_tagged && !is_switch(&name)).then_some(name)
+}
+
+/// Whether a text, [`folded`], says yes or no, as YAML does or people do, and so names nobody.
+pub(crate) fn is_switch(text: &str) -> bool {
+    ["", "true", "false", "yes", "no", "on", "off", "y", "n", "0", "1"].contains(&text)
 }
 
 /// What captured files say of where they come from.

@@ -207,7 +207,12 @@ fn may_leave(editor: &Editor, path: &VaultPath, before: Option<&str>, text: &str
     let note = Note::of(path, text);
     let why = match before {
         Some(before) => refusal(before, text),
-        None if note.metadata.keys().all(|key| OF_NEW_NOTES.contains(&key.as_str())) => refusal("", &text[note.body]),
+        None if note.metadata.iter().all(|(key, value)| {
+            OF_NEW_NOTES.contains(&key.as_str()) || key == "private" && value.as_str() == Some(&member.name)
+        }) =>
+        {
+            refusal("", &text[note.body])
+        }
         None => Some("a new note takes `title`, `created`, `tags` and `aliases` in its frontmatter"),
     };
     if let Some(why) = why {

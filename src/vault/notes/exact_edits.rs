@@ -89,7 +89,7 @@ pub(super) fn refusal(before: &str, after: &str) -> Option<&'static str> {
     let marks = |text: &str| ["%%", "<!--", "-->"].map(|mark| text.matches(mark).count());
     if before[..was.body.start] != after[..is.body.start] || was.metadata != is.metadata {
         Some("the frontmatter is the owner's to change")
-    } else if is.is_private() {
+    } else if is.is_private() && !was.is_private() {
         Some("it would make the note private")
     } else if !was.tags_missing_in(&is).is_empty() {
         Some("it would remove a tag, which may hide the note from somebody")

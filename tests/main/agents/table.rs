@@ -2,6 +2,8 @@
 //! the answers are the same bytes.
 
 use super::world::{AGENTS, BY_MEANING, BY_WORDS, NOTES, hashes, token_of, world, world_with};
+use crate::people::person;
+use crate::several::Server;
 use crate::support::prelude::*;
 
 /// A request that an agent makes: method, target and body.
@@ -279,6 +281,8 @@ fn owners_alone() -> Vec<Asked> {
         post("/api/agents", json!({ "name": "Mallory", "rules": { "can_read_user_memory": true } })),
         post("/api/agents/ada/rotate", json!({})),
         post("/api/sessions", json!({})),
+        post("/api/shares", json!({ "path": "notes/secret.md" })),
+        post("/api/shares/end", json!({ "link": "notes/secret.md" })),
         post("/api/ask", json!({ "question": "quokka" })),
         post("/api/sessions/end", json!({ "all_but": "x" })),
         ("PATCH", "/api/agents/ada/librarian".into(), Some(json!({ "enabled": true }))),
@@ -312,6 +316,7 @@ fn owners_alone() -> Vec<Asked> {
         "/api/agents/ada/log",
         "/api/agents/ada/librarian",
         "/api/sessions",
+        "/api/shares",
         "/api/conflicts/difference?path=notes/secret.md",
         "/api/agents/ada/explain?what=notes/secret.md",
     ] {
@@ -320,12 +325,16 @@ fn owners_alone() -> Vec<Asked> {
     asked
 }
 
-fn ask(vault: &Daemon, token: &str, (method, target, body): &Asked) -> (u16, String) {
-    let mut request = Request::new(method, target).bearer(token);
+fn ask(vault: &Daemon, token: &str, asked: &Asked) -> (u16, String) {
+    answer(|request| vault.send(request), "", token, asked)
+}
+
+fn answer(send: impl Fn(&Request) -> Reply, at: &str, token: &str, (method, target, body): &Asked) -> (u16, String) {
+    let mut request = Request::new(method, &format!("{at}{target}")).bearer(token);
     if let Some(body) = body {
         request = request.json(body.to_string()).header("Accept", "application/json, text/event-stream");
     }
-    let reply = vault.send(&request);
+    let reply = send(&request);
     (reply.status, without_fences(&String::from_utf8(reply.body).unwrap()))
 }
 
@@ -372,6 +381,47 @@ fn compare_all(model: &str) {
     let seen = found["results"].as_array().unwrap().iter().map(|hit| hit["path"].as_str().unwrap());
     let expected = NOTES.iter().filter(|(.., seen)| seen.contains(&"ada")).map(|(path, ..)| *path);
     assert_eq!(seen.collect::<BTreeSet<_>>(), expected.collect::<BTreeSet<_>>());
+}
+
+/// What Ada may read, as the page of a person says it.
+const SAM: &str = "---\nvaults:\n  family:\n    right: editor\n    collections: [notes, annotations, summaries, memories]\n    \
+    exclude_tags: [health]\n    paths: [\"**\", \"!notes/diary/**\"]\n---\n";
+
+/// The same for a person who has a part of a vault of a server: the same bytes, whatever is hidden.
+#[test]
+fn what_is_hidden_from_a_person_is_as_if_it_were_not_there() {
+    let mut worlds = [world(None, 0), world(Some("ada"), 0)];
+    let mut requests = every_request(&worlds[0]);
+    // Whoever makes a note is told that its name is taken, as docs/people.md says.
+    requests.retain(|(method, target, _)| (*method, target.as_str()) != ("POST", "/api/user-memory/note"));
+    for path in NOTES.iter().map(|(path, ..)| *path).chain(["notes/none.md", "../memory.toml"]) {
+        let edit = json!({ "path": path, "text": "x", "if_hash": "x" });
+        requests.push(("PUT", "/api/user-memory/note".into(), Some(edit)));
+        requests.push(("GET", format!("/api/user-memory/text?path={}", encode(path)), None));
+        requests.push(("GET", format!("/share/{}", encode(path)), None));
+    }
+    let servers = worlds.each_mut().map(|world| {
+        world.terminate();
+        let mut server = Server::of(&[], &format!("[[vaults]]\nname = \"family\"\npath = {:?}\n", world.path("")));
+        server.write("people/sam.md", SAM);
+        let token = person(&server, &["token", "sam"]).ok().stdout.trim().to_owned();
+        let owner = fs::read_to_string(world.path(".vault/owner-token")).unwrap();
+        let status = Request::get("/v/family/status").bearer(owner.trim());
+        until("the vault to be read", || server.send(&status).ok()["caught_up"] == true);
+        (server, token)
+    });
+    let told = |asked: &Asked| {
+        servers.each_ref().map(|(server, token)| answer(|request| server.send(request), "/v/family", token, asked))
+    };
+    let mut seen = 0;
+    for asked in &requests {
+        let [got, expected] = told(asked);
+        assert_eq!(got, expected, "{asked:?}");
+        assert!(got.0 < 500, "{asked:?} {got:?}");
+        seen += usize::from(got.0 == 200 && got.1.contains("quokka"));
+    }
+    // It would hold if nobody saw anything.
+    assert!(seen > 50, "{seen}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod namespace;
 mod notes;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+mod provider;
 mod rebuilt;
 mod screen;
 mod upstream;
@@ -34,6 +35,7 @@ pub use http::{Connection, Reply, Request, send_raw};
 pub use mcp::{Mcp, VERSION, hello};
 pub use namespace::in_own_namespaces;
 pub use notes::{Notes, QUERIES, Random};
+pub use provider::{Back, Key, Provider, Twist};
 pub use rebuilt::assert_as_rebuilt;
 pub use screen::{At, Shown, at_terminal};
 pub use upstream::{Upstream, respond};

@@ -12,7 +12,7 @@ use crate::index::engine::{Damage, EngineError};
 
 /// Counts up whenever the tables, the chunking, titles, labels, the names of embeddings or what counts as the sources of a note change; an
 /// index of another format is rebuilt.
-pub(super) const FORMAT: i64 = 24;
+pub(super) const FORMAT: i64 = 25;
 
 // A file's `checksum` answers for what is read at the start: its own row, and of each of its chunks what memory keeps. Its
 // `details` answers for the rest of the row, but for the stamps: one that is not the file's has the file read again.

@@ -7,6 +7,7 @@ import { address, go, route } from "../lib/route.js";
 import { embeds, lineOfBlock } from "./media.js";
 import { elements, footnotes, mark } from "./tree.js";
 import { whoSees } from "../views/agent-sees.js";
+import { share } from "../views/share.js";
 import { annotate, remove } from "./change.js";
 import { edit, gone, isWanted, tellEditor } from "./edit.js";
 import { near } from "./near.js";
@@ -144,7 +145,8 @@ function render(note, line) {
   open = { note, body, tools, line, from, to };
   const table = properties(note, how.follow);
   for (const part of [body, table].filter(Boolean)) part.addEventListener("click", chosen);
-  ticking(body, note);
+  if (right.is === "reader") for (const box of body.querySelectorAll("input")) box.disabled = true;
+  else ticking(body, note);
   place().setAttribute("aria-label", note.title);
   const tags = note.tags.map((tag) => h("a", { class: "tag", href: address({ view: "search", tag }) }, `#${tag}`));
   replace(place(),
@@ -156,6 +158,7 @@ function render(note, line) {
         h("a", { class: "cite", href: note.obsidian_url, title: "Open in Obsidian" }, note.path), when(note.updated_at), tags,
         openIn(note, () => passage()?.line_start ?? 1),
         h("button", { type: "button", class: "quiet", on: { click: () => whoSees(note.path) } }, "Who can see this?"),
+        h("button", { type: "button", class: "quiet share", on: { click: () => share(note.path) } }, "Share"),
         h("button", { type: "button", class: "quiet danger", on: { click: () => remove(note.hash, note.path, { note: true }) } }, "Delete note"))),
     table, outline(body),
     elsewhere(note, from - 1, note.chunks.some((chunk) => chunk.line_start < from), "Earlier part"),

@@ -1,4 +1,4 @@
-// A server of several vaults: people sign in by name, accept an invitation, and see their vaults.
+// A server of several vaults: people sign in by name or with an OpenID provider, accept an invitation, and see their vaults.
 
 import { api, key } from "../lib/api.js";
 import { byId, failure, h, replace } from "../lib/dom.js";
@@ -14,8 +14,27 @@ const paint = (...children) => {
   replace(byId("login"), h("main", { class: "login" }, h("h1", {}, "My vaults"), children));
 };
 
+/** What the address said when the page went to the provider. */
+const BEFORE = "before-provider";
+
+/** Opens a session with what a provider sent back in the address, where it stays for nobody; gives the error. */
+async function returned() {
+  const back = new URLSearchParams(location.search);
+  if (!back.has("state")) return undefined;
+  const before = sessionStorage.getItem(BEFORE) ?? "";
+  sessionStorage.removeItem(BEFORE);
+  history.replaceState(null, "", location.pathname);
+  const sent = ["state", "code", "iss", "error"].filter((name) => back.has(name)).map((name) => [name, back.get(name)]);
+  const failed = await api.backFromProvider(Object.fromEntries(sent)).then((session) => key.set(session.key), (error) => error);
+  if (failed || !before.startsWith("#invite=")) history.replaceState(null, "", `${location.pathname}${before}`);
+  if (failed?.status === 401) failed.message = "You could not be signed in. Whoever runs this server finds the reason in its log.";
+  return failed;
+}
+
 export async function show() {
-  if (said().invite) return invited(said().invite);
+  const failed = await returned();
+  if (said().invite) return invited(said().invite, failed);
+  if (failed) return signIn(failed);
   try {
     const me = await api.me();
     const to = said().to;
@@ -23,7 +42,7 @@ export async function show() {
     else home(me);
   } catch (error) {
     if (error.status === 401) key.drop();
-    signIn(error.status === 401 ? undefined : error);
+    await signIn(error.status === 401 ? undefined : error);
   }
 }
 
@@ -50,16 +69,35 @@ function form(button, fields, ask, wrong) {
   return h("form", { on: { submit } }, problem, fields, h("button", { class: "primary" }, button));
 }
 
-function signIn(error) {
+/** The other way to sign in, where the server has one; `invitation` is accepted by it. */
+async function provider(invitation) {
+  const { openid } = await api.waysToSignIn().catch(() => ({}));
+  if (!openid) return undefined;
+  const problem = h("div", {});
+  const go = async () => {
+    try {
+      const { address } = await api.goToProvider({ invitation });
+      sessionStorage.setItem(BEFORE, location.hash);
+      location.assign(address);
+    } catch (error) {
+      replace(problem, failure(error));
+    }
+  };
+  return h("div", {}, h("p", { class: "hint" }, "or"), problem, h("button", { type: "button", id: "provider", on: { click: go } }, `Sign in with ${openid}`));
+}
+
+async function signIn(error) {
+  const other = await provider();
   const fields = [...field("name", "Name", "text", "username"), ...field("passphrase", "Passphrase", "password", "current-password")];
-  paint(error && failure(error), form("Sign in", fields, api.signInAs, "The name or the passphrase is wrong."));
+  paint(error && failure(error), form("Sign in", fields, api.signInAs, "The name or the passphrase is wrong."), other);
   byId("name").focus();
 }
 
-function invited(code) {
+async function invited(code, error) {
+  const other = await provider(code);
   const fields = field("passphrase", "Choose a passphrase of 10 characters at least: several words that you remember", "password", "new-password");
-  paint(h("p", {}, "You are invited to this server."), form("Join", fields, ({ passphrase }) => api.join({ code, passphrase }),
-    "This invitation was already used, or has expired. Ask for another."));
+  paint(h("p", {}, "You are invited to this server."), error && failure(error), form("Join", fields, ({ passphrase }) => api.join({ code, passphrase }),
+    "This invitation was already used, or has expired. Ask for another."), other);
   byId("passphrase").minLength = 10;
   byId("passphrase").focus();
 }
@@ -71,7 +109,7 @@ function home({ name, title, vaults }) {
   const leave = async () => {
     await api.leave().catch(() => {});
     key.drop();
-    signIn();
+    await signIn();
   };
   paint(h("p", {}, `Signed in as ${title === name ? name : `${title} (${name})`}.`),
     vaults.length > 0

@@ -6,6 +6,7 @@ import { shortcuts } from "../lib/keys.js";
 import { applyTheme, theme, THEMES } from "../lib/theme.js";
 import { bookmarklet } from "./capture.js";
 import { sessionList } from "./sessions.js";
+import { linkList } from "./share.js";
 
 const SWITCHES = [
   ["capture_conversations", "Conversations", "What you and your agents say to each other"],
@@ -19,6 +20,7 @@ const SWITCHES = [
 
 const stored = h("div", {});
 const sessions = sessionList();
+const links = linkList();
 
 export function show(main) {
   const look = h("select", { id: "theme", on: { change: () => applyTheme(look.value) } }, THEMES.map(([value, name]) => h("option", { value, selected: value === theme() }, name)));
@@ -28,6 +30,7 @@ export function show(main) {
     h("section", {}, h("h3", {}, "Capture from other pages"),
       h("p", { class: "hint" }, "Drag this link to the bookmarks bar. There it opens a box with the address of the page, and what you selected on it."), bookmarklet()),
     sessions.section,
+    h("section", {}, h("h3", {}, "Shared links"), links.list),
     h("section", {}, h("h3", {}, "This page"),
       toggle("shortcuts", "Single-key shortcuts", "Keys such as / and ? work when no field has the focus", shortcuts.on(), (on) => shortcuts.set(on)),
       h("p", { class: "row" }, h("label", { for: "theme" }, "Colours"), look),
@@ -46,6 +49,7 @@ export function update() {}
 
 export function changed() {
   sessions.refresh();
+  links.refresh();
 }
 
 async function capture() {

@@ -4,6 +4,40 @@ use super::super::Visibility;
 use super::parse;
 
 #[test]
+fn a_note_is_private_to_one_person_where_nothing_else_makes_it_private() {
+    let to = |text: &str| {
+        let note = parse(text);
+        assert!(note.is_private(), "{text}");
+        note.doubtful.iter().find_map(|mark| mark.strip_prefix("@private/")).map(str::to_owned)
+    };
+    assert_eq!(to("---\nprivate: maya\n---\nx").as_deref(), Some("maya"));
+    assert_eq!(to("---\nprivate: ' Maya '\n---\nx").as_deref(), Some("maya"));
+    for text in [
+        "---\nprivate: true\n---\n",
+        "---\nprivate: Yes\n---\n",
+        "---\nprivate: [maya]\n---\n",
+        "---\nprivate: maya\nmore: {private: true}\n---\n",
+        "---\nmore: {private: maya}\n---\n",
+        "---\nprivate: maya\nPrivate: sam\n---\n",
+        "---\nprivate: maya\ntags: [private]\n---\n",
+        "---\nprivate: maya\n---\n#private/x",
+        "---\nprivate: maya\n---\n%% #private %%",
+        "---\nprivate: maya\n",
+        "\n---\nprivate: maya\n---\n",
+    ] {
+        assert_eq!(to(text), None, "{text}");
+    }
+    // Nobody writes the mark itself.
+    for tags in ["[\"x @private/sam\"]", "{\"@Private/sam\": true}", "\"@private/sam\"", "a;@private/sam"] {
+        assert_eq!(
+            to(&format!("---\nprivate: true\ntags: {tags}\n---\n%% #@private/sam %% #@private/sam")),
+            None,
+            "{tags}"
+        );
+    }
+}
+
+#[test]
 fn what_may_be_meant_as_a_tag_is_known() {
     for (text, doubtful) in [
         ("%% #health %%", &["health"][..]),
