@@ -31,6 +31,9 @@ const INVITED: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Minimum and maximum length of a passphrase, in bytes: of a longer one each byte would be hashed.
 pub(crate) const PASSPHRASE_BYTES: std::ops::RangeInclusive<usize> = 10..=256;
 
+/// In the place of a browser, of what was made for a program.
+const TOKEN: &str = "a token";
+
 /// The people of a server.
 #[derive(Debug)]
 pub(crate) struct People {
@@ -72,7 +75,7 @@ pub(crate) enum Right {
 
 impl Right {
     /// As a person's page says it: `owner`, `editor` or `reader`, or a map with such a `right` and the rules of an agent's page.
-    fn read(value: &Value, person: &str) -> Self {
+    pub(crate) fn read(value: &Value, person: &str) -> Self {
         let rules = value.as_object().cloned().unwrap_or_default();
         let name = value.as_str().or_else(|| value.get("right")?.as_str()).unwrap_or_default().trim();
         let known = ["right", "collections", "exclude_tags", "paths", "expires"];
@@ -93,6 +96,17 @@ impl Right {
                 Self::Given(Arc::new(policy))
             }
             other => Self::Given(Arc::new(Policy::nothing(format!("`{other}` is no right")))),
+        }
+    }
+
+    /// Who somebody with it is; `None` where it gives nothing.
+    pub(crate) fn principal(&self, name: &Arc<str>) -> Option<Principal> {
+        match self {
+            Self::Owner => Some(Principal::Owner(Some(Arc::clone(name)))),
+            Self::Given(policy) if policy.grant.is_none() || policy.is_expired(Timestamp::now()) => None,
+            Self::Given(policy) => {
+                Some(Principal::Member(Member { name: Arc::clone(name), policy: Arc::clone(policy) }))
+            }
         }
     }
 
@@ -126,13 +140,7 @@ impl Right {
 impl Person {
     /// Who they are to a vault; `None` where they have nothing to do with it.
     pub(crate) fn principal(&self, vault: &str) -> Option<Principal> {
-        match self.vaults.get(vault)? {
-            Right::Owner => Some(Principal::Owner(Some(Arc::clone(&self.name)))),
-            Right::Given(policy) if policy.grant.is_none() || policy.is_expired(Timestamp::now()) => None,
-            Right::Given(policy) => {
-                Some(Principal::Member(Member { name: Arc::clone(&self.name), policy: Arc::clone(policy) }))
-            }
-        }
+        self.vaults.get(vault)?.principal(&self.name)
     }
 
     /// Whether somebody has yet to accept an invitation.
@@ -461,11 +469,29 @@ impl People {
             id: PageSession::id_of(name, id.reveal()),
             made_at: now,
             used_at: now,
-            browser: "a token".into(),
+            browser: TOKEN.into(),
             hash: token.hash(),
         };
         self.sessions.add(&session)?;
         Ok(token)
+    }
+
+    /// Whoever has both a token for their programs and a vault: the token's hash, their name, and their right as their page says it.
+    ///
+    /// # Errors
+    /// When the sessions cannot be read.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn holders(&self, vault: &str) -> Result<Vec<(blake3::Hash, String, Value)>, StateError> {
+        let now = Timestamp::now();
+        let tokens =
+            self.sessions.list()?.into_iter().filter(|session| session.browser == TOKEN && session.is_open(now));
+        let holder = |session: PageSession| {
+            let name = session.person()?;
+            let note = Note::parse(&self.text(name)?, name);
+            let right = note.metadata.get("vaults")?.get(vault)?.clone();
+            (note.visibility != Visibility::BrokenFrontmatter).then(|| (session.hash, name.to_owned(), right))
+        };
+        Ok(tokens.filter_map(holder).collect())
     }
 
     fn end_sessions(&self, name: &str) -> Result<(), StateError> {

@@ -31,6 +31,7 @@ use crate::{
     index::postgres::{Address, Backend as PostgresBackend},
     models,
     serve::daemon::listen,
+    serve::mcp::router_of_copies,
 };
 
 /// Keep the vault searchable: watch its notes, index changes, and answer over HTTP.
@@ -147,7 +148,7 @@ impl ServeCommand {
             let stop = std::pin::pin!(exit::told()?);
             let model = models::open(&EmbedConfig::default(), Path::new("/"));
             let server = QueryServer::new(backends, model, max_age);
-            let hosts = config.hosts();
+            let router = Arc::clone(&server).router(config.hosts(), router_of_copies(server));
             let (door, address) = spawn_blocking(move || listen(&config, allow_remote)).await??;
             say!("serving {} at {}://{address}", count(self.backend.len(), "PostgreSQL server"), door.scheme());
             printed()?;
@@ -156,7 +157,7 @@ impl ServeCommand {
                 stop.await;
                 let _ = stopping.send(true);
             };
-            tokio::join!(door.serve(server.router(hosts), ConnectionLimits::default(), stopped), stop);
+            tokio::join!(door.serve(router, ConnectionLimits::default(), stopped), stop);
             anyhow::Ok(true)
         })
     }

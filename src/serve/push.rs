@@ -37,12 +37,13 @@ mod with_server {
     use std::time::{Duration, Instant};
 
     use super::*;
+    use crate::access::people::Right;
     use crate::access::policy::session;
-    use crate::access::rules::may_read;
+    use crate::access::rules::{Principal, may_read};
     use crate::base::clock::{Clock, rfc3339};
     use crate::base::tasks::TaskSignal;
     use crate::index::local::keyword::FORMAT;
-    use crate::index::postgres::{Address, PostgresError, PrincipalRow, PushOptions, Pusher};
+    use crate::index::postgres::{Address, Holder, PostgresError, PrincipalRow, PushOptions, Pusher};
 
     /// Interval at which the server hears that what it has is what is on disk.
     const HEARTBEAT: Duration = Duration::from_secs(60);
@@ -113,18 +114,29 @@ mod with_server {
         })
     }
 
-    /// The owner, and the agents that may read in the session of their token: no session can be claimed elsewhere.
+    /// The owner, the agents that may read in the session of their token (no session can be claimed elsewhere), and people of the server with a
+    /// token of theirs.
     fn principals(workspace: &Workspace) -> Result<Vec<PrincipalRow>, PostgresError> {
         let failed = |error: &dyn std::fmt::Display| PostgresError::Failed(error.to_string());
         let folders = serde_json::to_string(&workspace.config.collections).map_err(|error| failed(&error))?;
+        let row =
+            |token: &blake3::Hash, holder| PrincipalRow { token: *token.as_bytes(), holder, folders: folders.clone() };
         let owner = workspace.home.owner_token().map_err(|error| failed(&error))?;
-        let row = |token: [u8; 32], agent, page| PrincipalRow { token, agent, page, folders: folders.clone() };
-        let mut rows = vec![row(*owner.hash().as_bytes(), None, String::new())];
+        let mut rows = vec![row(&owner.hash(), Holder::Owner)];
         for (known, page) in workspace.agents.holders().map_err(|error| failed(&error))? {
             let policy = workspace.agents.policy_on(&known.slug, &page);
             if policy.grant.is_some() && !policy.session_headers && may_read(&workspace.config.scope, &session(&known))
             {
-                rows.push(row(*known.hash.as_bytes(), Some(known.slug), page));
+                rows.push(row(&known.hash, Holder::Agent(known.slug, page)));
+            }
+        }
+        if let Some((people, vault)) = workspace.people.get() {
+            for (token, name, right) in people.holders(vault).map_err(|error| failed(&error))? {
+                match Right::read(&right, &name).principal(&name.as_str().into()) {
+                    Some(Principal::Owner(_)) => rows.push(row(&token, Holder::Owner)),
+                    Some(_) => rows.push(row(&token, Holder::Person(name, right.to_string()))),
+                    None => {}
+                }
             }
         }
         rows.sort();
@@ -142,7 +154,7 @@ mod with_server {
         let authority = Some(root.join(&remote.ca)).filter(|_| !remote.ca.as_os_str().is_empty());
         let folder = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(PushOptions {
-            address: Address::new(&remote.url, password.as_deref(), authority.as_deref())?,
+            address: Address::new(&remote.url, password.as_deref(), authority.as_deref())?.with_more_patience(),
             name: if remote.vault.is_empty() { folder } else { remote.vault.clone() },
             writer: format!("{} ({})", root.display(), workspace.home.place()),
             push_private: remote.push_private,

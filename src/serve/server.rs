@@ -387,6 +387,7 @@ impl Vaults {
             }
         };
         let (root, server) = (slot.root.clone(), self.settings.server.clone());
+        let people = (Arc::clone(self.people.people()), slot.name.clone());
         let serves =
             Serves::Behind { address: self.address, scheme: self.scheme, path: format!("{PREFIX}{}", slot.name) };
         let starting = spawn_blocking(move || {
@@ -394,6 +395,7 @@ impl Vaults {
             let mut config = Config::load(home.root())?;
             config.server = server;
             let daemon = Daemon::start_when_free(&home, &config, &serves)?;
+            _ = daemon.app.people.set(people);
             // Whoever opened it has it answer.
             daemon.app.shared.wait(READ_WITHIN, |progress| progress.caught_up || progress.failure.is_some());
             Ok(daemon)

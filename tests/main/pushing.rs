@@ -1,9 +1,13 @@
 //! A copy of the index on PostgreSQL: kept by the daemon, whatever becomes of either, and searched by a server that has no vault.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixListener;
 use std::process::Child;
 
+use crate::disk::Disk;
+use crate::people::person;
+use crate::several::Server;
 use crate::support::prelude::*;
 
 /// Where the daemon may die in a push.
@@ -27,7 +31,7 @@ fn configured(address: &str, more: &str) -> String {
 }
 
 /// Waits until the copy is complete.
-fn complete(vault: &Daemon) -> Value {
+pub fn complete(vault: &Daemon) -> Value {
     eventually("the copy to be complete", || {
         let state = vault.status()["remote"].clone();
         (state["pushed_at"].is_string() && state["behind"] == 0 && state["reason"].is_null()).then_some(state)
@@ -97,12 +101,129 @@ fn a_server_that_is_away_is_said_and_caught_up_with() {
     allow(true);
     complete(&vault);
     assert!(has_file(&address, "notes/river.md"));
-    // Away in the midst of its life, too.
+    // Away in the midst of its life, too, while a note becomes private.
     allow(false);
     vault.write("notes/garden.md", "An apple.");
+    vault.write("notes/river.md", "---\nprivate: true\n---\nA boat.");
     until("the failure to be said", || vault.status()["remote"]["failing_since"].is_string());
     allow(true);
     until("the note to be copied", || has_file(&address, "notes/garden.md"));
+    assert!(!has_file(&address, "notes/river.md"), "what became private goes first");
+}
+
+#[test]
+fn a_full_disk_of_the_server_is_said_and_caught_up_with() {
+    let (Some(disk), Some(own)) = (Disk::new(24), postgres::own(&[])) else { return };
+    // The server runs as another user where the tests run as root.
+    let data = disk.path().join("data");
+    fs::create_dir(&data).unwrap();
+    for (folder, mode) in [(disk.path(), 0o755), (&data, 0o777)] {
+        fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let owner = PathBuf::from(postgres::sql(&own.address, "show data_directory").concat().remove(0));
+    let owner = fs::metadata(owner).unwrap();
+    std::os::unix::fs::chown(&data, Some(owner.uid()), Some(owner.gid())).unwrap();
+    postgres::sql(&own.address, &format!("create tablespace small location '{}'", data.display()));
+    postgres::sql(&own.address, "create database copies tablespace small");
+    let address = own.address.replace("/postgres", "/copies");
+    let mut vault = Daemon::without_model(&configured(&address, "")).with("notes/river.md", "A boat.").started();
+    complete(&vault);
+    disk.fill(4);
+    let long: String = (0..20_000).map(|number| format!("word{number} ")).collect();
+    vault.write("notes/long.md", format!("A garden.\n\n{long}"));
+    let state = eventually("the failure to be said", || {
+        let state = vault.status()["remote"].clone();
+        state["failing_since"].is_string().then_some(state)
+    });
+    assert!(state["reason"].as_str().unwrap().contains("No space left"), "{state}");
+    vault.finds("garden", &["notes/long.md"]);
+    assert!(has_file(&address, "notes/river.md") && !has_file(&address, "notes/long.md"));
+    disk.empty();
+    until("the note to be copied", || has_file(&address, "notes/long.md"));
+    complete(&vault);
+    vault.terminate();
+}
+
+/// Speaks TLS before a server that does not.
+fn tls_before(socket: PathBuf, certificate: rcgen::CertifiedKey<rcgen::KeyPair>) -> u16 {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+    use tokio_rustls::rustls::ServerConfig;
+    use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
+    let key = PrivatePkcs8KeyDer::from(certificate.signing_key.serialize_der()).into();
+    let config = ServerConfig::builder().with_no_client_auth();
+    let config = config.with_single_cert(vec![certificate.cert.der().clone()], key).unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    listener.set_nonblocking(true).unwrap();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
+            while let Ok((mut plain, _)) = listener.accept().await {
+                let (acceptor, socket) = (acceptor.clone(), socket.clone());
+                tokio::spawn(async move {
+                    // What a client asks first; it goes on in the clear, and is not answered, where it does not ask for TLS.
+                    let mut asked = [0; 8];
+                    plain.read_exact(&mut asked).await.ok()?;
+                    assert_eq!(asked, [0, 0, 0, 8, 4, 210, 22, 47]);
+                    plain.write_all(b"S").await.ok()?;
+                    let mut secured = acceptor.accept(plain).await.ok()?;
+                    let mut server = tokio::net::UnixStream::connect(socket).await.ok()?;
+                    copy_bidirectional(&mut secured, &mut server).await.ok()
+                });
+            }
+        });
+    });
+    port
+}
+
+#[test]
+fn a_server_elsewhere_is_verified_and_gets_the_password() {
+    let Some(own) = postgres::own(&[]) else { return };
+    let hba = postgres::sql(&own.address, "show hba_file").concat().remove(0);
+    let with_password = own.address.replace("vault@", "vault:se%20cret@");
+    let folder = Path::new(&hba).parent().unwrap().to_owned();
+    postgres::sql(&own.address, "alter role vault password 'se cret'");
+    postgres::sql(&own.address, &format!("copy (select 'local all all scram-sha-256') to '{hba}'"));
+    postgres::sql(&own.address, "select pg_reload_conf()");
+    until("the password to be asked for", || postgres::ask(&own.address, "select 1").is_err());
+    let certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let pem = certificate.cert.pem();
+    let port = tls_before(folder.join(".s.PGSQL.5432"), certificate);
+    let url = format!("postgres://vault@localhost:{port}/postgres?sslmode=require");
+    let mut vault = Daemon::without_model(&configured(&url, "password_env = \"NOT_SET_ANYWHERE\"\n"))
+        .with("ca.pem", &pem)
+        .with("notes/river.md", "A boat.")
+        .started();
+    let reason = |vault: &Daemon, of: &str| {
+        until(of, || vault.status()["remote"]["reason"].as_str().is_some_and(|reason| reason.contains(of)));
+    };
+    reason(&vault, "NOT_SET_ANYWHERE");
+    let change = |vault: &mut Daemon, more: &str| {
+        vault.terminate();
+        vault.write("memory.toml", format!("[embed]\nmodel = \"none\"\n{}", configured(&url, more)));
+        vault.start();
+    };
+    // Nobody knows who signed it.
+    change(&mut vault, "password_env = \"VAULT_TEST_PASSWORD\"\n");
+    reason(&vault, "certificate");
+    assert!(!postgres::sql(&with_password, "select 1 where to_regclass('vault') is null").is_empty());
+    change(&mut vault, "password_env = \"VAULT_TEST_PASSWORD\"\nca = \"ca.pem\"\n");
+    complete(&vault);
+    assert!(has_file(&with_password, "notes/river.md"));
+    let server = QueryServer::of(
+        &[&url],
+        &["--backend-ca", vault.path("ca.pem").to_str().unwrap(), "--backend-password-env", "VAULT_TEST_PASSWORD"],
+    );
+    let token = fs::read_to_string(vault.path(".vault/owner-token")).unwrap();
+    assert_eq!(server.find(token.trim(), "/search?mode=keyword&q=boat"), ["maya/notes/river.md"]);
+    let failed = Ran::of(vault_command().args(["serve", "--port", "0", "--backend", &with_password]));
+    assert!(
+        failed.code != 0 && failed.stderr.contains("environment variable") && !failed.stderr.contains("cret"),
+        "{}",
+        failed.stderr
+    );
 }
 
 #[test]
@@ -134,13 +255,13 @@ fn a_daemon_that_is_killed_in_a_push_leaves_what_the_next_completes() {
 }
 
 /// A query server.
-struct QueryServer {
+pub struct QueryServer {
     child: Child,
     address: String,
 }
 
 impl QueryServer {
-    fn of(addresses: &[&str], more: &[&str]) -> Self {
+    pub fn of(addresses: &[&str], more: &[&str]) -> Self {
         let mut command = vault_command();
         command.args(["serve", "--port", "0"]).args(more);
         for address in addresses {
@@ -155,8 +276,21 @@ impl QueryServer {
         Self { child, address }
     }
 
+    pub fn send(&self, request: &Request) -> Reply {
+        Connection::open(&self.address).send(request).expect("the server answers")
+    }
+
     fn get(&self, token: &str, target: &str) -> Reply {
-        Connection::open(&self.address).send(&Request::get(target).bearer(token)).expect("the server answers")
+        self.send(&Request::get(target).bearer(token))
+    }
+
+    /// What a tool says.
+    fn call(&self, token: &str, name: &str, arguments: Value) -> Value {
+        let call = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments },
+        });
+        let request = Request::send("POST", "/mcp", &call).bearer(token);
+        self.send(&request.header("Accept", "application/json, text/event-stream")).ok()["result"].clone()
     }
 
     /// Each hit as `vault/path`.
@@ -203,7 +337,7 @@ fn several_vaults_are_searched_and_each_by_who_may() {
     let ada = vaults[0].token_of("ada");
     // Tokens are copied when something is published, or within a minute.
     vaults[0].write("notes/more.md", "A garden.");
-    until("the token to be copied", || !postgres::sql(&address, "select from principal where slug = 'ada'").is_empty());
+    until("the token to be copied", || !postgres::sql(&address, "select from principal where name = 'ada'").is_empty());
     let server = QueryServer::of(&[&address, &other], &[]);
     let all = ["maya/notes/boat.md", "maya/work/plan.md", "noor/notes/boat.md", "noor/work/plan.md"];
     let all_of_one: Vec<String> = server.find(TOKEN, "/search?mode=keyword&q=boat&vaults=maya,noor");
@@ -237,13 +371,87 @@ fn several_vaults_are_searched_and_each_by_who_may() {
     assert!(!hits(&there).iter().any(private));
 }
 
+/// A server of vaults that copies them under their names, and has been asked for each.
+fn copied_server(address: &str, names: &[&str]) -> Server {
+    let mut server = Server::of(names, "");
+    for name in names {
+        let config = format!("[embed]\nmodel = \"none\"\n[remote]\nurl = \"{address}\"\n");
+        server.write(&format!("{name}/memory.toml"), config);
+        server.write(&format!("{name}/notes/more.md"), format!("# More\n\nA boat <of> {name}.\n\n# Last\n\nReeds."));
+        server.write(&format!("{name}/work/plan.md"), "A boat at work.");
+        server.write(&format!("{name}/notes/secret.md"), "---\nprivate: true\n---\nA hidden boat.");
+    }
+    server
+}
+
+#[test]
+fn a_person_searches_the_vaults_they_were_given_by_page_mcp_and_api() {
+    let Some(address) = postgres::database() else { return };
+    let names = ["maya", "sam", "family"];
+    let mut server = copied_server(&address, &names);
+    let page = "---\nvaults:\n  sam: owner\n  family: { right: reader, collections: [notes] }\n---\n";
+    server.write("people/sam.md", page);
+    let sam = person(&server, &["token", "sam"]).ok().stdout.trim().to_owned();
+    for name in names {
+        until("the vault to be copied", || {
+            let remote = server.get(name, "/status").ok()["remote"].clone();
+            remote["pushed_at"].is_string() && remote["behind"] == 0
+        });
+    }
+    let holds = |count: usize| {
+        postgres::sql(
+            &address,
+            "select from principal where kind = 'person' or (kind = 'owner' and vault in (
+            select vault from vault where name = 'sam'))",
+        )
+        .len()
+            == count
+    };
+    until("the people to be copied", || holds(3));
+    let copies = QueryServer::of(&[&address], &[]);
+    assert_eq!(copies.get(&sam, "/vaults").json(), json!(["family", "sam"]));
+    let boats = ["family/notes/more.md", "sam/notes/more.md", "sam/work/plan.md"];
+    assert_eq!(copies.find(&sam, "/search?mode=keyword&q=boat"), boats);
+    assert_eq!(copies.get(&sam, "/search?q=boat&vaults=maya").status, 404);
+    // A note, as it was copied.
+    let note = copies.get(&sam, "/vaults/family/note?path=notes/more.md").ok();
+    let text: String = column(&note["passages"], "content").concat();
+    assert!(text.contains("A boat <of> family.") && text.contains("Reeds.") && note["cut"] == false, "{note}");
+    for hidden in ["notes/secret.md", "work/plan.md", "notes/none.md", "../memory.toml"] {
+        let reply = copies.get(&sam, &format!("/vaults/family/note?path={}", encode(hidden)));
+        assert_eq!(reply.status, 404, "{hidden}");
+    }
+    // The page: without a token the browser is asked for one.
+    let page = copies.send(&Request::get("/"));
+    assert_eq!((page.status, page.header("www-authenticate").is_some()), (401, true));
+    let page = String::from_utf8(copies.get(&sam, "/?q=boat").body).unwrap();
+    assert!(
+        page.contains("3 passages") && page.contains("A boat &lt;of&gt; family") && !page.contains("maya"),
+        "{page}"
+    );
+    let page = String::from_utf8(copies.get(&sam, "/?vault=family&path=notes/more.md").body).unwrap();
+    assert!(page.contains("Reeds.") && page.contains("A boat &lt;of&gt; family"), "{page}");
+    // MCP.
+    let found = copies.call(&sam, "search", json!({ "query": "boat", "vaults": "family" })).to_string();
+    assert!(found.contains("[family: notes/more.md#L") && !found.contains("plan.md"), "{found}");
+    let read = copies.call(&sam, "get", json!({ "vault": "family", "path": "notes/more.md" })).to_string();
+    assert!(read.contains("Reeds."), "{read}");
+    assert_eq!(copies.call(&sam, "get", json!({ "vault": "maya", "path": "notes/more.md" }))["isError"], true);
+    assert_eq!(copies.send(&Request::send("POST", "/mcp", &json!({}))).status, 401);
+    // What is taken counts with the next push.
+    person(&server, &["take", "sam", "family"]).ok();
+    server.write("family/notes/next.md", "A boat.");
+    until("the person to leave", || holds(2));
+    assert_eq!(copies.get(&sam, "/vaults").json(), json!(["sam"]));
+}
+
 #[test]
 fn what_was_not_heard_of_for_long_is_said_to_the_owner_and_refused_to_agents() {
     let Some(address) = postgres::database() else { return };
     let mut vault = vault_of(&address, "maya", TOKEN);
     let ada = vault.token_of("ada");
     vault.write("notes/more.md", "A garden.");
-    until("the token to be copied", || !postgres::sql(&address, "select from principal where slug = 'ada'").is_empty());
+    until("the token to be copied", || !postgres::sql(&address, "select from principal where name = 'ada'").is_empty());
     vault.terminate();
     postgres::sql(&address, "update vault set seen_at = now() - interval '1 hour'");
     let server = QueryServer::of(&[&address], &["--max-age", "600"]);

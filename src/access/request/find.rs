@@ -11,12 +11,12 @@ use crate::access::rules::Scope;
 use crate::base::config::{ChatConfig, Mode, Rerank, SearchConfig};
 use crate::index::engine::{EngineError, FileEntry, Predicate};
 use crate::index::search::{
-    Assistant, Correction, Degraded, Highlighter, HitWindow, MaySend, Related, RelatedRequest, Results, SearchHelp,
-    SearchRequest, Unassisted, Visible, assisted_search, related, search, snippet, snippet_around,
+    Assistant, Correction, Degraded, Highlighter, Hit, HitWindow, MaySend, Related, RelatedRequest, Results,
+    SearchHelp, SearchRequest, Unassisted, Visible, assisted_search, related, search, snippet, snippet_around,
 };
 use crate::index::sync::ModelStatus;
 use crate::models::{ChatModel, ChatReranker, Embedder, Reranker, open_chat};
-use crate::serve::wire::{HitView, Scores, SearchResponse, passage_citation};
+use crate::serve::wire::{ChunkView, HitView, Scores, SearchResponse, passage_citation};
 use crate::text::derive::TextLanguage;
 
 /// Maximum number of times that a search is begun anew while notes change as fast as they are found.
@@ -31,6 +31,14 @@ pub struct Given {
     pub times: usize,
     /// After so long no model is waited for; where it is not said, as the settings have it for each.
     pub timeout: Option<Duration>,
+}
+
+/// A hit as it is answered, given its passage.
+pub(crate) fn hit_view(hit: &Hit, chunk: ChunkView, snippet: String, config: &SearchConfig) -> HitView {
+    let &Hit { score, keyword, semantic, late, rerank, coverage, relevance, .. } = hit;
+    let scores = Scores { keyword, semantic, late, rerank, coverage };
+    let perhaps = relevance.is_some_and(|relevance| relevance < config.min_score);
+    HitView { chunk, snippet, highlights: None, score, relevance, perhaps, scores }
 }
 
 impl ReadScope {
@@ -97,18 +105,9 @@ impl ReadScope {
         for hit in found.hits {
             highlighter.turn_to(hit.file.language());
             let snippet = snippet(&hit.chunk.text, &mut highlighter, snippet_chars);
-            match self.view(&hit.file, hit.chunk) {
+            match self.view(&hit.file, hit.chunk.clone()) {
                 Ok(chunk) => {
-                    let scores = Scores {
-                        keyword: hit.keyword,
-                        semantic: hit.semantic,
-                        late: hit.late,
-                        rerank: hit.rerank,
-                        coverage: hit.coverage,
-                    };
-                    let perhaps = hit.relevance.is_some_and(|relevance| relevance < config.min_score);
-                    let (score, relevance) = (hit.score, hit.relevance);
-                    let mut view = HitView { snippet, highlights: None, score, relevance, perhaps, scores, chunk };
+                    let mut view = hit_view(&hit, chunk, snippet, config);
                     let wide = widened(&view, &hit.window, &mut highlighter, snippet_chars);
                     if let Some(wide) = wide.filter(|wide| room.holds(&wide.chunk, wide.snippet.chars().count())) {
                         view = wide;

@@ -21,11 +21,11 @@ pub(crate) use checks::{
     memory_scopes, note_path, now, parse, parse_last, query_text, rfc3339, source_place, tags, text, validity, within,
 };
 pub use error::{ErrorKind, RequestError};
-pub(crate) use find::{Given, ORDER_KEPT};
+pub(crate) use find::{Given, ORDER_KEPT, hit_view};
 pub(crate) use graph::{LinkTargets, line_text};
 pub use graph::{graph, key_relations};
 pub(crate) use read_scope::{
-    ReadScope, SPEAKING_TOOLS, Visibility, no_chunk, read_seen, share, trust_of_note, trust_of_place,
+    ReadScope, SPEAKING_TOOLS, Visibility, chunk_view, no_chunk, read_seen, share, trust_of_note, trust_of_place,
 };
 pub use role::{Editor, Owner, Reader, Role, Viewer};
 pub(crate) use role::{EventSender, MemoryWriter, SeenByAgent};

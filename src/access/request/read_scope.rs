@@ -141,27 +141,7 @@ impl ReadScope {
     /// # Errors
     /// When the catalog is damaged.
     pub fn view(&self, file: &FileEntry, chunk: ChunkText) -> Result<ChunkView, EngineError> {
-        let metadata = self.reader.metadata(file.id)?;
-        let metadata = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok());
-        let (line_start, line_end) = chunk.lines;
-        let page = page_of(file.path.as_str(), &chunk.heading_path);
-        Ok(ChunkView {
-            hash: chunk.id.to_string(),
-            collection: file.path.collection().to_owned(),
-            path: file.path.to_string(),
-            title: file.title.clone(),
-            heading_path: chunk.heading_path,
-            content: chunk.text,
-            line_start,
-            line_end,
-            page,
-            citation: passage_citation(file.path.as_str(), page, line_start, line_end),
-            obsidian_url: self.obsidian_url(&file.path),
-            tags: file.tags.clone(),
-            metadata: metadata.unwrap_or(Value::Object(serde_json::Map::new())),
-            created_at: rfc3339(file.created_ms),
-            updated_at: rfc3339(file.updated_ms),
-        })
+        chunk_view(self.reader(), file, chunk, self.obsidian_url(&file.path))
     }
 
     /// Opens a note in Obsidian. Agents are not told where the vault is.
@@ -218,6 +198,39 @@ impl ReadScope {
     pub fn note_of(&self, id: ChunkId) -> Option<&FileEntry> {
         self.files().find(|file| ChunkId::of_note(&file.path, &file.hash) == id).map(AsRef::as_ref)
     }
+}
+
+/// A chunk of a file as it is answered, with what opens it in Obsidian.
+///
+/// # Errors
+/// When the frontmatter cannot be read.
+pub(crate) fn chunk_view(
+    reader: &dyn Reader,
+    file: &FileEntry,
+    chunk: ChunkText,
+    obsidian_url: Option<String>,
+) -> Result<ChunkView, EngineError> {
+    let metadata = reader.metadata(file.id)?;
+    let metadata = metadata.and_then(|metadata| serde_json::from_str(&metadata).ok());
+    let (line_start, line_end) = chunk.lines;
+    let page = page_of(file.path.as_str(), &chunk.heading_path);
+    Ok(ChunkView {
+        hash: chunk.id.to_string(),
+        collection: file.path.collection().to_owned(),
+        path: file.path.to_string(),
+        title: file.title.clone(),
+        heading_path: chunk.heading_path,
+        content: chunk.text,
+        line_start,
+        line_end,
+        page,
+        citation: passage_citation(file.path.as_str(), page, line_start, line_end),
+        obsidian_url,
+        tags: file.tags.clone(),
+        metadata: metadata.unwrap_or(Value::Object(serde_json::Map::new())),
+        created_at: rfc3339(file.created_ms),
+        updated_at: rfc3339(file.updated_ms),
+    })
 }
 
 /// A part of a whole, 0 to 1; all of nothing is 1.

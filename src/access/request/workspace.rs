@@ -2,11 +2,12 @@
 
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::find::ChatHelp;
 use super::{Owner, RequestError, Role};
+use crate::access::people::People;
 use crate::access::policy::AgentRegistry;
 use crate::access::rules::Principal;
 use crate::base::config::{Config, Switches};
@@ -73,6 +74,8 @@ pub struct Workspace {
     saving: Mutex<()>,
     /// The chat model, and what it does for searches.
     pub chat: ChatHelp,
+    /// The people of the server that has opened it, and its name there.
+    pub(crate) people: OnceLock<(Arc<People>, String)>,
     /// The conflict copies on disk: when they were looked for, how long that took, and what was found.
     pub(crate) conflicts_seen: Mutex<Option<(Instant, Duration, Vec<ConflictCopy>)>>,
 }
@@ -93,8 +96,8 @@ impl Workspace {
     /// Of these parts.
     pub fn new(parts: WorkspaceParts, pending: SweepPending) -> Self {
         let chat = ChatHelp::of(&parts.config.chat);
-        let (saving, conflicts_seen) = Default::default();
-        Self { pending, parts, saving, chat, conflicts_seen }
+        let (saving, people, conflicts_seen) = Default::default();
+        Self { pending, parts, saving, chat, people, conflicts_seen }
     }
 
     /// Who writes summaries and digests.

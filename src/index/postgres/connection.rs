@@ -33,8 +33,8 @@ pub enum PostgresError {
     #[error("{0}")]
     Failed(String),
     /// It did not answer in time.
-    #[error("the server did not answer within {} s", PATIENCE.as_secs())]
-    Late,
+    #[error("the server did not answer within {} s", .0.as_secs())]
+    Late(Duration),
     /// Nobody waits for it any more.
     #[error("it was called off")]
     CalledOff,
@@ -59,6 +59,7 @@ impl From<PostgresError> for EngineError {
 #[derive(Clone)]
 pub struct Address {
     config: tokio_postgres::Config,
+    patience: Duration,
     tls: Option<MakeRustlsConnect>,
     called_off: Arc<Notify>,
 }
@@ -87,8 +88,14 @@ impl Address {
             false => Some(tls(authority)?),
         };
         config.ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
-        config.application_name("vault");
-        Ok(Self { config, tls, called_off: Arc::default() })
+        config.application_name("vault").connect_timeout(PATIENCE).tcp_user_timeout(PATIENCE);
+        Ok(Self { config, patience: PATIENCE, tls, called_off: Arc::default() })
+    }
+
+    /// The same for who pushes: removing a large vault takes a while.
+    #[must_use]
+    pub fn with_more_patience(self) -> Self {
+        Self { patience: PATIENCE * 20, ..self }
     }
 
     /// What ends a wait for the server, now or the next one.
@@ -113,13 +120,16 @@ impl Address {
                 }
             })
         };
-        let (client, _) = within(&runtime, self, connecting)?;
-        Ok(Connection { client, runtime, address: self.clone(), known: Mutex::default() })
+        let (client, _) = within(&runtime, &Self { patience: PATIENCE, ..self.clone() }, connecting)?;
+        let connection = Connection { client, runtime, address: self.clone(), known: Mutex::default() };
+        // What nobody waits for is ended there, too.
+        connection.batch(&format!("set statement_timeout = {}", self.patience.as_millis()))?;
+        Ok(connection)
     }
 }
 
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a connection may take, and an answer of a search.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 fn tls(authority: Option<&Path>) -> Result<MakeRustlsConnect, PostgresError> {
     let refused = |why: String| PostgresError::Refused(why);
@@ -143,7 +153,7 @@ fn within<T>(
     runtime.block_on(async {
         tokio::select! {
             done = work => Ok(done?),
-            () = tokio::time::sleep(PATIENCE) => Err(PostgresError::Late),
+            () = tokio::time::sleep(address.patience) => Err(PostgresError::Late(address.patience)),
             () = address.called_off.notified() => Err(PostgresError::CalledOff),
         }
     })

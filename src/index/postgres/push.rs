@@ -43,12 +43,42 @@ impl PushOptions {
 pub struct PrincipalRow {
     /// BLAKE3 of the token.
     pub token: [u8; 32],
-    /// The folder's name of an agent in `agents/`; `None` for the owner.
-    pub agent: Option<String>,
-    /// The agent's page.
-    pub page: String,
+    /// Who it is.
+    pub holder: Holder,
     /// `[[collections]]` of the vault as JSON, by which memory scopes are found.
     pub folders: String,
+}
+
+/// Who holds a token.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Holder {
+    /// An owner.
+    Owner,
+    /// An agent: its folder's name in `agents/`, and its page.
+    Agent(String, String),
+    /// A reader or editor: the name of their page, and their right in this vault as JSON.
+    Person(String, String),
+}
+
+impl Holder {
+    /// As a row has it: kind, name, and what gives the rights.
+    pub(super) fn parts(&self) -> (&'static str, &str, &str) {
+        match self {
+            Self::Owner => ("owner", "", ""),
+            Self::Agent(slug, page) => ("agent", slug, page),
+            Self::Person(name, right) => ("person", name, right),
+        }
+    }
+
+    /// The one of a row; `None` for a kind that this program does not know, which reads nothing.
+    pub(super) fn of_parts(kind: &str, name: String, rights: String) -> Option<Self> {
+        match kind {
+            "owner" => Some(Self::Owner),
+            "agent" => Some(Self::Agent(name, rights)),
+            "person" => Some(Self::Person(name, rights)),
+            _ => None,
+        }
+    }
 }
 
 /// Files in a transaction, and passages after which no further file is taken into it.
@@ -146,7 +176,7 @@ impl Pusher {
         if turns {
             link.known.values_mut().for_each(|known| (known.digests[0], known.digests[2], known.from) = (0, 0, None));
         }
-        let mut batches = self.behind(&mut link, reader, anew);
+        let mut batches = self.behind(&mut link, reader);
         let behind = |batches: &[Batch]| batches.iter().map(|batch| batch.files.len() + batch.removed.len()).sum();
         let others = link.principals.as_deref() != Some(principals);
         let said = Said::of(&self.options, reader)?;
@@ -160,17 +190,23 @@ impl Pusher {
             tell(behind(&batches[at..]));
             let first = at == 0;
             let last = at + 1 == batches.len();
-            // Whoever may no longer read does not wait for the rest either.
-            if first && others {
-                link.principals = None;
+            if first || !anew {
+                link.begin(&self.options)?;
             }
-            link.send(&self.options, reader, (principals, &said), &batches[at], (anew && first, turns && first, last))?;
+            if first {
+                link.begin_state(reader, (anew, turns), Some(principals).filter(|_| others))?;
+            }
+            link.put(&self.options, reader, &batches[at])?;
+            // Rows of two stores are in no state of either.
+            if last || !anew {
+                link.end(&self.options, reader, &said, last)?;
+            }
             for file in &batches[at].files {
                 let from = Some((Arc::clone(&file.file), file.embedded.clone()));
                 link.known.insert(file.file.id, Known { digests: file.digests, from });
             }
         }
-        (link.words, link.said) = (words, Some(said));
+        (link.words, link.said, link.principals) = (words, Some(said), Some(principals.to_vec()));
         tell(0);
         self.link = Some(link);
         Ok(())
@@ -181,8 +217,8 @@ impl Pusher {
         self.link = None;
     }
 
-    /// What differs, in transactions; in one where no state in between would be one of the vault.
-    fn behind(&self, link: &mut Link, reader: &dyn Reader, anew: bool) -> Vec<Batch> {
+    /// What differs, in parts.
+    fn behind(&self, link: &mut Link, reader: &dyn Reader) -> Vec<Batch> {
         let files = || reader.files().iter().filter(|file| self.options.push_private || !file.private);
         let wanted: HashSet<u32> = files().map(|file| file.id).collect();
         let gone: Vec<u32> = link.known.keys().filter(|file| !wanted.contains(file)).copied().collect();
@@ -205,7 +241,7 @@ impl Pusher {
                 continue;
             }
             let last = batches.last_mut().expect("there is one");
-            let is_full = !anew && (last.files.len() >= BATCH_FILES || passages >= BATCH_PASSAGES);
+            let is_full = last.files.len() >= BATCH_FILES || passages >= BATCH_PASSAGES;
             passages = if is_full { 0 } else { passages } + file.chunks.len();
             match is_full {
                 true => batches.push(Batch { removed: Vec::new(), files: vec![packed] }),
@@ -245,29 +281,33 @@ impl Link {
     /// Says that what is there is what is on disk.
     fn seen(&self, writer: &str) -> Result<(), PostgresError> {
         match self.connection.execute(sql::SEEN, &[&self.vault, &writer, &self.seq])? {
-            0 => Err(PostgresError::Failed("what is there was changed by somebody else".into())),
+            0 => Err(changed()),
             _ => Ok(()),
         }
     }
 
-    /// One transaction: everything anew, the vectors of another model, and whether it is the last.
-    fn send(
-        &mut self,
-        options: &PushOptions,
-        reader: &dyn Reader,
-        (principals, said): (&[PrincipalRow], &Said),
-        batch: &Batch,
-        (anew, turns, last): (bool, bool, bool),
-    ) -> Result<(), PostgresError> {
-        let (connection, vault, seq) = (&self.connection, self.vault, self.seq + 1);
-        connection.batch(sql::BEGIN)?;
-        let row = connection.first(sql::LOCK_VAULT, &[&vault])?;
+    /// Begins a transaction that nobody else changes the vault in.
+    fn begin(&self, options: &PushOptions) -> Result<(), PostgresError> {
+        self.connection.batch(sql::BEGIN)?;
+        let row = self.connection.first(sql::LOCK_VAULT, &[&self.vault])?;
         let row = row.ok_or_else(|| PostgresError::Failed("the vault was removed there".into()))?;
         is_ours(&row.get::<_, String>("writer"), options)?;
         if row.get::<_, i64>("seq") != self.seq {
-            return Err(PostgresError::Failed("what is there was changed by somebody else".into()));
+            return Err(changed());
         }
         crash::point("push-begun");
+        Ok(())
+    }
+
+    /// What comes before all files: nothing is there any more if all of it comes `anew`, no vectors if the model `turns`, and whoever may no
+    /// longer read does not wait for the rest either.
+    fn begin_state(
+        &self,
+        reader: &dyn Reader,
+        (anew, turns): (bool, bool),
+        principals: Option<&[PrincipalRow]>,
+    ) -> Result<(), PostgresError> {
+        let (connection, vault, seq) = (&self.connection, self.vault, self.seq + 1);
         if anew {
             for wipe in sql::WIPE {
                 connection.execute(wipe, &[&vault])?;
@@ -279,14 +319,20 @@ impl Link {
             connection.execute(sql::NOTHING_EMBEDDED, &[&vault, &seq])?;
             connection.execute(sql::NEW_MODEL, &[&vault, &reader.model().map(|model| model.as_str())])?;
         }
-        if self.principals.is_none() {
-            connection.execute(sql::NO_PRINCIPALS, &[&vault])?;
-            for PrincipalRow { token, agent, page, folders } in principals {
-                let (slug, page) = (agent.as_deref().unwrap_or_default(), page.as_bytes());
-                let row: Params<'_> = &[&vault, &&token[..], &agent.is_none(), &slug, &page, folders];
-                connection.execute(sql::PRINCIPAL, row)?;
-            }
+        let Some(principals) = principals else { return Ok(()) };
+        connection.execute(sql::NO_PRINCIPALS, &[&vault])?;
+        for PrincipalRow { token, holder, folders } in principals {
+            // A page may hold a zero byte, a text there may not.
+            let (kind, name, rights) = holder.parts();
+            let row: Params<'_> = &[&vault, &&token[..], &kind, &name, &rights.as_bytes(), folders];
+            connection.execute(sql::PRINCIPAL, row)?;
         }
+        Ok(())
+    }
+
+    /// Removes, adds and replaces files.
+    fn put(&self, options: &PushOptions, reader: &dyn Reader, batch: &Batch) -> Result<(), PostgresError> {
+        let (connection, vault, seq) = (&self.connection, self.vault, self.seq + 1);
         self.send_passages(options, reader, batch)?;
         crash::point("push-words");
         self.send_meaning(reader, batch)?;
@@ -296,27 +342,36 @@ impl Link {
         connection.execute(sql::REMOVE_FILES, &[&vault, &batch.removed, &seq])?;
         let metadata = batch.files.iter().map(|file| reader.metadata(file.file.id)).collect::<Result<Vec<_>, _>>()?;
         let rows = batch.files.iter().zip(&changed).zip(&metadata);
-        connection.copy(
-            sql::COPY_FILES,
-            &[
-                Type::INT4,
-                Type::INT4,
-                Type::INT8,
-                Type::INT8,
-                Type::INT8,
-                Type::INT8,
-                Type::BYTEA,
-                Type::BYTEA,
-                Type::BYTEA,
-                Type::TEXT,
-            ],
-            rows.map(|((file, id), metadata)| {
-                let [info, passages, meaning] = &file.digests;
-                let row: [&(dyn ToSql + Sync); 10] =
-                    [&vault, id, &seq, info, passages, meaning, &file.entry, &file.chunks, &file.embedded, metadata];
-                row
-            }),
-        )?;
+        let types = [
+            Type::INT4,
+            Type::INT4,
+            Type::INT8,
+            Type::INT8,
+            Type::INT8,
+            Type::INT8,
+            Type::BYTEA,
+            Type::BYTEA,
+            Type::BYTEA,
+            Type::TEXT,
+        ];
+        let rows = rows.map(|((file, id), metadata)| {
+            let [info, passages, meaning] = &file.digests;
+            let row: [&(dyn ToSql + Sync); 10] =
+                [&vault, id, &seq, info, passages, meaning, &file.entry, &file.chunks, &file.embedded, metadata];
+            row
+        });
+        connection.copy(sql::COPY_FILES, &types, rows)
+    }
+
+    /// Says which state is there now, and whether it is all of it.
+    fn end(
+        &mut self,
+        options: &PushOptions,
+        reader: &dyn Reader,
+        said: &Said,
+        last: bool,
+    ) -> Result<(), PostgresError> {
+        let (connection, vault, seq) = (&self.connection, self.vault, self.seq + 1);
         let (format, stemmer) = options.words();
         let Said { generation, withheld, problems } = said;
         connection.execute(
@@ -327,7 +382,6 @@ impl Link {
         crash::point("push-ready");
         connection.batch(sql::COMMIT)?;
         crash::point("push-committed");
-        self.principals = Some(principals.to_vec());
         (self.seq, self.store) = (seq, reader.store().to_owned());
         self.model = reader.model().map(|model| model.as_str().to_owned());
         Ok(())
@@ -444,6 +498,10 @@ impl Link {
             }),
         )
     }
+}
+
+fn changed() -> PostgresError {
+    PostgresError::Failed("what is there was changed by somebody else".into())
 }
 
 /// Whether the vault there is this one's.

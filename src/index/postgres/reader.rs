@@ -4,18 +4,19 @@
 //! numbers as everywhere. Which candidates are enough is proven: what the server orders by is never less than the score.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use tokio_postgres::Row;
 
-use super::connection::{Address, Connection, Params, PostgresError};
+use super::connection::{Address, Connection, PATIENCE, Params, PostgresError};
 use super::pack::{SPEAKER, bound, frequencies, key, of_half_vector, sparse_text, unpack_file};
+use super::push::Holder;
 use super::sql;
 use crate::base::config::StemmerLanguage;
 use crate::index::engine::{
-    ChunkEntry, ChunkText, ContentHash, EngineError, Field, FileSet, FileTable, Like, LikeWord, PreparedWords,
-    QueryVector, Reader, ScoredChunk, WeighedTerm, WeighedTerms, WordQuery, rounded_length,
+    ChunkEntry, ChunkText, ContentHash, EngineError, Field, FileEntry, FileSet, FileTable, Like, LikeWord,
+    PreparedWords, QueryVector, Reader, ScoredChunk, WeighedTerm, WeighedTerms, WordQuery, rounded_length,
 };
 use crate::models::{Fingerprint, PackedTokens};
 use crate::text::derive::ChunkId;
@@ -24,7 +25,8 @@ use crate::text::derive::words::{BESIDE, Stemming, without_language};
 /// A server that has vaults. What was read of their files is kept.
 pub struct Backend {
     address: Address,
-    idle: Mutex<Vec<Connection>>,
+    pool: Mutex<Pool>,
+    given_back: Condvar,
     /// By name, each with when it was asked for last.
     vaults: Mutex<HashMap<String, (Instant, Arc<Vault>)>>,
 }
@@ -46,49 +48,92 @@ struct Vault {
     embedded: Arc<HashSet<u64>>,
 }
 
-/// Connections that are kept while nobody uses them.
-const MAX_IDLE: usize = 16;
-/// Vaults whose files are kept: those that were asked for last.
-const MAX_VAULTS: usize = 64;
+/// Connections to one server.
+#[derive(Default)]
+struct Pool {
+    idle: Vec<Connection>,
+    used: usize,
+}
+
+/// Connections to a server at a time; whoever wants another waits. PostgreSQL takes a hundred in all, if nobody says otherwise.
+const MAX_CONNECTIONS: usize = 16;
+/// Chunks of the vaults whose files are kept: those that were asked for last. About 80 bytes each.
+const MAX_CHUNKS: u64 = 5_000_000;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A connection that goes back to its pool, unless it has failed: then it is in a state that is of no use.
+struct Lease {
+    backend: Arc<Backend>,
+    connection: Option<Connection>,
+}
+
+impl Lease {
+    fn query(&mut self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, PostgresError> {
+        let gone = || PostgresError::Failed("the connection was lost".into());
+        let rows = self.connection.as_ref().ok_or_else(gone)?.query(sql, params);
+        if rows.is_err() {
+            self.connection = None;
+        }
+        rows
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let rested = self.connection.take().filter(|connection| connection.batch(sql::ROLLBACK).is_ok());
+        let mut pool = lock(&self.backend.pool);
+        pool.idle.extend(rested);
+        pool.used -= 1;
+        self.backend.given_back.notify_one();
+    }
+}
+
 impl Backend {
     /// A server at an address, which is not asked yet.
     pub fn new(address: Address) -> Arc<Self> {
-        Arc::new(Self { address, idle: Mutex::default(), vaults: Mutex::default() })
+        Arc::new(Self { address, pool: Mutex::default(), given_back: Condvar::new(), vaults: Mutex::default() })
     }
 
-    fn connection(&self) -> Result<Connection, PostgresError> {
-        while let Some(idle) = lock(&self.idle).pop() {
+    /// A connection in a transaction that has yet to see its state.
+    fn connection(self: &Arc<Self>) -> Result<Lease, PostgresError> {
+        let is_full = |pool: &mut Pool| pool.used >= MAX_CONNECTIONS;
+        let (mut pool, waited) = self
+            .given_back
+            .wait_timeout_while(lock(&self.pool), PATIENCE, is_full)
+            .unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() {
+            return Err(PostgresError::Late(PATIENCE));
+        }
+        pool.used += 1;
+        drop(pool);
+        // Given back whatever happens.
+        let mut lease = Lease { backend: Arc::clone(self), connection: None };
+        loop {
+            let Some(idle) = lock(&self.pool).idle.pop() else { break };
             // The server may have been restarted since.
             if idle.is_open() && idle.batch(sql::BEGIN_READ).is_ok() {
-                return Ok(idle);
+                lease.connection = Some(idle);
+                return Ok(lease);
             }
         }
         let connection = self.address.connect()?;
         sql::check(&connection)?;
         connection.batch(sql::BEGIN_READ)?;
-        Ok(connection)
-    }
-
-    fn give_back(&self, connection: Connection) {
-        let mut idle = lock(&self.idle);
-        if idle.len() < MAX_IDLE && connection.batch(sql::ROLLBACK).is_ok() {
-            idle.push(connection);
-        }
+        lease.connection = Some(connection);
+        Ok(lease)
     }
 
     /// Keeps what was read of a vault, in the place of what was asked for longest ago.
     fn keep(&self, name: &str, vault: &Arc<Vault>) {
         let mut vaults = lock(&self.vaults);
         vaults.insert(name.to_owned(), (Instant::now(), Arc::clone(vault)));
-        if vaults.len() > MAX_VAULTS
-            && let Some(oldest) = vaults.iter().min_by_key(|(_, (at, _))| *at).map(|(name, _)| name.clone())
-        {
-            vaults.remove(&oldest);
+        let chunks = |(_, vault): &(Instant, Arc<Vault>)| vault.files.statistics(None).chunks;
+        while vaults.len() > 1 && vaults.values().map(chunks).sum::<u64>() > MAX_CHUNKS {
+            let oldest = vaults.iter().min_by_key(|(_, (at, _))| *at).map(|(name, _)| name.clone());
+            oldest.and_then(|name| vaults.remove(&name));
         }
     }
 
@@ -99,10 +144,9 @@ impl Backend {
     /// When the server cannot be reached, or has tables of another version.
     pub fn open(self: &Arc<Self>, name: &str) -> Result<Option<(PostgresReader, f64)>, PostgresError> {
         loop {
-            let connection = self.connection()?;
-            let Some(row) = connection.first(sql::VAULT, &[&name])? else {
+            let mut connection = self.connection()?;
+            let Some(row) = connection.query(sql::VAULT, &[&name])?.pop() else {
                 lock(&self.vaults).remove(name);
-                self.give_back(connection);
                 return Ok(None);
             };
             let known = lock(&self.vaults).get(name).map(|(_, known)| Arc::clone(known));
@@ -110,22 +154,16 @@ impl Backend {
             if known.as_ref().is_some_and(|known| known.seq > row.get("seq")) {
                 // Another has read a later state since this one began; or the database is that of a backup, and a moment later it is not so.
                 lock(&self.vaults).remove(name);
-                self.give_back(connection);
                 continue;
             }
             let age: f64 = row.get("age");
             connection.query(sql::MAY, &[&row.get::<_, i32>("vault").to_string()])?;
             let vault = match known {
                 Some(known) if known.seq == row.get::<_, i64>("seq") => known,
-                known => Arc::new(Vault::read(&connection, &row, known.as_deref())?),
+                known => Arc::new(Vault::read(&mut connection, &row, known.as_deref())?),
             };
             self.keep(name, &vault);
-            let reader = PostgresReader {
-                backend: Arc::clone(self),
-                connection: Mutex::new(Some(connection)),
-                vault,
-                ahead: Mutex::default(),
-            };
+            let reader = PostgresReader { connection: Mutex::new(connection), vault, ahead: Mutex::default() };
             return Ok(Some((reader, age)));
         }
     }
@@ -136,10 +174,8 @@ impl Backend {
 pub struct OpenedVault {
     /// Its name.
     pub name: String,
-    /// The folder's name of an agent; `None` for the owner.
-    pub agent: Option<String>,
-    /// The agent's page.
-    pub page: String,
+    /// Who holds the token.
+    pub holder: Holder,
     /// `[[collections]]` of the vault as JSON.
     pub folders: String,
 }
@@ -149,15 +185,13 @@ impl Backend {
     ///
     /// # Errors
     /// When the server cannot be reached.
-    pub fn opened_by(&self, token: &[u8; 32]) -> Result<Vec<OpenedVault>, PostgresError> {
-        let connection = self.connection()?;
+    pub fn opened_by(self: &Arc<Self>, token: &[u8; 32]) -> Result<Vec<OpenedVault>, PostgresError> {
+        let mut connection = self.connection()?;
         let rows = connection.query(sql::HOLDERS, &[&&token[..]])?;
-        self.give_back(connection);
-        let opened = rows.iter().map(|row| OpenedVault {
-            name: row.get("name"),
-            agent: Some(row.get("slug")).filter(|_| !row.get::<_, bool>("owner")),
-            page: String::from_utf8_lossy(row.get("page")).into_owned(),
-            folders: row.get("folders"),
+        let opened = rows.iter().filter_map(|row| {
+            let rights = String::from_utf8_lossy(row.get("rights")).into_owned();
+            let holder = Holder::of_parts(row.get("kind"), row.get("name"), rights)?;
+            Some(OpenedVault { name: row.get("vault"), holder, folders: row.get("folders") })
         });
         Ok(opened.collect())
     }
@@ -165,7 +199,7 @@ impl Backend {
 
 impl Vault {
     /// What is there, given what was there before.
-    fn read(connection: &Connection, row: &Row, before: Option<&Self>) -> Result<Self, PostgresError> {
+    fn read(connection: &mut Lease, row: &Row, before: Option<&Self>) -> Result<Self, PostgresError> {
         let before =
             before.filter(|before| before.seq >= row.get("swept") && before.store == row.get::<_, String>("store"));
         let number: i32 = row.get("vault");
@@ -207,9 +241,8 @@ impl Vault {
 
 /// One state of a vault on a server.
 pub struct PostgresReader {
-    backend: Arc<Backend>,
-    /// In a transaction that sees this state; `None` after it has failed.
-    connection: Mutex<Option<Connection>>,
+    /// In a transaction that sees this state.
+    connection: Mutex<Lease>,
     vault: Arc<Vault>,
     ahead: Mutex<Ahead>,
 }
@@ -227,29 +260,15 @@ struct Ahead {
 /// Chunks found that are remembered.
 const MAX_FOUND: usize = 500;
 
-impl Drop for PostgresReader {
-    fn drop(&mut self) {
-        if let Some(connection) = lock(&self.connection).take() {
-            self.backend.give_back(connection);
-        }
-    }
-}
-
 impl PostgresReader {
     /// What counts as a word there, and the usual language of the stems.
     pub fn word_settings(&self) -> (u32, StemmerLanguage) {
         (self.vault.words_format, self.vault.stemmer)
     }
 
-    /// Asks the server. What fails leaves the connection in a state that is of no use.
+    /// Asks the server.
     fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, EngineError> {
-        let mut connection = lock(&self.connection);
-        let gone = || PostgresError::Failed("the connection was lost".into());
-        let rows = connection.as_ref().ok_or_else(gone)?.query(sql, params);
-        if rows.is_err() {
-            *connection = None;
-        }
-        Ok(rows?)
+        Ok(lock(&self.connection).query(sql, params)?)
     }
 
     fn key(&self, field: u8, term: &str) -> i64 {
@@ -272,7 +291,7 @@ impl PostgresReader {
         ahead.found.extend(found.iter().take(room));
     }
 
-    /// Reads the texts of chunks; of one that is asked for by itself, those that were found, too.
+    /// Reads the texts of chunks.
     fn texts(&self, rows: &[i64]) -> Result<Vec<ChunkText>, EngineError> {
         let rows = self.query(sql::TEXTS_OF, &[&self.vault.number, &rows])?;
         let text = |row: &Row| {
@@ -291,6 +310,16 @@ impl PostgresReader {
             })
         };
         rows.iter().map(text).collect()
+    }
+
+    /// What is shown of a file's chunks, in their order.
+    ///
+    /// # Errors
+    /// When the server cannot be asked.
+    pub fn chunks_of(&self, file: &FileEntry) -> Result<Vec<ChunkText>, EngineError> {
+        let rows: Vec<i64> = file.chunks.iter().map(|chunk| chunk.row as i64).collect();
+        let mut texts: HashMap<u64, ChunkText> = self.texts(&rows)?.into_iter().map(|text| (text.row, text)).collect();
+        Ok(file.chunks.iter().filter_map(|chunk| texts.remove(&chunk.row)).collect())
     }
 
     fn entry(&self, row: u64, file: u32) -> Option<&ChunkEntry> {

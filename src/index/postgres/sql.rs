@@ -40,7 +40,7 @@ create index if not exists term_word on term(vault, field, word);
 create table if not exists gone(vault int, file int, seq bigint not null, at timestamptz not null default now(), primary key(vault, file));
 create index if not exists gone_seq on gone(vault, seq);
 create table if not exists principal(
-  vault int, token bytea, owner bool not null, slug text not null, page bytea not null, folders text not null, primary key(vault, token));
+  vault int, token bytea, kind text not null, name text not null, rights bytea not null, folders text not null, primary key(vault, token));
 create index if not exists principal_token on principal(token);
 do $$ declare t text; begin foreach t in array array['file', 'passage', 'words', 'meaning', 'term', 'gone'] loop
   execute format('alter table %I enable row level security', t);
@@ -114,11 +114,10 @@ pub(super) const WIPE: [&str; 6] = [
 ];
 /// vault
 pub(super) const NO_PRINCIPALS: &str = "delete from principal where vault = $1";
-/// vault, token, owner, slug, page, folders
+/// vault, token, kind, name, rights, folders
 pub(super) const PRINCIPAL: &str = "insert into principal values ($1, $2, $3, $4, $5, $6) on conflict do nothing";
 /// token
-pub(super) const HOLDERS: &str =
-    "select name, owner, slug, page, folders from principal join vault using (vault) where token = $1 order by name";
+pub(super) const HOLDERS: &str = "select v.name vault, p.kind, p.name, p.rights, p.folders from principal p join vault v using (vault) where token = $1 order by v.name";
 /// vaults: those whose rows the rest of the transaction sees, where a role does not own the tables
 pub(super) const MAY: &str = "select set_config('vault.may', $1, true)";
 /// vault, seq: whoever knew an earlier state reads everything anew

@@ -26,7 +26,7 @@ pub(crate) use query::condition_without_value;
 pub use query::{OPERATORS, ParsedQuery};
 pub(crate) use related::{Related, RelatedChunk, RelatedRequest, related};
 pub(crate) use respell::{Correction, UnknownName, unknown_collection};
-pub use run::{Degraded, SearchRequest, search};
+pub use run::{Degraded, Hit, SearchRequest, search};
 pub(crate) use run::{Results, SearchHelp, assisted_search};
 pub(crate) use snippet::snippet_around;
 pub use snippet::{Highlighter, snippet};

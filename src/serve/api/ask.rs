@@ -59,7 +59,7 @@ pub(crate) async fn on_request<T: Send + 'static>(
 ///
 /// # Errors
 /// When it panics.
-pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {
         tracing::error!("a request panicked: {error}");
         ApiError::failed()
@@ -168,6 +168,12 @@ pub(crate) struct ApiError {
 impl ApiError {
     pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, detail: ErrorDetail { code, message: message.into(), hint: None }, now: None }
+    }
+
+    /// What is said of it.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn message(&self) -> &str {
+        &self.detail.message
     }
 
     /// That nobody foresaw this.

@@ -15,6 +15,8 @@ mod people;
 mod qmd;
 #[cfg(feature = "postgres")]
 mod query;
+#[cfg(feature = "postgres")]
+mod query_page;
 mod router;
 mod serve;
 mod several;
@@ -22,6 +24,8 @@ mod share;
 mod tls;
 
 pub(crate) use ask::on_request;
+#[cfg(feature = "postgres")]
+pub(crate) use ask::{ApiError, blocking};
 pub use auth::Guard;
 pub(crate) use auth::{AS_AGENT, Asking};
 pub(crate) use endpoint::{Endpoint, EndpointCall, Input};
@@ -29,7 +33,7 @@ pub(crate) use oauth::{OAuth, OAuthOfServer};
 pub(crate) use page_files::make_ready as make_page_ready;
 pub(crate) use people::{HOME, PeopleDoor};
 #[cfg(feature = "postgres")]
-pub(crate) use query::QueryServer;
+pub(crate) use query::{QueryServer, VaultsQuery, token_of};
 pub(crate) use router::without_token;
 pub use router::{Live, alone, document as openapi, guarded, local};
 pub(crate) use serve::{ConnectionLimits, is_late, serve};

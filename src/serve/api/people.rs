@@ -96,6 +96,11 @@ impl PeopleDoor {
         }
     }
 
+    /// Those who come in here.
+    pub(crate) fn people(&self) -> &Arc<People> {
+        &self.people
+    }
+
     /// The routes beside those of the vaults.
     pub(super) fn routes(self) -> Router {
         Router::new()

@@ -37,7 +37,7 @@ pub(super) fn routes() -> Router<AppState> {
 
 /// What whoever has no link that counts is told, wherever they ask.
 pub(super) fn no_share() -> Response {
-    let page = document("Not shared", "<h1>Not shared</h1><p>This link has ended, or never was one.</p>");
+    let page = document("Not shared", "<h1>Not shared</h1><p>This link has ended, or never was one.</p>", POLICY);
     (StatusCode::NOT_FOUND, page).into_response()
 }
 
@@ -55,7 +55,7 @@ async fn shared(State(app): State<AppState>, uri: Uri) -> Result<Response, ApiEr
     let (principal, params) = (principal(&link.path), NoteParams::of(link.path));
     let asking = Asking { principal, turn: Turn::default(), place: None, is_local: false, sees_saves: false };
     match answer(app, asking, move |reader: &Reader| whole_note(reader, &params)).await {
-        Ok(note) => Ok(document(&note.title, &html_of(&note)).into_response()),
+        Ok(note) => Ok(document(&note.title, &html_of(&note), POLICY).into_response()),
         Err(error) => match error.into_response() {
             gone if gone.status() == StatusCode::NOT_FOUND => Ok(no_share()),
             _ => Err(ApiError::failed()),
@@ -63,14 +63,15 @@ async fn shared(State(app): State<AppState>, uri: Uri) -> Result<Response, ApiEr
     }
 }
 
-fn document(title: &str, body: &str) -> impl IntoResponse {
+/// A document of this title, under a content security policy.
+pub(super) fn document(title: &str, body: &str, policy: &'static str) -> impl IntoResponse + use<> {
     let mut html = String::from(
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\"><title>",
     );
     escape(title, &mut html);
     html.push_str(&format!("</title><style>{STYLE}</style><body>{body}"));
     let headers =
-        [(header::CONTENT_SECURITY_POLICY, POLICY), (HeaderName::from_static("x-robots-tag"), "noindex, nofollow")];
+        [(header::CONTENT_SECURITY_POLICY, policy), (HeaderName::from_static("x-robots-tag"), "noindex, nofollow")];
     (headers.map(|(name, value)| (name, HeaderValue::from_static(value))), Html(html))
 }
 
@@ -115,6 +116,14 @@ fn write_node(node: &Node, html: &mut String) {
         children.iter().for_each(|child| write_node(child, html));
         html.push_str(&format!("</{tag}>"));
     }
+}
+
+/// A text as HTML.
+#[cfg(feature = "postgres")]
+pub(super) fn escaped(text: &str) -> String {
+    let mut html = String::new();
+    escape(text, &mut html);
+    html
 }
 
 fn escape(text: &str, html: &mut String) {

@@ -3,6 +3,8 @@
 
 use super::world::{AGENTS, BY_MEANING, BY_WORDS, NOTES, hashes, token_of, world, world_with};
 use crate::people::person;
+#[cfg(feature = "postgres")]
+use crate::pushing::{QueryServer, complete};
 use crate::several::Server;
 use crate::support::prelude::*;
 
@@ -422,6 +424,53 @@ fn what_is_hidden_from_a_person_is_as_if_it_were_not_there() {
     }
     // It would hold if nobody saw anything.
     assert!(seen > 50, "{seen}");
+}
+
+/// The same in a copy of the index, which servers without the vault search: the same bytes.
+#[cfg(feature = "postgres")]
+#[test]
+fn what_is_hidden_is_as_if_it_were_not_there_in_a_copy_either() {
+    let copied = |mut vault: Daemon| {
+        let address = postgres::database()?;
+        let tokens = AGENTS.map(|agent| token_of(&vault, agent));
+        vault.terminate();
+        let config = fs::read_to_string(vault.path("memory.toml")).unwrap();
+        vault.write("memory.toml", format!("{config}\n[remote]\nurl = \"{address}\"\nvault = \"v\"\n"));
+        vault.start();
+        complete(&vault);
+        Some((QueryServer::of(&[&address], &[]), tokens, vault))
+    };
+    let Some((all, tokens_of_all, _all)) = copied(world(None, 0)) else { return };
+    let mut requests: Vec<Asked> = vec![("GET", "/vaults".into(), None)];
+    for word in WORDS.iter().copied().chain(["#health", "in:journal", "tag:work boat", "quokak"]).map(encode) {
+        for more in ["", "&limit=100", "&collection=notes", "&collection=journal", "&tag=health", "&path=notes/diary"] {
+            requests.push(("GET", format!("/search?mode=keyword&q={word}{more}"), None));
+        }
+        requests.push(("GET", format!("/vaults/v/search?q={word}"), None));
+        requests.push(("GET", format!("/?q={word}"), None));
+        let arguments = json!({ "query": word, "mode": "keyword", "limit": 100 });
+        let call = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "search", "arguments": arguments },
+        });
+        requests.push(post("/mcp", call));
+    }
+    for path in NOTES.iter().map(|(path, ..)| *path).chain(["notes/none.md", "../memory.toml", "agents/ada/agent.md"]) {
+        requests.push(("GET", format!("/vaults/v/note?path={}", encode(path)), None));
+        requests.push(("GET", format!("/?vault=v&path={}", encode(path)), None));
+    }
+    let mut seen = 0;
+    for (at, agent) in AGENTS.iter().enumerate() {
+        let (reference, tokens, _reference) = copied(world(Some(agent), 0)).expect("there is a server");
+        for asked in &requests {
+            let got = answer(|request| all.send(request), "", &tokens_of_all[at], asked);
+            let expected = answer(|request| reference.send(request), "", &tokens[at], asked);
+            assert_eq!(got, expected, "{agent} {asked:?}");
+            assert!(got.0 < 500, "{agent} {asked:?} {got:?}");
+            seen += usize::from(got.0 == 200 && got.1.contains("quokka"));
+        }
+    }
+    // It would hold if nobody saw anything.
+    assert!(seen > 20, "{seen}");
 }
 
 #[test]

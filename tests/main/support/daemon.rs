@@ -18,6 +18,8 @@ use super::{Folder, PATIENCE, column, contents, eventually, set_time, until};
 pub fn vault_command() -> Command {
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_vault"));
+    // For the tests of what names a variable.
+    command.env("VAULT_TEST_PASSWORD", "se cret");
     command.env_remove("VAULT_DIR").env_remove("VAULT_LOG").env("HOME", scratch.join("home")).stdin(Stdio::null());
     for folder in ["cache", "data", "state", "config"] {
         command.env(format!("XDG_{}_HOME", folder.to_uppercase()), scratch.join(folder));

@@ -28,13 +28,15 @@ static DATABASES: AtomicUsize = AtomicUsize::new(0);
 fn start() -> Option<Server> {
     match std::env::var("VAULT_TEST_POSTGRES") {
         Ok(address) => Some(Server { address, script: None }),
-        Err(_) => run(),
+        Err(_) => run(&[]),
     }
 }
 
-fn run() -> Option<Server> {
+fn run(settings: &[(&str, &str)]) -> Option<Server> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/test-postgres");
-    let mut started = Command::new(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
+    let mut command = Command::new(script);
+    let mut started =
+        command.envs(settings.iter().copied()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
     let mut address = String::new();
     BufReader::new(started.stdout.take()?).read_line(&mut address).ok()?;
     let address = address.trim().to_owned();
@@ -56,25 +58,30 @@ fn skipped<T>() -> Option<T> {
     None
 }
 
-/// A server of this test's own, which it may kill.
+/// A server of this test's own, which it may kill, with settings of the script.
 #[allow(dead_code, reason = "not every binary has such a test")]
-pub fn own() -> Option<Server> {
-    run().or_else(skipped)
+pub fn own(settings: &[(&str, &str)]) -> Option<Server> {
+    run(settings).or_else(skipped)
 }
 
 /// What a database answers, each value as text.
 pub fn sql(address: &str, text: &str) -> Vec<Vec<String>> {
+    ask(address, text).unwrap_or_else(|error| panic!("{text}: {error:?}"))
+}
+
+/// The same of a server that may be killed meanwhile.
+pub fn ask(address: &str, text: &str) -> Result<Vec<Vec<String>>, tokio_postgres::Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let (client, connection) = tokio_postgres::connect(address, NoTls).await.unwrap();
+        let (client, connection) = tokio_postgres::connect(address, NoTls).await?;
         tokio::spawn(connection);
-        let answered = client.simple_query(text).await.unwrap_or_else(|error| panic!("{text}: {error:?}"));
+        let answered = client.simple_query(text).await?;
         let values = |message: SimpleQueryMessage| match message {
             SimpleQueryMessage::Row(row) => {
                 Some((0..row.len()).map(|at| row.get(at).unwrap_or("null").to_owned()).collect())
             }
             _ => None,
         };
-        answered.into_iter().filter_map(values).collect()
+        Ok(answered.into_iter().filter_map(values).collect())
     })
 }
