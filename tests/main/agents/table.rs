@@ -430,9 +430,9 @@ fn what_is_hidden_from_a_person_is_as_if_it_were_not_there() {
 #[cfg(feature = "postgres")]
 #[test]
 fn what_is_hidden_is_as_if_it_were_not_there_in_a_copy_either() {
-    let copied = |mut vault: Daemon| {
+    let copied = |mut vault: Daemon, agents: &[&str]| {
         let address = postgres::database()?;
-        let tokens = AGENTS.map(|agent| token_of(&vault, agent));
+        let tokens: Vec<String> = agents.iter().map(|agent| token_of(&vault, agent)).collect();
         vault.terminate();
         let config = fs::read_to_string(vault.path("memory.toml")).unwrap();
         vault.write("memory.toml", format!("{config}\n[remote]\nurl = \"{address}\"\nvault = \"v\"\n"));
@@ -440,7 +440,7 @@ fn what_is_hidden_is_as_if_it_were_not_there_in_a_copy_either() {
         complete(&vault);
         Some((QueryServer::of(&[&address], &[]), tokens, vault))
     };
-    let Some((all, tokens_of_all, _all)) = copied(world(None, 0)) else { return };
+    let Some((all, tokens_of_all, _all)) = copied(world(None, 0), &AGENTS) else { return };
     let mut requests: Vec<Asked> = vec![("GET", "/vaults".into(), None)];
     for word in WORDS.iter().copied().chain(["#health", "in:journal", "tag:work boat", "quokak"]).map(encode) {
         for more in ["", "&limit=100", "&collection=notes", "&collection=journal", "&tag=health", "&path=notes/diary"] {
@@ -460,10 +460,10 @@ fn what_is_hidden_is_as_if_it_were_not_there_in_a_copy_either() {
     }
     let mut seen = 0;
     for (at, agent) in AGENTS.iter().enumerate() {
-        let (reference, tokens, _reference) = copied(world(Some(agent), 0)).expect("there is a server");
+        let (reference, tokens, _reference) = copied(world(Some(agent), 0), &[agent]).expect("there is a server");
         for asked in &requests {
             let got = answer(|request| all.send(request), "", &tokens_of_all[at], asked);
-            let expected = answer(|request| reference.send(request), "", &tokens[at], asked);
+            let expected = answer(|request| reference.send(request), "", &tokens[0], asked);
             assert_eq!(got, expected, "{agent} {asked:?}");
             assert!(got.0 < 500, "{agent} {asked:?} {got:?}");
             seen += usize::from(got.0 == 200 && got.1.contains("quokka"));
