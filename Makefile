@@ -27,12 +27,11 @@ run: build ## Serve the vault in ~/vault (made first, if there is none) on port 
 	@[ -e "$(VAULT)/memory.toml" ] || target/vault init "$(VAULT)"
 	@exec target/vault serve --vault "$(VAULT)" --port "$(PORT)"
 
-# Our own code is not optimised, so that it is compiled in a third of the time; what it depends on is that of `make test`. Properties are
-# tried on one case.
+# Properties are tried on one case.
 quick: ## After an edit: the unit tests, the contract of the engines, the rules, and each way in once
-	@PROPTEST_CASES=1 CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --locked --lib --test architecture --test docs -- \
+	@PROPTEST_CASES=1 cargo test --locked --lib --test architecture --test docs -- \
 		$(foreach slow,$(SLOW),--skip $(slow))
-	@CARGO_PROFILE_DEV_OPT_LEVEL=0 cargo test --locked --test main -- smoke::
+	@cargo test --locked --test main -- smoke::
 
 test: deps ## Run the tests
 	@cargo test --locked --lib --bins --test architecture --test docs

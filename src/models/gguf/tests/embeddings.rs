@@ -114,7 +114,8 @@ fn a_line_of_five_megabytes_is_cut_in_no_time() {
             .remove(0);
         println!("{:?} for 5 MB of {unit:?}", started.elapsed());
         assert!((cosine(&vector, &vector) - 1.0).abs() < 1e-5);
-        assert!(started.elapsed() < Duration::from_secs(3), "{unit:?} took {:?}", started.elapsed());
+        // Half a second; of all its words it would be hours.
+        assert!(started.elapsed() < Duration::from_secs(60), "{unit:?} took {:?}", started.elapsed());
     }
 }
 
