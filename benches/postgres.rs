@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use memory_vault::access::rules::{Scope, Turn};
-use memory_vault::base::config::{Config, Mode, StemmerLanguage};
+use memory_vault::base::config::{Config, Mode};
 use memory_vault::index::engine::{Filter, Reader};
 use memory_vault::index::local::keyword::FORMAT;
-use memory_vault::index::postgres::{Address, Backend, Holder, PrincipalRow, PushOptions, Pusher};
+use memory_vault::index::postgres::{Address, Backend, Copied, Holder, PrincipalRow, PushOptions, Pusher};
 use memory_vault::index::search::{SearchRequest, Visible, search};
 use memory_vault::serve::app::App;
 use memory_vault::vault::disk::Home;
@@ -86,17 +86,17 @@ fn main() {
     let to = Address::new(&address, None, None).unwrap().with_more_patience();
     let token = *blake3::hash(TOKEN.as_bytes()).as_bytes();
     let owner = [PrincipalRow { token, holder: Holder::Owner, folders: "[]".into() }];
+    let all = Copied { reader: reader.as_ref(), files: None, principals: &owner, is_now: true };
     let begun = Instant::now();
     for at in 0..vaults {
         let options = PushOptions {
             address: to.clone(),
             name: format!("vault{at}"),
             writer: "bench".into(),
-            push_private: true,
-            stemmer: StemmerLanguage::English,
+            search: Config::default().search,
             words_format: FORMAT,
         };
-        Pusher::new(options).push(reader.as_ref(), &owner, |_| {}).unwrap();
+        Pusher::new(options).push(&all, |_, _| {}).unwrap();
     }
     let pushed = begun.elapsed().as_secs_f64();
     postgres::sql(&address, "analyze");

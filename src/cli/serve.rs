@@ -69,7 +69,11 @@ pub(super) struct ServeCommand {
     #[cfg(feature = "postgres")]
     #[arg(long, value_name = "FILE", requires = "backend")]
     backend_ca: Option<PathBuf>,
-    /// How long ago a vault's daemon may have been heard of; then agents get nothing of it.
+    /// Another name of this server in the addresses of requests, as behind a proxy; several are possible.
+    #[cfg(feature = "postgres")]
+    #[arg(long, value_name = "NAME", requires = "backend")]
+    allowed_host: Vec<String>,
+    /// How long ago a vault's daemon may have been heard of; then only its owner gets anything of it.
     #[cfg(feature = "postgres")]
     #[arg(long, value_name = "SECONDS", default_value_t = 600, requires = "backend")]
     max_age: u64,
@@ -141,7 +145,7 @@ impl ServeCommand {
         let address = |url: &String| Address::new(url, password.as_deref(), self.backend_ca.as_deref());
         let backends =
             self.backend.iter().map(|url| address(url).map(PostgresBackend::new)).collect::<Result<_, _>>()?;
-        let mut config = ServerConfig::default();
+        let mut config = ServerConfig { allowed_hosts: self.allowed_host.clone(), ..ServerConfig::default() };
         self.over(&mut config);
         let (allow_remote, max_age) = (self.allow_remote, Duration::from_secs(self.max_age));
         exit::after(async {

@@ -127,7 +127,8 @@ fn model(model: &Model) -> Vec<String> {
 /// What a person should know of the copy on a server: how far it is, and since when not and why.
 fn remote(state: &wire::RemoteState) -> Vec<String> {
     let far = match (&state.pushed_at, state.behind) {
-        (Some(at), 0) => format!("complete at {}", local(at)),
+        (Some(at), 0) if state.reason.is_none() => format!("complete at {}", local(at)),
+        (Some(at), _) if state.failing_since.is_some() => format!("complete up to {}", local(at)),
         (_, behind) => format!("{} of {} to copy", behind, count(state.files, "note")),
     };
     let mut lines = vec![format!("`{}`, {far}", state.vault)];

@@ -39,14 +39,19 @@ mod with_server {
     use super::*;
     use crate::access::people::Right;
     use crate::access::policy::session;
-    use crate::access::rules::{Principal, may_read};
+    use crate::access::rules::may_read;
     use crate::base::clock::{Clock, rfc3339};
     use crate::base::tasks::TaskSignal;
     use crate::index::local::keyword::FORMAT;
-    use crate::index::postgres::{Address, Holder, PostgresError, PrincipalRow, PushOptions, Pusher};
+    use crate::index::postgres::{Address, Copied, Holder, PostgresError, PrincipalRow, PushOptions, Pusher};
+    use crate::index::search::without_private;
+    use crate::index::sync::Phase;
+    use crate::text::note::{Note, compose};
 
     /// Interval at which the server hears that what it has is what is on disk.
     const HEARTBEAT: Duration = Duration::from_secs(60);
+    /// The least between two pushes: many changes are pushed as one.
+    const REST: Duration = Duration::from_millis(500);
     /// A push that failed is tried again after the first, later after twice as long each time, and after the last at most.
     const RETRY: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(300)];
 
@@ -77,27 +82,36 @@ mod with_server {
                 return Some(wait);
             }
             // Before every note was compared with it, the index may be that of another day.
-            let Some(reader) = shared.snapshot().filter(|_| shared.progress().caught_up) else {
+            let progress = shared.progress();
+            let Some(reader) = shared.snapshot().filter(|_| progress.caught_up) else {
                 return Some(HEARTBEAT);
             };
-            let files = reader.files().len();
+            let files = (!workspace.config.remote.push_private).then(|| without_private(reader.files()));
+            // What the index does not know yet may have become private.
+            let is_now = progress.failure.is_none() && progress.phase != Phase::Failing && workspace.lock.is_held();
             let pushed = principals(&workspace).and_then(|principals| {
-                pusher.push(reader.as_ref(), &principals, |behind| {
+                let (reader, files, principals) = (reader.as_ref(), files.as_ref(), &principals[..]);
+                pusher.push(&Copied { reader, files, principals, is_now }, |behind, files| {
                     show(&|state| (state.files, state.behind) = (files, behind))
                 })
             });
             match pushed {
                 Ok(()) => {
-                    (retry, not_before) = (RETRY[0], None);
+                    (retry, not_before) = (RETRY[0], Some(Instant::now() + REST));
                     show(&|state| {
-                        (state.pushed_at, state.failing_since, state.reason) = (Some(now()), None, None);
+                        (state.failing_since, state.reason) = (None, None);
+                        match is_now {
+                            true => state.pushed_at = Some(now()),
+                            false => {
+                                state.reason = Some("the index does not follow the notes, so the copy does not".into())
+                            }
+                        }
                     });
                     Some(HEARTBEAT)
                 }
                 Err(PostgresError::CalledOff) if signal.is_stopped() => None,
                 Err(error) => {
                     show(&|state| {
-                        state.files = files;
                         state.failing_since.get_or_insert_with(now);
                         state.reason = Some(error.to_string());
                     });
@@ -127,15 +141,15 @@ mod with_server {
             let policy = workspace.agents.policy_on(&known.slug, &page);
             if policy.grant.is_some() && !policy.session_headers && may_read(&workspace.config.scope, &session(&known))
             {
-                rows.push(row(&known.hash, Holder::Agent(known.slug, page)));
+                // What else is on it may be private.
+                let rules = compose(&Note::parse(&page, "agent").metadata, "");
+                rows.push(row(&known.hash, Holder::Agent(known.slug, rules)));
             }
         }
         if let Some((people, vault)) = workspace.people.get() {
             for (token, name, right) in people.holders(vault).map_err(|error| failed(&error))? {
-                match Right::read(&right, &name).principal(&name.as_str().into()) {
-                    Some(Principal::Owner(_)) => rows.push(row(&token, Holder::Owner)),
-                    Some(_) => rows.push(row(&token, Holder::Person(name, right.to_string()))),
-                    None => {}
+                if Right::read(&right, &name).principal(&name.as_str().into()).is_some() {
+                    rows.push(row(&token, Holder::Person(name, right.to_string())));
                 }
             }
         }
@@ -157,8 +171,7 @@ mod with_server {
             address: Address::new(&remote.url, password.as_deref(), authority.as_deref())?.with_more_patience(),
             name: if remote.vault.is_empty() { folder } else { remote.vault.clone() },
             writer: format!("{} ({})", root.display(), workspace.home.place()),
-            push_private: remote.push_private,
-            stemmer: config.search.stemmer,
+            search: config.search.clone(),
             words_format: FORMAT,
         })
     }

@@ -107,7 +107,7 @@ impl Address {
     /// Connects.
     pub(super) fn connect(&self) -> Result<Connection, PostgresError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| PostgresError::Failed(error.to_string()))?;
+        let driver = Driver(Some(runtime.map_err(|error| PostgresError::Failed(error.to_string()))?));
         let connecting = async {
             Ok(match &self.tls {
                 Some(tls) => {
@@ -120,8 +120,8 @@ impl Address {
                 }
             })
         };
-        let (client, _) = within(&runtime, &Self { patience: PATIENCE, ..self.clone() }, connecting)?;
-        let connection = Connection { client, runtime, address: self.clone(), known: Mutex::default() };
+        let (client, _) = within(driver.runtime(), self, PATIENCE, connecting)?;
+        let connection = Connection { client, driver, address: self.clone(), known: Mutex::default() };
         // What nobody waits for is ended there, too.
         connection.batch(&format!("set statement_timeout = {}", self.patience.as_millis()))?;
         Ok(connection)
@@ -130,6 +130,9 @@ impl Address {
 
 /// How long a connection may take, and an answer of a search.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long it may take to begin a transaction.
+const SOON: Duration = Duration::from_secs(5);
 
 fn tls(authority: Option<&Path>) -> Result<MakeRustlsConnect, PostgresError> {
     let refused = |why: String| PostgresError::Refused(why);
@@ -148,29 +151,45 @@ fn tls(authority: Option<&Path>) -> Result<MakeRustlsConnect, PostgresError> {
 fn within<T>(
     runtime: &Runtime,
     address: &Address,
+    patience: Duration,
     work: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, PostgresError> {
     runtime.block_on(async {
         tokio::select! {
             done = work => Ok(done?),
-            () = tokio::time::sleep(address.patience) => Err(PostgresError::Late(address.patience)),
+            () = tokio::time::sleep(patience) => Err(PostgresError::Late(patience)),
             () = address.called_off.notified() => Err(PostgresError::CalledOff),
         }
     })
 }
 
+/// A runtime that may be dropped anywhere, and waits for nothing then: looking up a name may hang.
+struct Driver(Option<Runtime>);
+
+impl Driver {
+    fn runtime(&self) -> &Runtime {
+        self.0.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(Runtime::shutdown_background);
+    }
+}
+
 /// One connection. What came late or failed may leave it in a transaction, so that whoever meets an error drops it.
 pub(super) struct Connection {
-    // Dropped before the runtime.
+    // Dropped before what drives it.
     client: Client,
-    runtime: Runtime,
+    driver: Driver,
     address: Address,
     known: Mutex<HashMap<String, Statement>>,
 }
 
 impl Connection {
     fn within<T>(&self, work: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, PostgresError> {
-        within(&self.runtime, &self.address, work)
+        within(self.driver.runtime(), &self.address, self.address.patience, work)
     }
 
     fn prepared(&self, sql: &str) -> Result<Statement, PostgresError> {
@@ -186,6 +205,11 @@ impl Connection {
     /// Runs statements without parameters.
     pub(super) fn batch(&self, sql: &str) -> Result<(), PostgresError> {
         self.within(self.client.batch_execute(sql))
+    }
+
+    /// The same for what takes no time: whoever does not answer soon is not there any more.
+    pub(super) fn batch_soon(&self, sql: &str) -> Result<(), PostgresError> {
+        within(self.driver.runtime(), &self.address, SOON, self.client.batch_execute(sql))
     }
 
     /// The rows of a statement.

@@ -11,5 +11,5 @@ mod reader;
 mod sql;
 
 pub use connection::{Address, PostgresError};
-pub use push::{Holder, PrincipalRow, PushOptions, Pusher};
+pub use push::{Copied, Holder, PrincipalRow, PushOptions, Pusher};
 pub use reader::{Backend, OpenedVault, PostgresReader};

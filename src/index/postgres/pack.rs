@@ -7,6 +7,7 @@ use half::f16;
 use serde_json::{Map, Value};
 
 use super::connection::PostgresError;
+use crate::base::config::StemmerLanguage;
 use crate::base::path::VaultPath;
 use crate::index::engine::{
     ChunkEntry, ChunkText, ChunkWords, ContentHash, EngineError, FIELDS, Field, FileEntry, FileInfo, Reader,
@@ -195,7 +196,8 @@ pub(super) struct PackedFile {
 const CHUNK_BYTES: usize = 49;
 
 impl PackedFile {
-    pub(super) fn new(file: &Arc<FileEntry>, reader: &dyn Reader) -> Self {
+    /// Of a file whose words are made by these settings.
+    pub(super) fn new(file: &Arc<FileEntry>, reader: &dyn Reader, made_by: (u32, StemmerLanguage)) -> Self {
         let FileInfo { path, stamp, hash, read_ns: _, title, tags, doubtful, private, sources, labels, .. } =
             &file.info;
         let labels: Vec<u64> = labels.iter().map(|label| label.to_bits()).collect();
@@ -215,7 +217,7 @@ impl PackedFile {
         let embedded: Vec<u8> = file.chunks.iter().map(|chunk| reader.is_embedded(chunk.row).into()).collect();
         let model = reader.model().map_or("", |model| model.as_str()).as_bytes();
         // Of what a note says of itself, the words depend on its title, its other names and its language.
-        let named = serde_json::to_vec(&(path.as_str(), title, tags, &told.8, hash)).expect("texts are JSON");
+        let named = serde_json::to_vec(&(path.as_str(), title, tags, &told.8, hash, made_by)).expect("texts are JSON");
         let digests = [
             digest(&[&entry, &chunks, &embedded, model]),
             digest(&[&named, &chunks]),

@@ -9,9 +9,10 @@ use tokio_postgres::types::{ToSql, Type};
 use super::connection::{Address, Connection, Params, PostgresError};
 use super::pack::{PackedFile, Passage, half_vector, passages};
 use super::sql;
-use crate::base::config::StemmerLanguage;
+use crate::access::rules::Token;
+use crate::base::config::SearchConfig;
 use crate::base::fs::crash;
-use crate::index::engine::{ContentHash, EngineError, FileEntry, Reader};
+use crate::index::engine::{ContentHash, EngineError, FileEntry, FileSet, Reader};
 use crate::text::derive::words::Stemming;
 
 /// What is pushed, and as whose.
@@ -23,18 +24,38 @@ pub struct PushOptions {
     pub name: String,
     /// Names this folder on this machine. Another one that pushes under the same name is refused.
     pub writer: String,
-    /// Whether private notes are pushed.
-    pub push_private: bool,
-    /// The usual language of the stems.
-    pub stemmer: StemmerLanguage,
+    /// `[search]` of the vault, by which it is searched there, too.
+    pub search: SearchConfig,
     /// What counts as a word.
     pub words_format: u32,
 }
 
+/// What is to be there.
+pub struct Copied<'a> {
+    /// A state of the index.
+    pub reader: &'a dyn Reader,
+    /// Its files; `None` for all.
+    pub files: Option<&'a FileSet>,
+    /// Who may read it.
+    pub principals: &'a [PrincipalRow],
+    /// Whether nothing is known to have changed since.
+    pub is_now: bool,
+}
+
+impl Copied<'_> {
+    fn has(&self, file: &FileEntry) -> bool {
+        self.files.is_none_or(|files| files.contains(file.id))
+    }
+
+    fn files(&self) -> impl Iterator<Item = &Arc<FileEntry>> {
+        self.reader.files().iter().filter(|file| self.has(file))
+    }
+}
+
 impl PushOptions {
-    /// What counts as a word, and the language of the stems as JSON.
+    /// What counts as a word, and the settings of searches as JSON.
     fn words(&self) -> (i32, String) {
-        (self.words_format as i32, serde_json::to_string(&self.stemmer).expect("a name is JSON"))
+        (self.words_format as i32, serde_json::to_string(&self.search).expect("settings are JSON"))
     }
 }
 
@@ -52,11 +73,11 @@ pub struct PrincipalRow {
 /// Who holds a token.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holder {
-    /// An owner.
+    /// Whoever has the vault's own token.
     Owner,
     /// An agent: its folder's name in `agents/`, and its page.
     Agent(String, String),
-    /// A reader or editor: the name of their page, and their right in this vault as JSON.
+    /// A person of a server: the name of their page, and their right in this vault as JSON.
     Person(String, String),
 }
 
@@ -105,8 +126,10 @@ struct Link {
     /// What was said of the last state beside its files; `None` before anything was sent.
     said: Option<Said>,
     store: String,
-    /// What counted as a word when the words that are there were made, and the language of the stems.
+    /// What counted as a word when the words that are there were made, and the settings of searches.
     words: (i32, String),
+    /// Names what this connection brings: states of two that have one number are not the same.
+    epoch: String,
     model: Option<String>,
     known: HashMap<u32, Known>,
     /// Those that are there; `None` before they were sent.
@@ -124,9 +147,10 @@ struct Said {
 }
 
 impl Said {
-    fn of(options: &PushOptions, reader: &dyn Reader) -> Result<Self, PostgresError> {
+    fn of(copied: &Copied<'_>) -> Result<Self, PostgresError> {
+        let reader = copied.reader;
         let withheld = reader.embedded(None).1 != reader.files().embeddable(None);
-        Ok(Self { generation: reader.generation() as i64, withheld, problems: problems(options, reader)? })
+        Ok(Self { generation: reader.generation() as i64, withheld, problems: problems(copied)? })
     }
 }
 
@@ -149,25 +173,17 @@ impl Pusher {
         Self { options, link: None }
     }
 
-    /// Brings the server to a state of the index and of who may read it, and says before each transaction how many files are behind. What is gone or has become private
-    /// goes first.
+    /// Brings the server to a state, and says before each transaction how many files are behind, of how many. Who may read, and what is gone or
+    /// has become private, go first.
     ///
     /// # Errors
     /// When the server cannot be reached, refuses, or has the vault of another writer. The next push compares everything anew.
-    pub fn push(
-        &mut self,
-        reader: &dyn Reader,
-        principals: &[PrincipalRow],
-        mut tell: impl FnMut(usize),
-    ) -> Result<(), PostgresError> {
+    pub fn push(&mut self, copied: &Copied<'_>, mut tell: impl FnMut(usize, usize)) -> Result<(), PostgresError> {
         let mut link = match self.link.take().filter(|link| link.connection.is_open()) {
             Some(link) => link,
             None => Link::open(&self.options)?,
         };
-        let words = self.options.words();
-        if link.words != words {
-            link.known.values_mut().for_each(|known| (known.digests[0], known.digests[1], known.from) = (0, 0, None));
-        }
+        let reader = copied.reader;
         let anew = link.store != reader.store() && !link.known.is_empty();
         let turns = link.model.as_deref() != reader.model().map(|model| model.as_str());
         if anew {
@@ -176,38 +192,38 @@ impl Pusher {
         if turns {
             link.known.values_mut().for_each(|known| (known.digests[0], known.digests[2], known.from) = (0, 0, None));
         }
-        let mut batches = self.behind(&mut link, reader);
+        let words = self.options.words();
+        let said = Said::of(copied)?;
+        let others = link.principals.as_deref() != Some(copied.principals);
+        let differs = anew || turns || others || link.words != words || link.said.as_ref() != Some(&said);
+        let batches = self.behind(&mut link, copied, differs);
+        let count = copied.files().count();
         let behind = |batches: &[Batch]| batches.iter().map(|batch| batch.files.len() + batch.removed.len()).sum();
-        let others = link.principals.as_deref() != Some(principals);
-        let said = Said::of(&self.options, reader)?;
-        if batches.is_empty() && (anew || turns || others || link.words != words || link.said.as_ref() != Some(&said)) {
-            batches.push(Batch::default());
-        }
-        if batches.is_empty() {
+        if batches.is_empty() && copied.is_now {
             link.seen(&self.options.writer)?;
         }
         for at in 0..batches.len() {
-            tell(behind(&batches[at..]));
+            tell(behind(&batches[at..]), count);
             let first = at == 0;
             let last = at + 1 == batches.len();
             if first || !anew {
                 link.begin(&self.options)?;
             }
             if first {
-                link.begin_state(reader, (anew, turns), Some(principals).filter(|_| others))?;
+                link.begin_state(reader, (anew, turns), Some(copied.principals).filter(|_| others))?;
             }
             link.put(&self.options, reader, &batches[at])?;
             // Rows of two stores are in no state of either.
             if last || !anew {
-                link.end(&self.options, reader, &said, last)?;
+                link.end(&self.options, reader, &said, last && copied.is_now)?;
             }
             for file in &batches[at].files {
                 let from = Some((Arc::clone(&file.file), file.embedded.clone()));
                 link.known.insert(file.file.id, Known { digests: file.digests, from });
             }
         }
-        (link.words, link.said, link.principals) = (words, Some(said), Some(principals.to_vec()));
-        tell(0);
+        (link.words, link.said, link.principals) = (words, Some(said), Some(copied.principals.to_vec()));
+        tell(0, count);
         self.link = Some(link);
         Ok(())
     }
@@ -217,16 +233,21 @@ impl Pusher {
         self.link = None;
     }
 
-    /// What differs, in parts.
-    fn behind(&self, link: &mut Link, reader: &dyn Reader) -> Vec<Batch> {
-        let files = || reader.files().iter().filter(|file| self.options.push_private || !file.private);
-        let wanted: HashSet<u32> = files().map(|file| file.id).collect();
+    /// What differs, in parts. The first has what goes, alone, so that nothing that cannot be stored holds it up; it is there for whatever else
+    /// `differs`, too.
+    fn behind(&self, link: &mut Link, copied: &Copied<'_>, differs: bool) -> Vec<Batch> {
+        let reader = copied.reader;
+        let wanted: HashSet<u32> = copied.files().map(|file| file.id).collect();
         let gone: Vec<u32> = link.known.keys().filter(|file| !wanted.contains(file)).copied().collect();
         gone.iter().for_each(|file| drop(link.known.remove(file)));
-        let mut batches =
-            vec![Batch { removed: gone.into_iter().map(|file| file as i32).collect(), files: Vec::new() }];
-        let mut passages = 0;
-        for file in files() {
+        let removed: Vec<i32> = gone.into_iter().map(|file| file as i32).collect();
+        let mut batches = Vec::new();
+        if differs || !removed.is_empty() {
+            batches.push(Batch { removed, files: Vec::new() });
+        }
+        let made_by = (self.options.words_format, self.options.search.stemmer);
+        let mut passages = BATCH_PASSAGES;
+        for file in copied.files() {
             let known = link.known.get_mut(&file.id);
             let embedded = || file.chunks.iter().map(|chunk| u8::from(reader.is_embedded(chunk.row)));
             let is_same = |(before, had): &(Arc<FileEntry>, Vec<u8>)| {
@@ -235,20 +256,20 @@ impl Pusher {
             if known.as_ref().is_some_and(|known| known.from.as_ref().is_some_and(is_same)) {
                 continue;
             }
-            let packed = PackedFile::new(file, reader);
+            let packed = PackedFile::new(file, reader, made_by);
             if let Some(known) = known.filter(|known| known.digests == packed.digests) {
                 known.from = Some((packed.file, packed.embedded));
                 continue;
             }
-            let last = batches.last_mut().expect("there is one");
-            let is_full = last.files.len() >= BATCH_FILES || passages >= BATCH_PASSAGES;
-            passages = if is_full { 0 } else { passages } + file.chunks.len();
-            match is_full {
-                true => batches.push(Batch { removed: Vec::new(), files: vec![packed] }),
-                false => last.files.push(packed),
+            match batches.last_mut().filter(|last| passages < BATCH_PASSAGES && last.files.len() < BATCH_FILES) {
+                Some(last) => last.files.push(packed),
+                None => {
+                    passages = 0;
+                    batches.push(Batch { removed: Vec::new(), files: vec![packed] });
+                }
             }
+            passages += file.chunks.len();
         }
-        batches.retain(|batch| !(batch.files.is_empty() && batch.removed.is_empty()));
         batches
     }
 }
@@ -274,8 +295,9 @@ impl Link {
         });
         let known = known.collect();
         let (seq, store, model) = (row.get("seq"), row.get("store"), row.get("model"));
-        let words = (row.get("words_format"), row.get("stemmer"));
-        Ok(Self { connection, vault, seq, said: None, store, words, model, known, principals: None })
+        let words = (row.get("words_format"), row.get("search"));
+        let epoch = Token::random().map_err(|error| PostgresError::Failed(error.to_string()))?.reveal().to_owned();
+        Ok(Self { connection, vault, seq, said: None, store, words, epoch, model, known, principals: None })
     }
 
     /// Says that what is there is what is on disk.
@@ -288,7 +310,9 @@ impl Link {
 
     /// Begins a transaction that nobody else changes the vault in.
     fn begin(&self, options: &PushOptions) -> Result<(), PostgresError> {
-        self.connection.batch(sql::BEGIN)?;
+        self.connection.batch_soon(sql::BEGIN)?;
+        // A role that owns no table may write what is of this vault.
+        self.connection.first(sql::MAY, &[&self.vault.to_string()])?;
         let row = self.connection.first(sql::LOCK_VAULT, &[&self.vault])?;
         let row = row.ok_or_else(|| PostgresError::Failed("the vault was removed there".into()))?;
         is_ours(&row.get::<_, String>("writer"), options)?;
@@ -363,20 +387,21 @@ impl Link {
         connection.copy(sql::COPY_FILES, &types, rows)
     }
 
-    /// Says which state is there now, and whether it is all of it.
+    /// Says which state is there now, and whether it is all of it, and of now.
     fn end(
         &mut self,
         options: &PushOptions,
         reader: &dyn Reader,
         said: &Said,
-        last: bool,
+        is_now: bool,
     ) -> Result<(), PostgresError> {
         let (connection, vault, seq) = (&self.connection, self.vault, self.seq + 1);
-        let (format, stemmer) = options.words();
+        let (format, search) = options.words();
         let Said { generation, withheld, problems } = said;
+        let epoch = &self.epoch;
         connection.execute(
             sql::NEXT_STATE,
-            &[&vault, &seq, &reader.store(), &format, &stemmer, withheld, problems, generation, &last],
+            &[&vault, &seq, &reader.store(), &format, &search, withheld, problems, generation, &is_now, epoch],
         )?;
         connection.execute(sql::SWEEP, &[&vault])?;
         crash::point("push-ready");
@@ -392,7 +417,7 @@ impl Link {
         let (connection, vault) = (&self.connection, self.vault);
         let has_words =
             |file: &&PackedFile| self.known.get(&file.file.id).is_none_or(|known| known.digests[1] != file.digests[1]);
-        let mut stemming = Stemming::new(options.stemmer);
+        let mut stemming = Stemming::new(options.search.stemmer);
         let (mut old, mut new) = (batch.removed.clone(), Vec::new());
         for packed in batch.files.iter().filter(has_words) {
             let file = &packed.file;
@@ -515,10 +540,10 @@ fn is_ours(writer: &str, options: &PushOptions) -> Result<(), PostgresError> {
     if writer == options.writer { Ok(()) } else { Err(other()) }
 }
 
-/// What could not be indexed, of the files that are pushed.
-fn problems(options: &PushOptions, reader: &dyn Reader) -> Result<Vec<u8>, PostgresError> {
-    let mut problems = reader.problems()?;
-    let is_public = |path: &str| reader.files().at(path).is_some_and(|file| !file.private);
-    problems.retain(|(path, _)| options.push_private || is_public(path));
+/// What could not be indexed, of the files that are copied.
+fn problems(copied: &Copied<'_>) -> Result<Vec<u8>, PostgresError> {
+    let mut problems = copied.reader.problems()?;
+    let is_copied = |path: &str| copied.reader.files().at(path).is_some_and(|file| copied.has(file));
+    problems.retain(|(path, _)| copied.files.is_none() || is_copied(path));
     Ok(serde_json::to_vec(&problems).expect("texts are JSON"))
 }

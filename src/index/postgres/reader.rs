@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio_postgres::Row;
 
@@ -13,7 +13,7 @@ use super::connection::{Address, Connection, PATIENCE, Params, PostgresError};
 use super::pack::{SPEAKER, bound, frequencies, key, of_half_vector, sparse_text, unpack_file};
 use super::push::Holder;
 use super::sql;
-use crate::base::config::StemmerLanguage;
+use crate::base::config::{SearchConfig, StemmerLanguage};
 use crate::index::engine::{
     ChunkEntry, ChunkText, ContentHash, EngineError, Field, FileEntry, FileSet, FileTable, Like, LikeWord,
     PreparedWords, QueryVector, Reader, ScoredChunk, WeighedTerm, WeighedTerms, WordQuery, rounded_length,
@@ -39,9 +39,10 @@ struct Vault {
     seq: i64,
     generation: i64,
     model: Option<Fingerprint>,
-    /// What counts as a word, and the usual language of the stems.
+    epoch: String,
+    /// What counts as a word, and `[search]` of the vault.
     words_format: u32,
-    stemmer: StemmerLanguage,
+    search: Arc<SearchConfig>,
     withheld: bool,
     problems: Vec<u8>,
     files: FileTable,
@@ -51,12 +52,15 @@ struct Vault {
 /// Connections to one server.
 #[derive(Default)]
 struct Pool {
-    idle: Vec<Connection>,
+    /// Each with when it was given back.
+    idle: Vec<(Connection, Instant)>,
     used: usize,
 }
 
 /// Connections to a server at a time; whoever wants another waits. PostgreSQL takes a hundred in all, if nobody says otherwise.
 const MAX_CONNECTIONS: usize = 16;
+/// A connection that nobody used for longer is not used again.
+const MAX_IDLE: Duration = Duration::from_secs(60);
 /// Chunks of the vaults whose files are kept: those that were asked for last. About 80 bytes each.
 const MAX_CHUNKS: u64 = 5_000_000;
 
@@ -83,9 +87,9 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let rested = self.connection.take().filter(|connection| connection.batch(sql::ROLLBACK).is_ok());
+        let rested = self.connection.take().filter(|connection| connection.batch_soon(sql::ROLLBACK).is_ok());
         let mut pool = lock(&self.backend.pool);
-        pool.idle.extend(rested);
+        pool.idle.extend(rested.map(|connection| (connection, Instant::now())));
         pool.used -= 1;
         self.backend.given_back.notify_one();
     }
@@ -112,12 +116,13 @@ impl Backend {
         // Given back whatever happens.
         let mut lease = Lease { backend: Arc::clone(self), connection: None };
         loop {
-            let Some(idle) = lock(&self.pool).idle.pop() else { break };
-            // The server may have been restarted since.
-            if idle.is_open() && idle.batch(sql::BEGIN_READ).is_ok() {
+            let Some((idle, since)) = lock(&self.pool).idle.pop() else { break };
+            // The server may have been restarted since, or somebody between may have forgotten the connection.
+            if since.elapsed() < MAX_IDLE && idle.is_open() && idle.batch_soon(sql::BEGIN_READ).is_ok() {
                 lease.connection = Some(idle);
                 return Ok(lease);
             }
+            lock(&self.pool).idle.clear();
         }
         let connection = self.address.connect()?;
         sql::check(&connection)?;
@@ -150,7 +155,11 @@ impl Backend {
                 return Ok(None);
             };
             let known = lock(&self.vaults).get(name).map(|(_, known)| Arc::clone(known));
-            let known = known.filter(|known| known.number == row.get::<_, i32>("vault"));
+            // What another connection brought may have the same number: after a backup was restored, or in a database that was made anew.
+            let is_of = |known: &Arc<Vault>| {
+                known.number == row.get::<_, i32>("vault") && known.epoch == row.get::<_, &str>("epoch")
+            };
+            let known = known.filter(is_of);
             if known.as_ref().is_some_and(|known| known.seq > row.get("seq")) {
                 // Another has read a later state since this one began; or the database is that of a backup, and a moment later it is not so.
                 lock(&self.vaults).remove(name);
@@ -178,6 +187,8 @@ pub struct OpenedVault {
     pub holder: Holder,
     /// `[[collections]]` of the vault as JSON.
     pub folders: String,
+    /// How many seconds ago its daemon said last that this is the disk.
+    pub age: f64,
 }
 
 impl Backend {
@@ -191,7 +202,7 @@ impl Backend {
         let opened = rows.iter().filter_map(|row| {
             let rights = String::from_utf8_lossy(row.get("rights")).into_owned();
             let holder = Holder::of_parts(row.get("kind"), row.get("name"), rights)?;
-            Some(OpenedVault { name: row.get("vault"), holder, folders: row.get("folders") })
+            Some(OpenedVault { name: row.get("vault"), holder, folders: row.get("folders"), age: row.get("age") })
         });
         Ok(opened.collect())
     }
@@ -230,7 +241,8 @@ impl Vault {
             generation: row.get("generation"),
             model: model.and_then(|model| model.parse().ok()),
             words_format: row.get::<_, i32>("words_format") as u32,
-            stemmer: serde_json::from_str(row.get("stemmer")).unwrap_or(StemmerLanguage::None),
+            epoch: row.get("epoch"),
+            search: Arc::new(serde_json::from_str(row.get("search")).unwrap_or_default()),
             withheld: row.get("withheld"),
             problems: row.get("problems"),
             files,
@@ -261,9 +273,14 @@ struct Ahead {
 const MAX_FOUND: usize = 500;
 
 impl PostgresReader {
-    /// What counts as a word there, and the usual language of the stems.
-    pub fn word_settings(&self) -> (u32, StemmerLanguage) {
-        (self.vault.words_format, self.vault.stemmer)
+    /// What counts as a word there.
+    pub fn words_format(&self) -> u32 {
+        self.vault.words_format
+    }
+
+    /// `[search]` of the vault.
+    pub fn search_settings(&self) -> &SearchConfig {
+        &self.vault.search
     }
 
     /// Asks the server.

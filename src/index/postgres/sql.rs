@@ -11,7 +11,7 @@ const SCHEMA: &str = "
 create extension if not exists vector;
 create table if not exists vault(
   vault int primary key, name text not null unique, writer text not null, store text not null default '',
-  seq bigint not null default 0, generation bigint not null default 0, swept bigint not null default 0, seen_at timestamptz not null default '-infinity', format int not null, words_format int not null, stemmer text not null,
+  seq bigint not null default 0, generation bigint not null default 0, swept bigint not null default 0, seen_at timestamptz not null default '-infinity', format int not null, words_format int not null, search text not null, epoch text not null default '',
   model text, withheld bool not null default false, problems bytea not null default '');
 create table if not exists file(
   vault int, file int, seq bigint not null, info bigint not null, passages bigint not null, meaning bigint not null,
@@ -46,6 +46,10 @@ do $$ declare t text; begin foreach t in array array['file', 'passage', 'words',
   execute format('alter table %I enable row level security', t);
   execute format('drop policy if exists of_vault on %I', t);
   execute format('create policy of_vault on %I using (vault = any(string_to_array(current_setting(''vault.may'', true), '','')::int[]))', t);
+end loop; end $$;
+create or replace function remove_copy(of text) returns void language plpgsql as $$ declare t text; v int := (select vault from vault where name = of);
+begin foreach t in array array['file', 'passage', 'words', 'meaning', 'term', 'gone', 'principal', 'vault'] loop
+  execute format('delete from %I where vault = $1', t) using v;
 end loop; end $$;
 create table if not exists format(version int primary key);
 insert into format select $FORMAT where not exists (select from format)
@@ -87,15 +91,15 @@ pub(super) const ROLLBACK: &str = "rollback";
 pub(super) const BEGIN_READ: &str = "begin isolation level repeatable read read only";
 
 /// name
-pub(super) const VAULT: &str = "select vault, writer, store, seq, generation, swept, words_format, stemmer, model, withheld, problems, \
+pub(super) const VAULT: &str = "select vault, writer, store, seq, generation, swept, words_format, search, epoch, model, withheld, problems, \
     case when isfinite(seen_at) then extract(epoch from now() - seen_at)::float8 else 'infinity' end age from vault where name = $1";
 /// name, writer, format
-pub(super) const NEW_VAULT: &str = "insert into vault(vault, name, writer, format, words_format, stemmer) \
+pub(super) const NEW_VAULT: &str = "insert into vault(vault, name, writer, format, words_format, search) \
     select coalesce(max(vault), 0) + 1, $1, $2, $3, 0, '' from vault on conflict do nothing";
 /// vault
 pub(super) const LOCK_VAULT: &str = "select writer, seq from vault where vault = $1 for update";
-/// vault, seq, store, words_format, stemmer, withheld, problems, generation, whether this is all
-pub(super) const NEXT_STATE: &str = "update vault set seq = $2, store = $3, words_format = $4, stemmer = $5, withheld = $6, \
+/// vault, seq, store, words_format, search, withheld, problems, generation, whether this is all and of now, epoch
+pub(super) const NEXT_STATE: &str = "update vault set seq = $2, store = $3, words_format = $4, search = $5, withheld = $6, epoch = $10, \
     problems = $7, generation = $8, seen_at = case when $9 then now() else seen_at end where vault = $1";
 /// vault, writer, seq
 pub(super) const SEEN: &str = "update vault set seen_at = now() where vault = $1 and writer = $2 and seq = $3";
@@ -117,7 +121,8 @@ pub(super) const NO_PRINCIPALS: &str = "delete from principal where vault = $1";
 /// vault, token, kind, name, rights, folders
 pub(super) const PRINCIPAL: &str = "insert into principal values ($1, $2, $3, $4, $5, $6) on conflict do nothing";
 /// token
-pub(super) const HOLDERS: &str = "select v.name vault, p.kind, p.name, p.rights, p.folders from principal p join vault v using (vault) where token = $1 order by v.name";
+pub(super) const HOLDERS: &str = "select v.name vault, p.kind, p.name, p.rights, p.folders, \
+    extract(epoch from now() - greatest(v.seen_at, 'epoch'))::float8 age from principal p join vault v using (vault) where token = $1 order by v.name";
 /// vaults: those whose rows the rest of the transaction sees, where a role does not own the tables
 pub(super) const MAY: &str = "select set_config('vault.may', $1, true)";
 /// vault, seq: whoever knew an earlier state reads everything anew

@@ -31,5 +31,7 @@ pub(crate) use run::{Results, SearchHelp, assisted_search};
 pub(crate) use snippet::snippet_around;
 pub use snippet::{Highlighter, snippet};
 pub(crate) use visible::has_by_itself;
+#[cfg(feature = "postgres")]
+pub(crate) use visible::without_private;
 pub use visible::{Visible, subject};
 pub use window::HitWindow;

@@ -166,6 +166,19 @@ fn alone(scope: &Scope, files: &FileTable) -> Option<FileSet> {
     Some(set)
 }
 
+/// The files of which nothing private is known even where private notes are not: a copy without those does not know what they link to, which
+/// files they are under another name, or what was made of them.
+#[cfg(feature = "postgres")]
+pub(crate) fn without_private(files: &FileTable) -> FileSet {
+    let mut set = Visible::of(&Scope::Public, files).0.unwrap_or_default();
+    let facets = files.facets();
+    let is_private = |id: u32| facets.private().contains(id);
+    for (id, _) in facets.documents().filter(|(_, label)| facets.labelled(*label).iter().any(is_private)) {
+        set.remove(id);
+    }
+    set
+}
+
 /// What the rules look at in a file.
 pub fn subject(file: &FileEntry) -> Subject<'_> {
     Subject { path: file.path.as_str(), tags: &file.tags, doubtful: &file.doubtful, private: file.private }

@@ -170,6 +170,12 @@ impl ApiError {
         Self { status, detail: ErrorDetail { code, message: message.into(), hint: None }, now: None }
     }
 
+    /// Its status.
+    #[cfg(feature = "postgres")]
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
     /// What is said of it.
     #[cfg(feature = "postgres")]
     pub(crate) fn message(&self) -> &str {

@@ -85,8 +85,8 @@ pub(crate) struct CopiedNote {
     pub(crate) updated_at: String,
     pub(crate) passages: Vec<ChunkView>,
     /// Whether there is more of it than whoever asks is given at a time.
-    cut: bool,
-    degraded: Option<String>,
+    pub(crate) cut: bool,
+    pub(crate) degraded: Option<String>,
 }
 
 /// What searches the vaults of some servers.
@@ -110,6 +110,12 @@ struct VaultAnswer {
     lack: Option<String>,
     /// Whether it was not searched at all.
     is_left_out: bool,
+}
+
+impl VaultAnswer {
+    fn left_out(why: String) -> Self {
+        Self { lack: Some(why), is_left_out: true, ..Self::default() }
+    }
 }
 
 impl QueryServer {
@@ -146,33 +152,46 @@ impl QueryServer {
 
     /// The names of the vaults that a token opens.
     pub(crate) fn vaults(&self, token: &Token) -> Result<Vec<String>, ApiError> {
-        Ok(self.opened_by(token)?.into_iter().map(|(_, vault)| vault.name).collect())
+        Ok(self.opened_by(token)?.0.into_iter().map(|(_, vault)| vault.name).collect())
     }
 
-    /// The vaults that a token opens, each with the server that has it.
-    fn opened_by(&self, token: &Token) -> Result<Vec<Opened>, ApiError> {
-        let mut opened = Vec::new();
-        for backend in &self.backends {
-            let found = backend.opened_by(token.hash().as_bytes()).map_err(|error| unavailable(&error))?;
-            opened.extend(found.into_iter().map(|vault| (Arc::clone(backend), vault)));
+    /// The vaults that a token opens, each with the server that has it, and what to say of servers that cannot be asked.
+    fn opened_by(&self, token: &Token) -> Result<(Vec<Opened>, Vec<String>), ApiError> {
+        let (mut opened, mut lacks) = (Vec::<Opened>::new(), Vec::new());
+        for found in
+            in_parallel(&self.backends, |backend| (Arc::clone(backend), backend.opened_by(token.hash().as_bytes())))
+        {
+            match found {
+                (backend, Ok(vaults)) => opened.extend(vaults.into_iter().map(|vault| (Arc::clone(&backend), vault))),
+                (_, Err(error)) => {
+                    tracing::warn!("{error}");
+                    lacks.push("one of the databases cannot be asked now".to_owned());
+                }
+            }
         }
-        if opened.is_empty() {
-            return Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "no vault here knows this token"));
+        // A vault that has moved is where its daemon was heard of last.
+        opened.sort_by(|(_, one), (_, two)| one.name.cmp(&two.name).then(one.age.total_cmp(&two.age)));
+        opened.dedup_by(|(_, later), (_, first)| later.name == first.name);
+        match (opened.is_empty(), lacks.is_empty()) {
+            (true, true) => {
+                Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "no vault here knows this token"))
+            }
+            (true, false) => Err(unavailable(&"no database can be asked")),
+            _ => Ok((opened, lacks)),
         }
-        Ok(opened)
     }
 
-    /// Those of these names alone.
-    fn named(&self, token: &Token, names: &str) -> Result<Vec<Opened>, ApiError> {
-        let mut opened = self.opened_by(token)?;
+    /// Those of these names alone; all where there is no name.
+    fn named(&self, token: &Token, names: &str) -> Result<(Vec<Opened>, Vec<String>), ApiError> {
+        let (mut opened, lacks) = self.opened_by(token)?;
         let names: Vec<&str> = names.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
         if let Some(name) = names.iter().find(|name| !opened.iter().any(|(_, vault)| vault.name == **name)) {
             // Whether there is one is not for who may not read it.
             let message = format!("this token opens no vault `{name}`");
             return Err(ApiError::new(StatusCode::NOT_FOUND, "not_found", message));
         }
-        opened.retain(|(_, vault)| names.contains(&vault.name.as_str()));
-        Ok(opened)
+        opened.retain(|(_, vault)| names.is_empty() || names.contains(&vault.name.as_str()));
+        Ok((opened, lacks))
     }
 
     /// One state of a vault, and what to say of it; why it is left out, else.
@@ -182,7 +201,7 @@ impl QueryServer {
     ) -> Result<Result<(PostgresReader, Option<String>), String>, PostgresError> {
         let left_out = |why: &str| Ok(Err(format!("`{}` {why}, and left out", vault.name)));
         let Some((reader, age)) = backend.open(&vault.name)? else { return left_out("is gone") };
-        if reader.word_settings().0 != FORMAT {
+        if reader.words_format() != FORMAT {
             return left_out("is pushed by another version");
         }
         let is_old = age > self.max_age.as_secs_f64();
@@ -201,10 +220,7 @@ impl QueryServer {
     pub(crate) fn search(&self, token: &Token, params: &VaultsQuery) -> Result<VaultsResponse, ApiError> {
         let started = Instant::now();
         let text = query_text("q", &params.q)?.to_owned();
-        let opened = match &params.vaults {
-            Some(names) => self.named(token, names)?,
-            None => self.opened_by(token)?,
-        };
+        let (opened, mut lacks) = self.named(token, params.vaults.as_deref().unwrap_or_default())?;
         let config = SearchConfig::default();
         let mut predicates: Vec<Predicate> = params.collection.clone().map(Predicate::Collection).into_iter().collect();
         let tags = params.tag.iter().flat_map(|tags| tags.split(',')).map(str::trim).filter(|tag| !tag.is_empty());
@@ -222,13 +238,17 @@ impl QueryServer {
             turn: Turn::default(),
         };
         let asker = ModelAsker::Agent(token.hash().to_hex().to_string());
-        let answers = in_parallel(&opened, |opened| self.search_one(opened, &config, &request, &asker));
-        let answers = answers.into_iter().collect::<Result<Vec<_>, _>>().map_err(|error| unavailable(&error))?;
+        let answers = in_parallel(&opened, |opened| {
+            self.search_one(opened, &request, &asker).unwrap_or_else(|error| {
+                tracing::warn!("{error}");
+                VaultAnswer::left_out(format!("`{}` cannot be asked now, and is left out", opened.1.name))
+            })
+        });
         if answers.iter().all(|answer| answer.is_left_out) {
-            let message = "what is here of these vaults is not up to date";
-            return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message));
+            let whys: Vec<String> = answers.into_iter().filter_map(|answer| answer.lack).collect();
+            return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", whys.join("; ")));
         }
-        let lacks: Vec<String> = answers.iter().filter_map(|answer| answer.lack.clone()).collect();
+        lacks.extend(answers.iter().filter_map(|answer| answer.lack.clone()));
         let is_owner = opened.iter().all(|(_, vault)| vault.holder == Holder::Owner);
         let vaults: Vec<String> = opened.into_iter().map(|(_, vault)| vault.name).collect();
         let of_vault = |(vault, answer): (&String, VaultAnswer)| {
@@ -252,17 +272,15 @@ impl QueryServer {
     fn search_one(
         &self,
         opened: &Opened,
-        config: &SearchConfig,
         request: &SearchRequest,
         asker: &ModelAsker,
     ) -> Result<VaultAnswer, PostgresError> {
         let (reader, old) = match self.state_of(opened)? {
             Ok(state) => state,
-            Err(why) => return Ok(VaultAnswer { lack: Some(why), is_left_out: true, ..VaultAnswer::default() }),
+            Err(why) => return Ok(VaultAnswer::left_out(why)),
         };
         let name = &opened.1.name;
-        let config = SearchConfig { stemmer: reader.word_settings().1, ..config.clone() };
-        let (hits, lack) = self.search_in(&reader, &opened.1, &config, request.clone(), asker)?;
+        let (hits, lack) = self.search_in(&reader, &opened.1, reader.search_settings(), request.clone(), asker)?;
         let lacks: Vec<String> = old.into_iter().chain(lack.map(|lack| format!("`{name}`: {lack}"))).collect();
         Ok(VaultAnswer { hits, lack: (!lacks.is_empty()).then(|| lacks.join("; ")), is_left_out: false })
     }
@@ -284,7 +302,7 @@ impl QueryServer {
             request.limit = request.limit.min(limits.max_results);
             snippet_chars = snippet_chars.min(limits.max_snippet_chars);
         }
-        if vault.holder != Holder::Owner {
+        if !matches!(scope, Scope::Everything) {
             request.min_relevance = request.min_relevance.or(Some(config.min_score));
         }
         let help = SearchHelp { asker: Some(asker), ..SearchHelp::default() };
@@ -315,9 +333,9 @@ impl QueryServer {
     /// # Errors
     /// When the token does not open the vault or its holder does not see the note; when the server cannot be asked, or is behind.
     pub(crate) fn note(&self, token: &Token, vault: &str, path: &str) -> Result<CopiedNote, ApiError> {
-        let opened = self.named(token, vault)?;
+        let (opened, _) = self.named(token, vault)?;
         let absent = || ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("there is no note `{path}`"));
-        let opened = opened.first().ok_or_else(absent)?;
+        let opened = opened.iter().find(|(_, opened)| opened.name == vault).ok_or_else(absent)?;
         let (reader, degraded) = match self.state_of(opened).map_err(|error| unavailable(&error))? {
             Ok(state) => state,
             Err(why) => return Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", &why)),
@@ -383,6 +401,7 @@ fn rights(vault: &OpenedVault) -> (Scope, Option<AgentLimits>) {
         Holder::Person(name, right) => {
             let right = Right::read(&serde_json::from_str(right).unwrap_or_default(), name);
             match right.principal(&name.as_str().into()) {
+                Some(Principal::Owner(_)) => (Scope::Everything, None),
                 Some(Principal::Member(member)) => (given(member.policy.grant.clone()), None),
                 _ => (Scope::Nothing, None),
             }

@@ -40,8 +40,11 @@ pub(super) async fn page(
         Ok(token) => blocking(move || shown(&server, &token, &params)).await?,
         Err(missing) => Err(missing),
     };
-    let mut response =
-        shown.map_or_else(IntoResponse::into_response, |html| document("vault", &html, POLICY).into_response());
+    let (status, html) = match shown {
+        Ok(html) => (StatusCode::OK, html),
+        Err(error) => (error.status(), format!("<p role=alert>{}</p>", escaped(error.message()))),
+    };
+    let mut response = (status, document("vault", &html, POLICY)).into_response();
     if response.status() == StatusCode::UNAUTHORIZED {
         response
             .headers_mut()
@@ -95,9 +98,12 @@ fn hits(found: &VaultsResponse) -> String {
 
 fn note(note: &CopiedNote) -> String {
     let passages = note.passages.iter().map(|passage| format!("<pre>{}</pre>", escaped(passage.content.trim_end())));
+    let cut = note.cut.then_some("There is more of this note than is given at a time.");
+    let lacks = cut.into_iter().chain(note.degraded.as_deref()).map(|why| format!("<p>{}</p>", escaped(why)));
     format!(
-        "<h1>{}</h1>{}<footer>{} · {} · {}</footer>",
+        "<h1>{}</h1>{}{}<footer>{} · {} · {}</footer>",
         escaped(&note.title),
+        lacks.collect::<String>(),
         passages.collect::<String>(),
         escaped(&note.vault),
         escaped(&note.path),

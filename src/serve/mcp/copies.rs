@@ -132,7 +132,10 @@ impl Copies {
     fn get(&self, token: &Token, args: &GetArgs) -> Result<String, ApiError> {
         let note = self.server.note(token, &args.vault, &args.path)?;
         let passages: Vec<&str> = note.passages.iter().map(|passage| passage.content.trim_end()).collect();
-        Ok(format!("{}: {} ({}). {DATA}\n\n{}\n", note.vault, note.path, note.title, passages.join("\n\n")))
+        let cut = note.cut.then(|| "there is more of this note than you are given at a time".to_owned());
+        let lacks = cut.into_iter().chain(note.degraded).map(|why| format!("Note: {why}.\n"));
+        let (lacks, text) = (lacks.collect::<String>(), passages.join("\n\n"));
+        Ok(format!("{}: {} ({}). {DATA}\n{lacks}\n{text}\n", note.vault, note.path, note.title))
     }
 
     fn call(&self, token: &Token, name: &str, arguments: JsonObject) -> Result<CallToolResult, ErrorData> {

@@ -112,7 +112,7 @@ pub struct FactsState {
 pub struct RemoteState {
     /// The vault's name there.
     pub vault: String,
-    /// Notes here, private ones among them.
+    /// Notes that are to be there.
     pub files: usize,
     /// Notes that were missing there or different when they were compared last.
     pub behind: usize,

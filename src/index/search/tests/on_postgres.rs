@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::super::{SearchRequest, Visible, search};
+use super::super::{SearchRequest, Visible, search, without_private};
 use super::contract::{LANGUAGE, local, play_with};
 use super::steps::{Step, steps};
 use crate::access::rules::{Scope, Turn};
@@ -14,19 +14,23 @@ use crate::base::config::{Mode, SearchConfig};
 use crate::index::engine::tests::exact::ExactEngine;
 use crate::index::engine::{Engine, FileUpdate, Filter, Reader, Writer};
 use crate::index::local::keyword::FORMAT;
-use crate::index::postgres::{Address, Backend, PostgresError, PushOptions, Pusher};
+use crate::index::postgres::{Address, Backend, Copied, PostgresError, PushOptions, Pusher};
 
 #[allow(unreachable_pub, reason = "the tests of the program have it as well")]
 #[path = "../../../../tests/main/support/postgres.rs"]
 mod server;
+
+/// All of a state, for nobody.
+fn all(reader: &dyn Reader) -> Copied<'_> {
+    Copied { reader, files: None, principals: &[], is_now: true }
+}
 
 fn options(address: &str, writer: &str) -> PushOptions {
     PushOptions {
         address: Address::new(address, None, None).unwrap(),
         name: "vault".into(),
         writer: writer.into(),
-        push_private: true,
-        stemmer: LANGUAGE,
+        search: SearchConfig { stemmer: LANGUAGE, ..SearchConfig::default() },
         words_format: FORMAT,
     }
 }
@@ -59,7 +63,7 @@ proptest! {
         let (folder, backend) = (TempDir::new().unwrap(), Backend::new(Address::new(&address, None, None).unwrap()));
         let mut pusher = Pusher::new(options(&address, "here"));
         let there = play_with(&local(&folder), &steps, |at, reader| {
-            pusher.push(reader.as_ref(), &[], |_| {}).unwrap();
+            pusher.push(&all(reader.as_ref()), |_, _| {}).unwrap();
             let open = || Arc::new(backend.open("vault").unwrap().expect("it was pushed").0) as Arc<dyn Reader>;
             is_asked(at, &steps).then(open)
         });
@@ -83,9 +87,9 @@ proptest! {
             if reconnects >> (at % 8) & 1 == 1 {
                 pusher.disconnect();
             }
-            pusher.push(reader.as_ref(), &[], |_| {}).unwrap();
+            pusher.push(&all(reader.as_ref()), |_, _| {}).unwrap();
             if at + 1 == steps.len() {
-                Pusher::new(options(&other, "here")).push(reader.as_ref(), &[], |_| {}).unwrap();
+                Pusher::new(options(&other, "here")).push(&all(reader.as_ref()), |_, _| {}).unwrap();
                 last = Some(());
             }
             None
@@ -114,8 +118,12 @@ fn private_notes_are_in_no_table_and_leave_when_they_become_private() {
     let Some(address) = server::database() else { return };
     let folder = TempDir::new().unwrap();
     let (mut writer, reader) = published(&folder, &NOTES);
-    let mut pusher = Pusher::new(PushOptions { push_private: false, ..options(&address, "here") });
-    pusher.push(reader.as_ref(), &[], |_| {}).unwrap();
+    let mut pusher = Pusher::new(options(&address, "here"));
+    let mut push = |reader: &dyn Reader| {
+        let files = without_private(reader.files());
+        pusher.push(&Copied { files: Some(&files), ..all(reader) }, |_, _| {}).unwrap();
+    };
+    push(reader.as_ref());
     let has = |text: &str| {
         let tables = ["file", "passage", "words", "meaning", "term", "vault"];
         let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -127,7 +135,7 @@ fn private_notes_are_in_no_table_and_leave_when_they_become_private() {
     let hidden =
         FileUpdate::of_text("notes/a.md", "---\nprivate: true\n---\n# River\n\nA boat on the water.\n", LANGUAGE);
     writer.apply(vec![hidden], Vec::new()).unwrap();
-    pusher.push(writer.publish().unwrap().as_ref(), &[], |_| {}).unwrap();
+    push(writer.publish().unwrap().as_ref());
     assert!(!has("boat") && !has("notes/a.md") && has("apple"));
 }
 
@@ -136,9 +144,10 @@ fn a_second_writer_is_refused_and_told_of_the_first() {
     let Some(address) = server::database() else { return };
     let folder = TempDir::new().unwrap();
     let (_writer, reader) = published(&folder, &NOTES);
-    Pusher::new(options(&address, "/home/maya/vault")).push(reader.as_ref(), &[], |_| {}).unwrap();
+    Pusher::new(options(&address, "/home/maya/vault")).push(&all(reader.as_ref()), |_, _| {}).unwrap();
     let before = tables(&address);
-    let refused = Pusher::new(options(&address, "/home/copy/vault")).push(reader.as_ref(), &[], |_| {}).unwrap_err();
+    let refused =
+        Pusher::new(options(&address, "/home/copy/vault")).push(&all(reader.as_ref()), |_, _| {}).unwrap_err();
     assert!(matches!(&refused, PostgresError::Refused(why) if why.contains("/home/maya/vault")), "{refused}");
     assert_eq!(tables(&address), before);
 }
@@ -149,7 +158,7 @@ fn a_restored_backup_and_a_rebuilt_catalog_end_as_a_first_push() {
     let (folder, anew) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let (mut writer, reader) = published(&folder, &NOTES);
     let mut pusher = Pusher::new(options(&address, "here"));
-    pusher.push(reader.as_ref(), &[], |_| {}).unwrap();
+    pusher.push(&all(reader.as_ref()), |_, _| {}).unwrap();
     // What a backup of the time before has: a note less, and an older state of another.
     server::sql(
         &address,
@@ -161,16 +170,16 @@ fn a_restored_backup_and_a_rebuilt_catalog_end_as_a_first_push() {
     let changed = FileUpdate::of_text("notes/b.md", "# Garden\n\nA red apple.\n", LANGUAGE);
     writer.apply(vec![changed], Vec::new()).unwrap();
     let reader = writer.publish().unwrap();
-    assert!(pusher.push(reader.as_ref(), &[], |_| {}).is_err(), "what is there is not what was left there");
-    pusher.push(reader.as_ref(), &[], |_| {}).unwrap();
-    Pusher::new(options(&fresh, "here")).push(reader.as_ref(), &[], |_| {}).unwrap();
+    assert!(pusher.push(&all(reader.as_ref()), |_, _| {}).is_err(), "what is there is not what was left there");
+    pusher.push(&all(reader.as_ref()), |_, _| {}).unwrap();
+    Pusher::new(options(&fresh, "here")).push(&all(reader.as_ref()), |_, _| {}).unwrap();
     assert_eq!(tables(&address), tables(&fresh));
     // Rows begin anew in another catalog, in another order.
     let notes: Vec<_> = NOTES.into_iter().rev().collect();
     let (_writer, rebuilt) = published(&anew, &notes);
-    pusher.push(rebuilt.as_ref(), &[], |_| {}).unwrap();
+    pusher.push(&all(rebuilt.as_ref()), |_, _| {}).unwrap();
     let fresh = server::database().unwrap();
-    Pusher::new(options(&fresh, "here")).push(rebuilt.as_ref(), &[], |_| {}).unwrap();
+    Pusher::new(options(&fresh, "here")).push(&all(rebuilt.as_ref()), |_, _| {}).unwrap();
     assert_eq!(tables(&address), tables(&fresh));
 }
 
@@ -179,10 +188,10 @@ fn tables_of_a_later_version_are_left_alone() {
     let Some(address) = server::database() else { return };
     let folder = TempDir::new().unwrap();
     let (_writer, reader) = published(&folder, &NOTES);
-    Pusher::new(options(&address, "here")).push(reader.as_ref(), &[], |_| {}).unwrap();
+    Pusher::new(options(&address, "here")).push(&all(reader.as_ref()), |_, _| {}).unwrap();
     server::sql(&address, "insert into format values (999)");
     let before = tables(&address);
-    let refused = Pusher::new(options(&address, "here")).push(reader.as_ref(), &[], |_| {}).unwrap_err();
+    let refused = Pusher::new(options(&address, "here")).push(&all(reader.as_ref()), |_, _| {}).unwrap_err();
     assert!(matches!(&refused, PostgresError::Refused(why) if why.contains("999")), "{refused}");
     assert_eq!(tables(&address), before);
 }
@@ -196,7 +205,7 @@ fn no_reader_sees_half_an_update() {
     let note = |word: &str| format!("# One\n\nThe {word} of the first.\n\n# Two\n\nThe {word} of the second.\n");
     let (mut writer, reader) = published(&folder, &[("notes/a.md", &note("river"))]);
     let mut pusher = Pusher::new(options(&address, "here"));
-    pusher.push(reader.as_ref(), &[], |_| {}).unwrap();
+    pusher.push(&all(reader.as_ref()), |_, _| {}).unwrap();
     let (backend, over) = (Backend::new(Address::new(&address, None, None).unwrap()), AtomicBool::new(false));
     std::thread::scope(|scope| {
         let look = || {
@@ -218,7 +227,7 @@ fn no_reader_sees_half_an_update() {
             turn += 1;
             let text = note(["river", "garden"][turn % 2]);
             writer.apply(vec![FileUpdate::of_text("notes/a.md", &text, LANGUAGE)], Vec::new()).unwrap();
-            pusher.push(writer.publish().unwrap().as_ref(), &[], |_| {}).unwrap();
+            pusher.push(&all(writer.publish().unwrap().as_ref()), |_, _| {}).unwrap();
             over.store(turn >= 12, Ordering::Relaxed);
         }
     });
@@ -231,7 +240,7 @@ fn a_server_that_is_killed_at_any_step_of_a_push_ends_as_a_first_push() {
     let folder = TempDir::new().unwrap();
     let (mut writer, reader) = published(&folder, &NOTES);
     let mut pusher = Pusher::new(options(&own.address, "here"));
-    pusher.push(reader.as_ref(), &[], |_| {}).unwrap();
+    pusher.push(&all(reader.as_ref()), |_, _| {}).unwrap();
     for (round, table) in ["vault", "passage", "words", "term", "meaning", "file", "gone"].into_iter().enumerate() {
         let text = format!("# Note\n\nA garden of round {round}.\n\n# Other\n\nRiver {round}.\n");
         let other = format!("notes/{round}.md");
@@ -249,7 +258,7 @@ fn a_server_that_is_killed_at_any_step_of_a_push_ends_as_a_first_push() {
             while server::sql(&own.address, &is_held).is_empty() {
                 std::thread::yield_now();
             }
-            let push = scope.spawn(|| pusher.push(published.as_ref(), &[], |_| {}));
+            let push = scope.spawn(|| pusher.push(&all(published.as_ref()), |_, _| {}));
             let waits =
                 "select pid from pg_stat_activity where application_name = 'vault' and wait_event_type = 'Lock'";
             let pid = loop {
@@ -263,11 +272,11 @@ fn a_server_that_is_killed_at_any_step_of_a_push_ends_as_a_first_push() {
             assert!(holder.join().unwrap().is_err());
         });
         // It may be recovering for a moment.
-        while pusher.push(published.as_ref(), &[], |_| {}).is_err() {
+        while pusher.push(&all(published.as_ref()), |_, _| {}).is_err() {
             std::thread::yield_now();
         }
         let fresh = server::database().unwrap();
-        Pusher::new(options(&fresh, "here")).push(published.as_ref(), &[], |_| {}).unwrap();
+        Pusher::new(options(&fresh, "here")).push(&all(published.as_ref()), |_, _| {}).unwrap();
         assert_eq!(tables(&own.address), tables(&fresh), "killed at {table}");
     }
 }
@@ -286,7 +295,7 @@ fn odd_texts_are_found_as_by_the_engine_of_this_process() {
     ];
     let folder = TempDir::new().unwrap();
     let (_writer, here) = published(&folder, &notes);
-    Pusher::new(options(&address, "here")).push(here.as_ref(), &[], |_| {}).unwrap();
+    Pusher::new(options(&address, "here")).push(&all(here.as_ref()), |_, _| {}).unwrap();
     let backend = Backend::new(Address::new(&address, None, None).unwrap());
     let there = backend.open("vault").unwrap().unwrap().0;
     let sixty_four: String = (0..64).map(|at| format!("{at} ")).collect();
@@ -323,7 +332,7 @@ fn plans_use_the_indexes_meant() {
         .collect();
     let notes: Vec<(&str, &str)> = notes.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let (_writer, reader) = published(&folder, &notes);
-    Pusher::new(options(&address, "here")).push(reader.as_ref(), &[], |_| {}).unwrap();
+    Pusher::new(options(&address, "here")).push(&all(reader.as_ref()), |_, _| {}).unwrap();
     server::sql(&address, "analyze");
     let plan = |sql: &str| server::sql(&address, &format!("explain {sql}")).concat().join("\n");
     let rare = "(select keys[1:1] from words where \"row\" = (select min(\"row\") from words))";
