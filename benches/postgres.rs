@@ -34,7 +34,7 @@ const QUERIES: [&str; 6] = [
 ];
 const ROUNDS: usize = 30;
 /// Times that all vaults are asked each query.
-const ROUNDS_OF_ALL: usize = 5;
+const ROUNDS_OF_ALL: usize = 2;
 
 /// A vault of about so many passages, indexed and embedded.
 fn vault(folder: &Path, passages: usize) -> App {
