@@ -263,6 +263,30 @@ fn a_full_disk_of_the_server_is_said_and_caught_up_with() {
     vault.terminate();
 }
 
+#[test]
+fn a_copy_of_an_index_that_cannot_follow_the_notes_says_so() {
+    let (Some(disk), Some(address)) = (Disk::new(16), postgres::database()) else { return };
+    let config = format!("{}[index]\ndir = {:?}\n", configured(&address, ""), disk.path().join("index"));
+    let mut vault = Daemon::without_model(&config).with("notes/river.md", "A boat.").started();
+    complete(&vault);
+    disk.fill(0);
+    let private = format!("---\nprivate: true\n---\nA boat. {}", "River. ".repeat(20_000));
+    vault.write("notes/river.md", private);
+    until("the failure to be said", || {
+        let state = vault.status()["remote"].clone();
+        state["reason"].as_str().is_some_and(|reason| reason.contains("does not follow"))
+    });
+    let seen = || postgres::sql(&address, "select seen_at from vault").concat();
+    let before = seen();
+    // It is tried again and again meanwhile.
+    std::thread::sleep(Duration::from_secs(6));
+    assert_eq!(seen(), before, "nobody says that this is the disk");
+    disk.empty();
+    complete(&vault);
+    assert!(!has_file(&address, "notes/river.md"));
+    vault.terminate();
+}
+
 /// Speaks TLS before a server that does not.
 fn tls_before(socket: PathBuf, certificate: rcgen::CertifiedKey<rcgen::KeyPair>) -> u16 {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
