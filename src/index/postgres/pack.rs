@@ -203,8 +203,8 @@ impl PackedFile {
         let labels: Vec<u64> = labels.iter().map(|label| label.to_bits()).collect();
         let times = [file.created_ms, file.updated_ms];
         let stamp = (stamp.mtime_ns, stamp.ctime_ns, stamp.size, stamp.inode);
-        let told = (path.as_str(), stamp, hash, title, tags, doubtful, private, sources, labels, times);
-        let entry = serde_json::to_vec(&told).expect("numbers and texts are JSON");
+        let packed = (path.as_str(), stamp, hash, title, tags, doubtful, private, sources, labels, times);
+        let entry = serde_json::to_vec(&packed).expect("numbers and texts are JSON");
         let mut chunks = Vec::with_capacity(file.chunks.len() * CHUNK_BYTES);
         for chunk in &file.chunks {
             chunks.extend(chunk.row.to_le_bytes());
@@ -217,7 +217,8 @@ impl PackedFile {
         let embedded: Vec<u8> = file.chunks.iter().map(|chunk| reader.is_embedded(chunk.row).into()).collect();
         let model = reader.model().map_or("", |model| model.as_str()).as_bytes();
         // Of what a note says of itself, the words depend on its title, its other names and its language.
-        let named = serde_json::to_vec(&(path.as_str(), title, tags, &told.8, hash, made_by)).expect("texts are JSON");
+        let named =
+            serde_json::to_vec(&(path.as_str(), title, tags, &packed.8, hash, made_by)).expect("texts are JSON");
         let digests = [
             digest(&[&entry, &chunks, &embedded, model]),
             digest(&[&named, &chunks]),
@@ -234,13 +235,13 @@ fn digest(parts: &[&[u8]]) -> i64 {
     i64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
-type Told =
+type PackedInfo =
     (String, (i64, i64, u64, u64), [u8; 32], String, Vec<String>, Vec<String>, bool, Vec<String>, Vec<u64>, [i64; 2]);
 
 /// A file as it was packed.
 pub(super) fn unpack_file(id: i32, entry: &[u8], chunks: &[u8]) -> Result<FileEntry, PostgresError> {
     let wrong = || PostgresError::Failed(format!("the row of file {id} is not one of this program"));
-    let (path, stamp, hash, title, tags, doubtful, private, sources, labels, times): Told =
+    let (path, stamp, hash, title, tags, doubtful, private, sources, labels, times): PackedInfo =
         serde_json::from_slice(entry).map_err(|_| wrong())?;
     let info = FileInfo {
         path: VaultPath::new(path).map_err(|_| wrong())?,

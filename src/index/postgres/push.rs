@@ -123,8 +123,8 @@ struct Link {
     connection: Connection,
     vault: i32,
     seq: i64,
-    /// What was said of the last state beside its files; `None` before anything was sent.
-    said: Option<Said>,
+    /// What was sent of the last state beside its files; `None` before anything was sent.
+    info: Option<StateInfo>,
     store: String,
     /// What counted as a word when the words that are there were made, and the settings of searches.
     words: (i32, String),
@@ -136,9 +136,9 @@ struct Link {
     principals: Option<Vec<PrincipalRow>>,
 }
 
-/// What is said of a state beside its files.
+/// What is sent of a state beside its files.
 #[derive(PartialEq)]
-struct Said {
+struct StateInfo {
     generation: i64,
     /// Whether private notes are kept from the model.
     withheld: bool,
@@ -146,7 +146,7 @@ struct Said {
     problems: Vec<u8>,
 }
 
-impl Said {
+impl StateInfo {
     fn of(copied: &Copied<'_>) -> Result<Self, PostgresError> {
         let reader = copied.reader;
         let withheld = reader.embedded(None).1 != reader.files().embeddable(None);
@@ -193,9 +193,9 @@ impl Pusher {
             link.known.values_mut().for_each(|known| (known.digests[0], known.digests[2], known.from) = (0, 0, None));
         }
         let words = self.options.words();
-        let said = Said::of(copied)?;
+        let info = StateInfo::of(copied)?;
         let others = link.principals.as_deref() != Some(copied.principals);
-        let differs = anew || turns || others || link.words != words || link.said.as_ref() != Some(&said);
+        let differs = anew || turns || others || link.words != words || link.info.as_ref() != Some(&info);
         let batches = self.behind(&mut link, copied, differs);
         let count = copied.files().count();
         let behind = |batches: &[Batch]| batches.iter().map(|batch| batch.files.len() + batch.removed.len()).sum();
@@ -215,14 +215,14 @@ impl Pusher {
             link.put(&self.options, reader, &batches[at])?;
             // Rows of two stores are in no state of either.
             if last || !anew {
-                link.end(&self.options, reader, &said, last && copied.is_now)?;
+                link.end(&self.options, reader, &info, last && copied.is_now)?;
             }
             for file in &batches[at].files {
                 let from = Some((Arc::clone(&file.file), file.embedded.clone()));
                 link.known.insert(file.file.id, Known { digests: file.digests, from });
             }
         }
-        (link.words, link.said, link.principals) = (words, Some(said), Some(copied.principals.to_vec()));
+        (link.words, link.info, link.principals) = (words, Some(info), Some(copied.principals.to_vec()));
         tell(0, count);
         self.link = Some(link);
         Ok(())
@@ -297,7 +297,7 @@ impl Link {
         let (seq, store, model) = (row.get("seq"), row.get("store"), row.get("model"));
         let words = (row.get("words_format"), row.get("search"));
         let epoch = Token::random().map_err(|error| PostgresError::Failed(error.to_string()))?.reveal().to_owned();
-        Ok(Self { connection, vault, seq, said: None, store, words, epoch, model, known, principals: None })
+        Ok(Self { connection, vault, seq, info: None, store, words, epoch, model, known, principals: None })
     }
 
     /// Says that what is there is what is on disk.
@@ -392,12 +392,12 @@ impl Link {
         &mut self,
         options: &PushOptions,
         reader: &dyn Reader,
-        said: &Said,
+        info: &StateInfo,
         is_now: bool,
     ) -> Result<(), PostgresError> {
         let (connection, vault, seq) = (&self.connection, self.vault, self.seq + 1);
         let (format, search) = options.words();
-        let Said { generation, withheld, problems } = said;
+        let StateInfo { generation, withheld, problems } = info;
         let epoch = &self.epoch;
         connection.execute(
             sql::NEXT_STATE,
