@@ -7,6 +7,8 @@
 #![warn(unreachable_pub)]
 // All that is printed goes through `cli/terminal.rs`, so that no note can steer a terminal.
 #![warn(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
+// What engines share, and one of them alone uses.
+#![cfg_attr(not(feature = "postgres"), allow(dead_code, unused_imports))]
 
 pub mod access;
 pub mod base;
