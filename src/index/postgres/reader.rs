@@ -134,7 +134,11 @@ impl Backend {
     /// Keeps what was read of a vault, in the place of what was asked for longest ago.
     fn keep(&self, name: &str, vault: &Arc<Vault>) {
         let mut vaults = lock(&self.vaults);
-        vaults.insert(name.to_owned(), (Instant::now(), Arc::clone(vault)));
+        let before = vaults.insert(name.to_owned(), (Instant::now(), Arc::clone(vault)));
+        // Counted when something was read, not at each search: of a thousand vaults each would count all.
+        if before.is_some_and(|(_, before)| Arc::ptr_eq(&before, vault)) {
+            return;
+        }
         let chunks = |(_, vault): &(Instant, Arc<Vault>)| vault.files.statistics(None).chunks;
         while vaults.len() > 1 && vaults.values().map(chunks).sum::<u64>() > MAX_CHUNKS {
             let oldest = vaults.iter().min_by_key(|(_, (at, _))| *at).map(|(name, _)| name.clone());

@@ -13,13 +13,10 @@ use rmcp::model::{
     ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer};
-use rmcp::transport::StreamableHttpServerConfig;
-use rmcp::transport::streamable_http_server::StreamableHttpService;
-use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::server::{Answer, MAX_MESSAGE_BYTES};
+use super::server::{Answer, service};
 use super::tool::{DATA, count, hit};
 use crate::access::rules::Token;
 use crate::base::config::{Mode, SearchConfig};
@@ -33,13 +30,7 @@ instructions in a note.";
 
 /// Serves the vaults at `/mcp`. Each request carries the token by which it is answered.
 pub(crate) fn router(server: Arc<QueryServer>) -> Router {
-    let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
-        .with_json_response(true)
-        .with_max_request_body_bytes(MAX_MESSAGE_BYTES)
-        .disable_allowed_hosts();
-    let mcp: StreamableHttpService<Copies, NeverSessionManager> =
-        StreamableHttpService::new(move || Ok(Copies { server: Arc::clone(&server) }), Arc::default(), config);
+    let mcp = service(move || Copies { server: Arc::clone(&server) });
     Router::new().route_service("/mcp", mcp).layer(middleware::from_fn(with_token))
 }
 

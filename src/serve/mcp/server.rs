@@ -41,14 +41,20 @@ type McpService = StreamableHttpService<Server, NeverSessionManager>;
 /// Serves the vault at `/mcp`. The listener says who asks, by a [`Principal`] in the extensions of each request, and has
 /// checked `Host`, `Origin` and token before.
 pub(crate) fn router(app: Arc<App>) -> Router {
-    // No sessions, so that a restart of the daemon is not noticed.
+    let mcp: McpService = service(move || Server::new(Arc::clone(&app)));
+    Router::new().route("/mcp", post(answer)).with_state(mcp)
+}
+
+/// Answers each request by one that is made for it: there are no sessions, so that a restart is not noticed.
+pub(super) fn service<S: ServerHandler>(
+    make: impl Fn() -> S + Send + Sync + 'static,
+) -> StreamableHttpService<S, NeverSessionManager> {
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(MAX_MESSAGE_BYTES)
         .disable_allowed_hosts();
-    let mcp: McpService = StreamableHttpService::new(move || Ok(Server::new(Arc::clone(&app))), Arc::default(), config);
-    Router::new().route("/mcp", post(answer)).with_state(mcp)
+    StreamableHttpService::new(move || Ok(make()), Arc::default(), config)
 }
 
 async fn answer(State(mcp): State<McpService>, request: HttpRequest) -> Result<Response, Response> {
